@@ -4,10 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# What a pure crate may be built from: buffers, the words of `http`, a short list, and our own words without the feature `std`.
+# What a pure crate may depend on: buffers, the types of `http`, a short list, and our own types without the feature `std`.
 allowed=" bytes http itoa smallvec serow-message "
-pure=(serow-http1)
-[ -f crates/http2/Cargo.toml ] && pure+=(serow-http2)
+pure=(serow-http1 serow-http2 serow-pacing serow-proxy-protocol)
 
 fail() {
     echo "purity: $*" >&2

@@ -1,1 +1,1 @@
-"""Serow beside its peers: builds, starts, loads and measures servers, and writes docs/benchmarks.md."""
+"""Serow beside its peers: builds, starts, loads and measures servers, and writes docs/measurements/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: what stands between the markers is measured and replaced, everything else is kept."""
+"""docs/measurements/benchmarks.md: what stands between the markers is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import sys
 from . import chart, machine, store, tables
 from .figures import Figures
 
-FILE = machine.ROOT / "docs/benchmarks.md"
-PICTURE = machine.ROOT / "docs/benchmarks.svg"
+FILE = machine.ROOT / "docs/measurements/benchmarks.md"
+PICTURE = machine.ROOT / "docs/measurements/benchmarks.svg"
 MEASUREMENTS = ("matrix", "instructions", "syscalls", "idle")
 
 NEW = """\
 # Benchmarks
 
-Serow beside its peers and beside the limit: a C program that does the kernel's part of the work and nothing else.
-All servers use one core and are measured in turn, round after round, in one run on one machine; what is compared is
-the processor time (or the cycles) a request costs, as a ratio within each round. `bench/run all --write` measures and
-writes this page; the text outside the markers is kept.
+Serow, other servers, and a lower limit: a C program that does only the work that the kernel requires. Each server uses
+one core. One run on one machine measures the servers in alternating rounds, and compares the processor time (or the
+cycles) of a request as a ratio within each round. `bench/run all --write` measures and rewrites this page; it keeps the
+text outside the markers.
 
-## The bars
+## Targets
 
 {bars}
 
@@ -37,21 +37,21 @@ writes this page; the text outside the markers is kept.
 
 ## User instructions
 
-Counted by callgrind over two runs that differ by the counted requests only. It knows no AVX-512, so the C library
-takes other ways of copying and searching than on the bare processor.
+Counted by callgrind over two runs that differ only by the counted requests. callgrind does not support AVX-512, so the C
+library copies and searches with other instructions than on the real processor.
 
 {instructions}
 
 ## System calls
 
-Counted by strace, 64 connections that were open before.
+Counted by strace, with 64 connections that were already open.
 
 {syscalls}
 
 ## Idle connections
 
-Each has asked once; the growth of the server's memory is divided by their number. The kernel's own memory for a
-socket is not part of it.
+Each connection has sent one request. The figure is the growth of the server's memory divided by the number of
+connections. It does not include the kernel's memory for the socket.
 
 {idle}
 """

@@ -85,4 +85,4 @@ def table(bench: Bench, only: str) -> str:
                 matrix.say(" | ".join(rows[-1]))
             except (Broken, build.Failed, OSError, subprocess.SubprocessError) as error:
                 matrix.say(f"{kind.name}: {error}")
-    return tables.table(["peer", "peer, µs", "Serow, µs", "Serow : peer", "bar", ""], rows)
+    return tables.table(["peer", "peer, µs", "Serow, µs", "Serow : peer", "target", ""], rows)

@@ -22,9 +22,9 @@ SECONDS = {"pages": 5.0, "forms": 3.0}
 WARM_UP = 0.3
 # Whoever waits longer for a page has gone away.
 PATIENCE = "20s"
-TITLES = {"pages": "Pages: the list, single ones, and JSON where there is some:", "forms": "A form that is sent, and writes:"}
-HEAD = ["application", "server", "requests/s", "processor time, µs", "median, ms", "99 of 100 within, ms", "Serow : it, requests/s",
-        "Serow : it, processor time", "Serow is"]
+TITLES = {"pages": "Pages: the list, single entries, and JSON where the site has it:", "forms": "A form submission, which writes to the database:"}
+HEAD = ["application", "server", "requests/s", "processor time, µs", "median, ms", "p99, ms", "Serow : peer, requests/s",
+        "Serow : peer, processor time", "Serow is"]
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ KINDS = (
     Kind("Puma", "rack", puma, "puma", keeps=False),
     # Its worker keeps to a connection for as long as that is open, so of sixteen fifteen would wait.
     Kind("Starman", "psgi", starman, "starman", keeps=False,
-         loads=(Load("connections anew", is_anew=True), Load("one connection", connections=1))),
+         loads=(Load("new connection per request", is_anew=True), Load("one connection", connections=1))),
     Kind("gunicorn", "wsgi", gunicorn, "gunicorn", keeps=False),
     Kind("Granian (WSGI)", "wsgi", granian("wsgi")),
     Kind("uvicorn", "asgi", uvicorn),

@@ -29,15 +29,15 @@ def cost(value: float, metric: str) -> str:
 
 def of_bars(results: dict[str, dict | None]) -> str:
     rows = [[bar.work, bar.bar, bar.measured, bar.verdict] for bar in bars.all_bars(results)]
-    return prose(["work", "bar", "measured", ""], rows)
+    return prose(["work", "target", "measured", ""], rows)
 
 
 def of_matrix(result: dict) -> str:
     figures = Figures(result)
     parts = [
-        f"{METRICS[figures.metric].capitalize()} of the server per request, and in brackets its ratio to the reference, "
+        f"{METRICS[figures.metric].capitalize()} of the server per request, with its ratio to the reference in parentheses, "
         f"taken within each round; medians of {result['rounds']} round{'s' if result['rounds'] > 1 else ''}, "
-        f"{result['seconds']:g} s for each cell. The reference has no bracket."
+        f"{result['seconds']:g} s per cell. The reference has no ratio."
     ]
     for work in works.WORKS:
         columns = columns_of(figures, work)
@@ -46,10 +46,10 @@ def of_matrix(result: dict) -> str:
             parts.append(costs(figures, work, columns))
             parts.append(f"Requests per second:\n\n{speeds(figures, work, columns)}")
             if ("tcp", 64) in columns:
-                parts.append(f"TCP, 64 connections, in detail:\n\n{details(figures, work)}")
+                parts.append(f"TCP, 64 connections, details:\n\n{details(figures, work)}")
     failures = [f"- {'/'.join(map(str, key))}: {cell['error']}" for key, cell in figures.cells.items() if cell["error"]]
     if failures:
-        parts.append("Failed, so without a figure:\n\n" + "\n".join(failures))
+        parts.append("Failed, therefore without a figure:\n\n" + "\n".join(failures))
     return "\n\n".join(parts)
 
 
@@ -93,8 +93,8 @@ def speeds(figures: Figures, work: Work, columns: list[tuple[str, int]]) -> str:
 
 def details(figures: Figures, work: Work) -> str:
     counted = any("cycles" in (each or {}) for cell in figures.cells.values() for each in cell["rounds"])
-    head = ["server", "ratio, lowest–highest round", "in user code", "median latency", "99 of 100 within",
-            "the load generator's own time"]
+    head = ["server", "ratio, lowest–highest round", "in user code", "median latency", "p99",
+            "processor time of the load generator"]
     if counted:
         head += ["user instructions", "kernel instructions"]
     rows = []
@@ -133,7 +133,7 @@ def of_syscalls(result: dict) -> str:
         names = ", ".join(f"{name} {count:.3f}" for name, count in calls.items() if count >= 0.0005)
         rows.append([works.work(row["work"]).title, label(row["server"]),
                      "failed" if row["error"] else f"{sum(calls.values()):.3f}", row["error"] or names])
-    return prose(["work", "server", "calls a request", "which"], rows)
+    return prose(["work", "server", "calls per request", "by call"], rows)
 
 
 def of_idle(result: dict) -> str:
@@ -144,7 +144,7 @@ def of_idle(result: dict) -> str:
         else:
             rows.append([label(row["server"]), f"{row['pss'] / 1024:.2f} KB", f"{row['rss'] / 1024:.2f} KB",
                          f"{row['cpu_ms']:.1f} ms in {row['seconds']:.0f} s"])
-    return table(["server", "memory a connection (PSS)", "(RSS)", "processor time while idle"], rows)
+    return table(["server", "memory per connection (PSS)", "(RSS)", "processor time while idle"], rows)
 
 
 def of_machine(results: dict[str, dict | None]) -> str:
@@ -159,5 +159,5 @@ def of_machine(results: dict[str, dict | None]) -> str:
                 dict.fromkeys(name for work in works.WORKS for name in work.servers) if servers.server(name).note]
     return "\n\n".join([
         machine, f"Versions: {versions}.",
-        prose(["measurement", "date", "commit", "load average at its end", "command"], rows),
+        prose(["measurement", "date", "commit", "load average at the end", "command"], rows),
         prose(["server", "settings"], settings)])

@@ -2,16 +2,12 @@
 //! sent.
 #![no_main]
 
-#[allow(dead_code, reason = "the resolver uses the rest")]
-#[path = "../../crates/proxy/src/names/message.rs"]
-mod message;
-
 use libfuzzer_sys::fuzz_target;
-use message::{Data, Kind, Question, Reply};
+use serow_dns::message::{RecordData, RecordType, Question, Reply};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (kind, flags, behind) = input;
-    let kind = [Kind::A, Kind::Aaaa, Kind::Srv][usize::from(kind) % 3];
+    let kind = [RecordType::A, RecordType::Aaaa, RecordType::Srv][usize::from(kind) % 3];
     let Ok(question) = Question::new("a.example", kind) else { return };
     let _ = question.read_reply(behind, ID);
     // An answer to the question, with records of the fuzzer's: as many as it says.
@@ -21,14 +17,14 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
     answer[6..6 + count.len()].copy_from_slice(count);
     answer.extend_from_slice(records);
     let Some(Reply::Records(found)) = question.read_reply(&answer, ID) else { return };
-    assert!(found.len() * SHORTEST_RECORD <= records.len());
+    assert!(found.len() * MIN_RECORD <= records.len());
     for record in found {
-        assert!(record.lifetime.as_secs() <= u64::from(u32::MAX));
+        assert!(record.ttl.as_secs() <= u64::from(u32::MAX));
         match (record.data, kind) {
-            (Data::Address(address), Kind::A) => assert!(address.is_ipv4()),
-            (Data::Address(address), Kind::Aaaa) => assert!(address.is_ipv6()),
-            (Data::Service { host, .. }, Kind::Srv) => {
-                assert!(host.len() <= LONGEST_NAME);
+            (RecordData::Address(address), RecordType::A) => assert!(address.is_ipv4()),
+            (RecordData::Address(address), RecordType::Aaaa) => assert!(address.is_ipv6()),
+            (RecordData::Service { host, .. }, RecordType::Srv) => {
+                assert!(host.len() <= MAX_NAME_LENGTH);
                 assert!(!host.bytes().any(|byte| byte.is_ascii_uppercase()), "{host:?}");
             }
             found => panic!("{found:?}"),
@@ -40,6 +36,6 @@ const ID: u16 = 0x1234;
 /// RFC 1035 §4.1.1.
 const RESPONSE: u16 = 0x8000;
 /// A name that points to another, type, class, time and length (RFC 1035 §4.1.3, §4.1.4).
-const SHORTEST_RECORD: usize = 12;
+const MIN_RECORD: usize = 12;
 /// Without the dot at the end (RFC 1035 §2.3.4).
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;

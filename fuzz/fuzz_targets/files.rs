@@ -19,7 +19,7 @@ use std::{
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use serow_files::{CacheLimits, Clock, Compression, Files, FilesSettings, Listing, Rewrite};
-use serow_message::{Body, Headers, Known, Method, Request, Target};
+use serow_message::{Body, Headers, KnownHeader, Method, Request, Target};
 
 thread_local! {
     static HANDLERS: [Files; 2] = handlers();
@@ -66,7 +66,7 @@ fn check(files: &Files, method: &Method, target: &Target, fields: &[(&[u8], &[u8
         _ => {}
     }
     check_negotiation(files, target, &headers, &answer);
-    headers.remove(Known::Range);
+    headers.remove(KnownHeader::Range);
     let [get, head] = [Method::GET, Method::HEAD].map(|method| ask(files, &method, target, &headers));
     assert_eq!((get.status, &get.fields), (head.status, &head.fields), "HEAD is not as GET");
 }
@@ -78,10 +78,10 @@ fn check_negotiation(files: &Files, target: &Target, headers: &Headers, answer: 
     }
     if answer.status == 304 {
         let mut without = headers.clone();
-        for condition in [Known::IfNoneMatch, Known::IfModifiedSince, Known::IfMatch, Known::IfUnmodifiedSince] {
+        for condition in [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince] {
             without.remove(condition);
         }
-        if !without.contains(Known::Range) {
+        if !without.contains(KnownHeader::Range) {
             let whole = ask(files, &Method::GET, target, &without);
             assert_eq!(whole.status, 200);
             for name in ["etag", "last-modified", "vary"] {
@@ -94,12 +94,12 @@ fn check_negotiation(files: &Files, target: &Target, headers: &Headers, answer: 
 /// Each part is the slice of the whole that it says it is.
 fn check_parts(files: &Files, target: &Target, headers: &Headers, answer: &Answer) {
     let mut whole_headers = Headers::new();
-    for value in headers.get_all(Known::Accept) {
-        whole_headers.append(Known::Accept, value).expect("it stood in a header");
+    for value in headers.get_all(KnownHeader::Accept) {
+        whole_headers.append(KnownHeader::Accept, value).expect("it stood in a header");
     }
     let coding = answer.field("content-encoding");
     if !coding.is_empty() {
-        whole_headers.append(Known::AcceptEncoding, coding).expect("a coding");
+        whole_headers.append(KnownHeader::AcceptEncoding, coding).expect("a coding");
     }
     let whole = ask(files, &Method::GET, target, &whole_headers);
     assert_eq!(
@@ -110,7 +110,7 @@ fn check_parts(files: &Files, target: &Target, headers: &Headers, answer: &Answe
     let Some(boundary) = answer.field("content-type").strip_prefix("multipart/byteranges; boundary=") else {
         let range = range_of(answer.field("content-range"), whole.len());
         assert!(answer.body == whole[range.clone()]);
-        if let Some((first, last)) = simple_range(headers.get_str(Known::Range).unwrap_or_default()) {
+        if let Some((first, last)) = simple_range(headers.get_str(KnownHeader::Range).unwrap_or_default()) {
             assert_eq!(range, first..last.saturating_add(1).min(whole.len()));
         }
         return;

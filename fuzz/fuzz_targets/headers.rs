@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use serow_message::{Headers, Known};
+use serow_message::{Headers, KnownHeader};
 
 #[derive(Arbitrary, Debug)]
 enum Operation<'a> {
@@ -25,7 +25,7 @@ enum Name<'a> {
 
 const NAMES: [&str; 10] =
     ["Host", "host", "HOST", "Content-Length", "te", "X-One", "x-one", "Set-Cookie", "set-cookie", "a"];
-const KNOWN: [Known; 4] = [Known::Host, Known::ContentLength, Known::Te, Known::SetCookie];
+const KNOWN: [KnownHeader; 4] = [KnownHeader::Host, KnownHeader::ContentLength, KnownHeader::Te, KnownHeader::SetCookie];
 
 impl<'a> Name<'a> {
     fn text(&self) -> &'a str {
@@ -48,7 +48,7 @@ fuzz_target!(|operations: Vec<Operation<'_>>| {
         for known in KNOWN {
             look(known.as_str(), &headers, &model);
             assert_eq!(headers.contains(known), headers.contains(known.as_str()));
-            assert_eq!(headers.contains_any(&[known, Known::Via]), headers.contains(known) || headers.contains("via"));
+            assert_eq!(headers.contains_any(&[known, KnownHeader::Via]), headers.contains(known) || headers.contains("via"));
             assert!(headers.get_all(known).eq(headers.get_all(known.as_str())));
         }
     }
@@ -83,7 +83,7 @@ fn apply(operation: Operation<'_>, headers: &mut Headers, model: &mut Model) {
         }
         Operation::Clone => *headers = headers.clone(),
         Operation::Write(except) => {
-            let except: Vec<Known> = except.iter().map(|&number| KNOWN[usize::from(number) % KNOWN.len()]).collect();
+            let except: Vec<KnownHeader> = except.iter().map(|&number| KNOWN[usize::from(number) % KNOWN.len()]).collect();
             write(headers, model, &except);
         }
         Operation::Look(name) => look(name.text(), headers, model),
@@ -107,7 +107,7 @@ fn look(name: &str, headers: &Headers, model: &Model) {
     assert!(headers.list(name).eq(members));
 }
 
-fn write(headers: &Headers, model: &Model, except: &[Known]) {
+fn write(headers: &Headers, model: &Model, except: &[KnownHeader]) {
     let (mut output, mut expected) = (Vec::new(), Vec::new());
     headers.write_lines(&mut output, except);
     for (name, value) in model {

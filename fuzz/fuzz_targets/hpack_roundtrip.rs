@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use serow_http2::hpack::{Decoder, Encoder, Pseudo};
-use serow_message::{Known, StatusCode};
+use serow_message::{KnownHeader, StatusCode};
 
 #[derive(Arbitrary, Debug)]
 enum Operation<'a> {
@@ -103,7 +103,7 @@ fn encode(field: &Field<'_>, encoder: &mut Encoder, block: &mut Vec<u8>) -> (Vec
         }
         Field::Common(number, value) => {
             let name = COMMON[usize::from(*number) % COMMON.len()].as_bytes();
-            encoder.encode(name, Known::recognise(name), &value.bytes(), block);
+            encoder.encode(name, KnownHeader::recognise(name), &value.bytes(), block);
             (name.to_ascii_lowercase(), value.bytes())
         }
         Field::Other(name, value) => {

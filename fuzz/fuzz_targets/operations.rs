@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use serow_http1::{BodyLength, Client, Event, Limits, Misuse, Next, Server};
+use serow_http1::{BodyLength, Client, Event, Limits, UsageError, Next, Server};
 use serow_message::{Headers, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 #[derive(Arbitrary, Debug)]
@@ -78,26 +78,26 @@ impl<R> Watched<R> {
     }
 
     /// What must be said of so many bytes.
-    fn expect_data(&mut self, length: u64, result: Result<(), Misuse>, before: usize) {
+    fn expect_data(&mut self, length: u64, result: Result<(), UsageError>, before: usize) {
         let expected = match &mut self.sending {
-            Sending::Head => Err(Misuse::OutOfTurn),
+            Sending::Head => Err(UsageError::OutOfTurn),
             Sending::Length(left) if *left >= length => {
                 *left -= length;
                 Ok(())
             }
-            Sending::Length(_) => Err(Misuse::TooManyBytes),
+            Sending::Length(_) => Err(UsageError::TooManyBytes),
             Sending::Endless => Ok(()),
             Sending::Done if length == 0 => Ok(()),
-            Sending::Done => Err(Misuse::TooManyBytes),
+            Sending::Done => Err(UsageError::TooManyBytes),
         };
         assert_eq!(result, expected);
         assert!(result.is_ok() || self.output.len() == before, "something wrong was written");
     }
 
-    fn expect_end(&mut self, result: Result<(), Misuse>, before: usize) {
+    fn expect_end(&mut self, result: Result<(), UsageError>, before: usize) {
         let expected = match self.sending {
-            Sending::Head => Err(Misuse::OutOfTurn),
-            Sending::Length(1..) => Err(Misuse::TooFewBytes),
+            Sending::Head => Err(UsageError::OutOfTurn),
+            Sending::Length(1..) => Err(UsageError::TooFewBytes),
             _ => Ok(()),
         };
         assert_eq!(result, expected);
@@ -107,7 +107,7 @@ impl<R> Watched<R> {
         }
     }
 
-    fn expect_head(&mut self, result: Result<bool, Misuse>, length: BodyLength, before: usize) {
+    fn expect_head(&mut self, result: Result<bool, UsageError>, length: BodyLength, before: usize) {
         match result {
             Ok(body) => {
                 assert_eq!(self.sending, Sending::Head, "two heads");
@@ -117,7 +117,7 @@ impl<R> Watched<R> {
                     BodyLength::Unknown => Sending::Endless,
                 };
             }
-            Err(misuse) => assert_eq!((misuse, self.output.len()), (Misuse::OutOfTurn, before)),
+            Err(misuse) => assert_eq!((misuse, self.output.len()), (UsageError::OutOfTurn, before)),
         }
     }
 
@@ -160,7 +160,7 @@ impl Watched<Server> {
             Operation::Interim(status) => {
                 let status = self::status(*status);
                 let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
-                let result = self.role.send_interim(&head, &mut self.output);
+                let result = self.role.send_informational(&head, &mut self.output);
                 let interim = status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS;
                 assert!(result.is_err() || interim && self.sending == Sending::Head);
             }

@@ -3,20 +3,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use serow_net::proxy_protocol::{LONGEST_HEADER, parse};
+use serow_proxy_protocol::{MAX_HEADER_LENGTH, parse};
 
 fuzz_target!(|bytes: &[u8]| {
     let verdict = parse(bytes);
     match &verdict {
         Ok(Some((_, length))) => {
-            assert!((1..=LONGEST_HEADER).contains(length) && *length <= bytes.len());
+            assert!((1..=MAX_HEADER_LENGTH).contains(length) && *length <= bytes.len());
             for end in 0..*length {
                 assert_eq!(parse(&bytes[..end]), Ok(None), "{end} of {length} bytes");
             }
             assert_eq!(parse(&bytes[..*length]), verdict);
         }
         Ok(None) => {
-            assert!(bytes.len() < LONGEST_HEADER, "more is asked for than a header can have");
+            assert!(bytes.len() < MAX_HEADER_LENGTH, "more is asked for than a header can have");
             for end in 0..bytes.len() {
                 assert_eq!(parse(&bytes[..end]), Ok(None), "{end} bytes");
             }

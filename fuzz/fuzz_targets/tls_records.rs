@@ -23,8 +23,8 @@ use rustls::{
     pki_types::PrivateKeyDer,
     version::{TLS12, TLS13},
 };
-use serow_net::tls::{
-    Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
+use serow_tls::{
+    Certificates, MAX_RECORD_PLAINTEXT, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
     TlsSettings, TlsVersion, TlsVersions, Trust,
 };
 
@@ -94,7 +94,7 @@ fuzz_target!(|script: Script| {
             Step::Close => {
                 let before = sealed.len();
                 session.close(&mut sealed);
-                assert!(sealed.len() - before <= LONGEST_ALERT);
+                assert!(sealed.len() - before <= MAX_ALERT_LENGTH);
                 sealed.clear();
                 continue;
             }
@@ -104,11 +104,11 @@ fuzz_target!(|script: Script| {
         for piece in record.bytes.chunks(usize::from(script.piece).max(1)) {
             received.extend_from_slice(piece);
             if session.receive(&mut received, &mut plaintext, &mut sealed).is_err() {
-                assert!(!session.is_established() && sealed.len() - before <= LONGEST_ALERT);
+                assert!(!session.is_established() && sealed.len() - before <= MAX_ALERT_LENGTH);
                 assert!(plaintext == expected, "{} bytes for {}", plaintext.len(), expected.len());
                 return;
             }
-            assert!(received.len() < 5 + LARGEST_RECORD + 256);
+            assert!(received.len() < 5 + MAX_RECORD_PLAINTEXT + 256);
         }
         // Behind bytes of nobody's nothing can be opened; and whoever has said goodbye is heard no more.
         if raw {
@@ -121,7 +121,7 @@ fuzz_target!(|script: Script| {
         closed |= session.is_closed_by_peer();
         forger.note_accepted(&record);
         assert!(plaintext == expected, "{} bytes for {}", plaintext.len(), expected.len());
-        assert!(sealed.len() - before <= LONGEST_ALERT && received.is_empty());
+        assert!(sealed.len() - before <= MAX_ALERT_LENGTH && received.is_empty());
     }
 });
 
@@ -347,4 +347,4 @@ const TICKET: u8 = 4;
 const ALERT: u8 = 21;
 
 /// In TLS 1.2: a header, an explicit nonce, two bytes and a tag.
-const LONGEST_ALERT: usize = 5 + 8 + 2 + 16;
+const MAX_ALERT_LENGTH: usize = 5 + 8 + 2 + 16;

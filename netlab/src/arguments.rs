@@ -127,8 +127,7 @@ impl Written {
         };
         // The two ways must not lose the same packets.
         let (to_client, to_server) = (link(self.rate, self.seed), link(rate_back, !self.seed));
-        let largest_buffer =
-            BUFFERS * (under_way(self.rate.max(rate_back), self.rtt) + to_client.queue.min(MOST_QUEUE));
+        let largest_buffer = BUFFERS * (under_way(self.rate.max(rate_back), self.rtt) + to_client.queue.min(MAX_QUEUE));
         Experiment {
             to_client,
             to_server,
@@ -153,7 +152,7 @@ fn queue(text: &str) -> Result<Queue, String> {
 }
 
 fn readiness(text: &str) -> Result<Readiness, String> {
-    let limit = LONGEST_START;
+    let limit = MAX_START;
     if text == "listen" {
         return Ok(Readiness::Listening { port: None, limit });
     }
@@ -169,9 +168,9 @@ const LEAST_QUEUED: u64 = 32;
 /// The kernel counts its own overhead into a connection's buffer: half of it is for bytes (tcp(7), tcp_adv_win_scale).
 const BUFFERS: u64 = 2;
 /// Of a queue without end, what a buffer is made for.
-const MOST_QUEUE: u64 = 64 << 20;
+const MAX_QUEUE: u64 = 64 << 20;
 /// A JVM may take this long to listen.
-const LONGEST_START: Duration = Duration::from_secs(15);
+const MAX_START: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -206,7 +205,7 @@ mod tests {
         assert_eq!((experiment.to_client.rate, experiment.to_client.queue), (128_000, 48_000));
         assert_eq!(experiment.to_server.rate, 128_000);
         assert_ne!(experiment.to_client.seed, experiment.to_server.seed);
-        assert_eq!(experiment.readiness, Readiness::Listening { port: None, limit: LONGEST_START });
+        assert_eq!(experiment.readiness, Readiness::Listening { port: None, limit: MAX_START });
     }
 
     #[test]
@@ -214,7 +213,7 @@ mod tests {
         let experiment = experiment("netlab --rate 1gbit --rate-back 10mbit --rtt 300ms --wait-for tcp:443 -- a -- b");
         assert_eq!((experiment.to_client.queue, experiment.to_server.queue), (37_500_000, 375_000));
         assert_eq!(experiment.network.largest_buffer, 150_000_000);
-        assert_eq!(experiment.readiness, Readiness::Listening { port: Some(443), limit: LONGEST_START });
+        assert_eq!(experiment.readiness, Readiness::Listening { port: Some(443), limit: MAX_START });
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl<'a> Relay<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.report.refused += 1,
             }
-            if self.spare.len() < MOST_SPARE {
+            if self.spare.len() < MAX_SPARE {
                 self.spare.push(packet.bytes);
             }
         }
@@ -84,12 +84,12 @@ impl<'a> Relay<'a> {
 
     /// Until there is something to read, or the next packet arrives.
     fn wait(&self) -> io::Result<()> {
-        let rest = self.on_the_way.front().map_or(LONGEST_WAIT, |next| next.arrives.saturating_sub(now()));
+        let rest = self.on_the_way.front().map_or(MAX_WAIT, |next| next.arrives.saturating_sub(now()));
         if rest.is_zero() {
             return Ok(());
         }
         let mut readable = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
-        match ppoll(&mut readable, Some(TimeSpec::from_duration(rest.min(LONGEST_WAIT))), None) {
+        match ppoll(&mut readable, Some(TimeSpec::from_duration(rest.min(MAX_WAIT))), None) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -97,7 +97,7 @@ impl<'a> Relay<'a> {
 
     /// Reads what is there: not everything, so that what arrives meanwhile is not late.
     fn take(&mut self) -> io::Result<()> {
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_AT_ONCE {
             let mut bytes = self.spare.pop().unwrap_or_default();
             bytes.resize(LARGEST_PACKET, 0);
             match self.from.read(&mut bytes) {
@@ -153,10 +153,10 @@ fn be_punctual() {
 /// setpriority(2): the range is from -20 to 19.
 const HIGHEST_PRIORITY: i32 = -20;
 /// How long it may take to notice that it is to stop.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_millis(50);
 /// An IPv4 packet's length has 16 bits.
 const LARGEST_PACKET: usize = 65_535;
 /// 16 packets are read in about 30 µs, which is the accuracy of a sleep.
-const MOST_AT_ONCE: usize = 16;
+const MAX_AT_ONCE: usize = 16;
 /// As many as a gigabit has on its way in 50 ms.
-const MOST_SPARE: usize = 4_096;
+const MAX_SPARE: usize = 4_096;

@@ -110,11 +110,11 @@ struct Lateness {
 
 impl Lateness {
     fn new() -> Self {
-        Self { microseconds: vec![0; MOST_MICROSECONDS + 1], total: 0, most: Duration::ZERO }
+        Self { microseconds: vec![0; MAX_MICROSECONDS + 1], total: 0, most: Duration::ZERO }
     }
 
     fn note(&mut self, late: Duration) {
-        let place = usize::try_from(late.as_micros()).unwrap_or(usize::MAX).min(MOST_MICROSECONDS);
+        let place = usize::try_from(late.as_micros()).unwrap_or(usize::MAX).min(MAX_MICROSECONDS);
         self.microseconds[place] += 1;
         self.total += 1;
         self.most = self.most.max(late);
@@ -139,7 +139,7 @@ impl Lateness {
 }
 
 /// What is later than this is a fault whatever it is exactly.
-const MOST_MICROSECONDS: usize = 20_000;
+const MAX_MICROSECONDS: usize = 20_000;
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,7 @@ class Verdict:
 def arguments(name: str, what: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tests/{name}", description=what)
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--short", action="store_true", help="half a minute at most, for CI; the bars are the same "
+    length.add_argument("--short", action="store_true", help="half a minute at most, for CI; the targets are the same "
                                                              "unless the output says otherwise")
-    length.add_argument("--full", action="store_true", help="the whole bar (the default)")
+    length.add_argument("--full", action="store_true", help="the whole targets (the default)")
     return parser

@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Encryption, Headers, Known, Peer, RequestHead, Served, Version};
+use serow::{Encryption, Headers, KnownHeader, Peer, RequestHead, Served, Version};
 use serow_proxy::Attempt;
 
 use super::{attempts, escape};
@@ -117,7 +117,7 @@ pub(super) fn host(request: Option<&RequestHead>, line: &mut Vec<u8>) {
 
 /// Host and port of the request (RFC 9112 §3.2.2).
 fn authority(request: &RequestHead) -> Option<&[u8]> {
-    request.target.authority().map(str::as_bytes).or_else(|| request.headers.get(Known::Host))
+    request.target.authority().map(str::as_bytes).or_else(|| request.headers.get(KnownHeader::Host))
 }
 
 fn without_port(authority: &[u8]) -> &[u8] {

@@ -1,7 +1,7 @@
 //! The combined format, as nginx and Apache write it:
 //! `127.0.0.1 - - [06/Nov/1994:08:49:37 +0000] "GET / HTTP/1.1" 200 13 "referer" "agent"`.
 
-use serow::{Known, Served};
+use serow::{KnownHeader, Served};
 
 use super::{
     append::{client, number, request_line},
@@ -22,7 +22,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(served.status.as_str().as_bytes());
     line.push(b' ');
     number(served.body_bytes, line);
-    for name in [Known::Referer, Known::UserAgent] {
+    for name in [KnownHeader::Referer, KnownHeader::UserAgent] {
         line.extend_from_slice(b" \"");
         escape::text(served.request.and_then(|request| request.headers.get(name)).unwrap_or(b"-"), line);
         line.push(b'"');

@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Known, Peer, RequestHead, Served};
+use serow::{KnownHeader, Peer, RequestHead, Served};
 
 use super::{
     append::{digits, number, version},
@@ -48,9 +48,9 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         string(encryption.version.as_bytes(), line);
     }
     line.extend_from_slice(b",\"referer\":");
-    field(served.request, Known::Referer, line);
+    field(served.request, KnownHeader::Referer, line);
     line.extend_from_slice(b",\"user_agent\":");
-    field(served.request, Known::UserAgent, line);
+    field(served.request, KnownHeader::UserAgent, line);
     line.extend_from_slice(b"}\n");
 }
 
@@ -90,7 +90,7 @@ fn request_line(request: &RequestHead, line: &mut Vec<u8>) {
     line.extend_from_slice(b",\"host\":");
     match request.target.authority() {
         Some(host) => string(host.as_bytes(), line),
-        None => field(Some(request), Known::Host, line),
+        None => field(Some(request), KnownHeader::Host, line),
     }
     line.extend_from_slice(b",\"version\":\"");
     line.extend_from_slice(version(request.version).as_bytes());
@@ -98,7 +98,7 @@ fn request_line(request: &RequestHead, line: &mut Vec<u8>) {
 }
 
 /// Appends a header field, or `null` where there is none.
-fn field(request: Option<&RequestHead>, name: Known, line: &mut Vec<u8>) {
+fn field(request: Option<&RequestHead>, name: KnownHeader, line: &mut Vec<u8>) {
     match request.and_then(|request| request.headers.get(name)) {
         Some(value) => string(value, line),
         None => line.extend_from_slice(b"null"),

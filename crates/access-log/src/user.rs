@@ -1,13 +1,13 @@
 //! The user that a client names, by Basic authentication (RFC 7617).
 
-use serow::{Headers, Known};
+use serow::{Headers, KnownHeader};
 
 use super::escape;
 
 /// Appends the name, or a dash where there is none. Nobody has checked it: it is what the client says.
 pub(super) fn write(headers: Option<&Headers>, line: &mut Vec<u8>) {
     let before = line.len();
-    let named = headers.and_then(|headers| headers.get(Known::Authorization)).and_then(credentials);
+    let named = headers.and_then(|headers| headers.get(KnownHeader::Authorization)).and_then(credentials);
     if named.and_then(|credentials| decode_name(credentials, line)).is_none() || line.len() == before {
         line.truncate(before);
         line.push(b'-');
@@ -77,7 +77,7 @@ mod tests {
         ];
         for (authorization, expected) in cases {
             let mut headers = Headers::new();
-            headers.append(Known::Authorization, authorization).unwrap();
+            headers.append(KnownHeader::Authorization, authorization).unwrap();
             let mut line = b"x ".to_vec();
             write(Some(&headers), &mut line);
             assert_eq!(String::from_utf8(line).unwrap(), format!("x {expected}"), "{authorization}");

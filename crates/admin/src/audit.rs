@@ -17,7 +17,7 @@ pub(super) enum Command {
     /// Read the settings file again.
     Reload,
     /// Stop the server.
-    Drain,
+    Stop,
     /// Change a server of an upstream.
     Server(ServerCommand),
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reload => f.write_str("reload"),
-            Self::Drain => f.write_str("drain the whole server"),
+            Self::Stop => f.write_str("stop the server"),
             // In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
             Self::Server(ServerCommand { upstream, server, action, weight, persist }) => {
                 let name = match action {

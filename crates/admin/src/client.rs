@@ -17,10 +17,12 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow::{Address, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
+use serde_json::Value;
+use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
+use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 
-use super::{server_command::ServerCommand, summary};
+use super::{server_command::ServerCommand, server_table, summary};
 
 /// Why a request to an admin endpoint failed. The text may have several lines.
 #[derive(Debug)]
@@ -29,8 +31,17 @@ pub struct AdminClientError {
     reason: Reason,
 }
 
+/// A running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerIdentity(u64);
+
 #[derive(Debug)]
 enum Reason {
+    /// The server has no upstream of this name; those that it has.
+    NoUpstream {
+        name: String,
+        known: String,
+    },
     /// The socket's file is not there.
     Missing,
     /// Nothing listens on it.
@@ -51,7 +62,7 @@ enum Reason {
 enum AdminRequest {
     Status,
     Reload,
-    Drain,
+    Stop,
     /// A command for a server of an upstream, in JSON.
     Server(String),
 }
@@ -103,8 +114,8 @@ impl AdminClient {
     /// # Errors
     ///
     /// The endpoint cannot be reached, or refuses.
-    pub fn drain(&self) -> Result<String, AdminClientError> {
-        self.send(&AdminRequest::Drain)
+    pub fn stop(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Stop)
     }
 
     /// Applies a command to a server of an upstream; returns a line about what was done.
@@ -115,6 +126,69 @@ impl AdminClient {
     pub fn change_server(&self, command: &ServerCommand) -> Result<String, AdminClientError> {
         let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
         self.send(&AdminRequest::Server(json))
+    }
+
+    /// The servers of an upstream, or of all, as tables for people.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no such upstream.
+    pub fn upstream_table(&self, name: Option<&str>) -> Result<String, AdminClientError> {
+        let table = server_table::of(&self.status_of_upstreams(name)?);
+        Ok(if table.is_empty() { "the server has no upstreams\n".to_owned() } else { table.trim_start().to_owned() })
+    }
+
+    /// The servers of an upstream, or of all, in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no such upstream.
+    pub fn upstreams(&self, name: Option<&str>) -> Result<String, AdminClientError> {
+        Ok(format!("{:#}\n", self.status_of_upstreams(name)?["upstreams"]))
+    }
+
+    /// The status with this upstream only, or with all.
+    fn status_of_upstreams(&self, name: Option<&str>) -> Result<Value, AdminClientError> {
+        let mut status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        let upstreams = status["upstreams"].as_array_mut().ok_or_else(|| self.error(Reason::NotOurs))?;
+        let Some(name) = name else { return Ok(status) };
+        let known = upstreams.iter().filter_map(|upstream| upstream["name"].as_str());
+        let known = known.map(on_one_line).collect::<Vec<_>>().join(", ");
+        upstreams.retain(|upstream| upstream["name"] == name);
+        match upstreams.is_empty() {
+            true => Err(self.error(Reason::NoUpstream { name: name.to_owned(), known })),
+            false => Ok(status),
+        }
+    }
+
+    /// The address of the endpoint.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Which server answers at the endpoint, to tell it from one that takes its place.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn identity(&self) -> Result<ServerIdentity, AdminClientError> {
+        let status: Option<Value> = serde_json::from_str(&self.status()?).ok();
+        let started = status.and_then(|status| status["started"].as_u64());
+        started.map(ServerIdentity).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
+    /// Whether this server still runs; the one that answers, if there is none. Its socket is there until it has ended.
+    #[must_use]
+    pub fn is_running(&self, server: Option<ServerIdentity>) -> bool {
+        match self.identity() {
+            Ok(answering) => server.is_none_or(|server| server == answering),
+            Err(error) => match error.reason {
+                Reason::Missing | Reason::Refuses | Reason::NotOurs => false,
+                // A server that is stopping may have no status any more.
+                _ => true,
+            },
+        }
     }
 
     fn error(&self, reason: Reason) -> AdminClientError {
@@ -146,15 +220,15 @@ impl AdminRequest {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Reload => (Method::POST, "/reload"),
-            Self::Drain => (Method::POST, "/drain"),
+            Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
-        let _ = headers.insert(Known::Host, "localhost");
+        let _ = headers.insert(KnownHeader::Host, "localhost");
         if let Some(token) = token {
             // A token that cannot be in a header field is not valid anyway.
-            let _ = headers.insert(Known::Authorization, format!("Bearer {token}"));
+            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
         }
         let target = Target::parse(path.into(), false).unwrap_or_default();
         RequestHead { method, target, version: Version::HTTP_11, headers }
@@ -163,7 +237,7 @@ impl AdminRequest {
     /// How long the response may take.
     fn timeout(&self) -> Duration {
         match self {
-            Self::Status | Self::Drain | Self::Server(_) => TIMEOUT,
+            Self::Status | Self::Stop | Self::Server(_) => TIMEOUT,
             Self::Reload => RELOAD_TIMEOUT,
         }
     }
@@ -183,7 +257,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     let mut output = Vec::new();
     let body = match request {
         AdminRequest::Server(json) => json.as_bytes(),
-        AdminRequest::Status | AdminRequest::Reload | AdminRequest::Drain => &[],
+        AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
@@ -197,7 +271,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
-            Some(Event::Head(response)) if response.is_interim() => {}
+            Some(Event::Head(response)) if response.is_informational() => {}
             Some(Event::Head(response)) => status = response.head.status,
             Some(Event::Data(data)) => body.extend_from_slice(&data),
             Some(Event::End(_)) => return answer(status, body),
@@ -246,6 +320,10 @@ impl fmt::Display for AdminClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, reason } = self;
         match reason {
+            Reason::NoUpstream { name, known } if known.is_empty() => {
+                write!(f, "the server has no upstream {name:?}, nor any other")
+            }
+            Reason::NoUpstream { name, known } => write!(f, "the server has no upstream {name:?}; it has {known}"),
             Reason::Missing => {
                 write!(
                     f,

@@ -107,9 +107,9 @@ fn application(report: &ApplicationReport) -> Value {
     json!({
         "name": report.name,
         "wanted": report.wanted,
-        "workers": report.census.workers,
-        "busy": report.census.busy,
-        "waiting": report.census.queued,
+        "workers": report.counts.workers,
+        "busy": report.counts.busy,
+        "waiting": report.counts.queued,
         "requests": report.requests,
         "replaced": report.replaced,
         "deaths": report.deaths,
@@ -138,7 +138,7 @@ fn server(report: &ServerReport) -> Value {
         "weight": report.weight,
         "backup": report.backup,
         "active": report.active,
-        "max": report.most_requests,
+        "max": report.max_requests,
         "requests": report.requests,
         "failures": report.failures,
         "retries": report.retries,
@@ -178,7 +178,7 @@ mod tests {
         let program = Program {
             interface: Interface::Rack,
             application: "config.ru".into(),
-            interpreter: Interpreter::written(["ruby"]),
+            interpreter: Interpreter::from_command(["ruby"]),
         };
         vec![Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report()]
     }

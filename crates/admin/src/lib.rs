@@ -44,7 +44,7 @@ mod units;
 mod upstreams;
 
 pub use self::{
-    client::{AdminClient, AdminClientError},
+    client::{AdminClient, AdminClientError, ServerIdentity},
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,

@@ -1,6 +1,6 @@
 //! The requests that an admin endpoint answers.
 
-use serow::{Handler, Known, Method, Request, Response, StatusCode};
+use serow::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 
 use super::{
     audit::{Caller, Command},
@@ -55,12 +55,12 @@ impl Pages {
     /// The refusal of a request that must not change anything; `None` where it may.
     fn refusal(&self, request: &Request) -> Option<Response> {
         let Access::Machine { token } = &self.access else { return None };
-        let given = request.headers.get(Known::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
+        let given = request.headers.get(KnownHeader::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
         match token.is(given.unwrap_or_default()) {
             Some(true) => None,
             Some(false) => {
                 let mut refused = refusal(StatusCode::UNAUTHORIZED, WRONG_TOKEN);
-                set(&mut refused, Known::WwwAuthenticate, "Bearer");
+                set(&mut refused, KnownHeader::WwwAuthenticate, "Bearer");
                 Some(refused)
             }
             None => Some(refusal(StatusCode::FORBIDDEN, WITHOUT_TOKEN)),
@@ -103,7 +103,7 @@ impl Pages {
         }
         let command = match request.target.path() {
             "/reload" => Command::Reload,
-            "/drain" => Command::Drain,
+            "/stop" => Command::Stop,
             "/upstreams" => match std::mem::take(&mut request.body).collect(MAX_COMMAND).await {
                 Ok(body) => match ServerCommand::read(&body) {
                     Ok(command) => Command::Server(command),
@@ -122,9 +122,9 @@ impl Pages {
         let done = match command {
             Command::Reload => self.subject.reload().await,
             Command::Server(command) => self.subject.apply(command).await,
-            Command::Drain => {
-                self.subject.drain().await;
-                Ok("finishing requests in flight, then stopping\n".to_owned())
+            Command::Stop => {
+                self.subject.stop().await;
+                Ok("stopping: the server finishes the requests in progress\n".to_owned())
             }
         };
         match done {
@@ -144,7 +144,7 @@ impl Pages {
         };
         let (media_type, answer) = inquiry.answer(&status);
         let mut response = text(media_type, &answer);
-        set(&mut response, Known::ContentSecurityPolicy, POLICY);
+        set(&mut response, KnownHeader::ContentSecurityPolicy, POLICY);
         response
     }
 
@@ -164,8 +164,8 @@ impl Handler for Pages {
 
 fn text(media_type: &str, text: &str) -> Response {
     let mut response = Response::text(text.to_owned());
-    set(&mut response, Known::ContentType, media_type);
-    set(&mut response, Known::CacheControl, "no-store");
+    set(&mut response, KnownHeader::ContentType, media_type);
+    set(&mut response, KnownHeader::CacheControl, "no-store");
     response
 }
 
@@ -180,18 +180,18 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/drain" => not_allowed("POST"),
+        "/reload" | "/stop" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
 
 fn not_allowed(methods: &str) -> Response {
     let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
-    set(&mut refused, Known::Allow, methods);
+    set(&mut refused, KnownHeader::Allow, methods);
     refused
 }
 
-fn set(response: &mut Response, name: Known, value: &str) {
+fn set(response: &mut Response, name: KnownHeader, value: &str) {
     // Constants of this file are valid values.
     let _ = response.headers.insert(name, value);
 }
@@ -231,7 +231,7 @@ GET /metrics     the same for Prometheus
 GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
-POST /drain      finish requests in flight, then stop
+POST /stop       finish the requests in progress, then end
 
 Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
 ";
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn only_the_owner_and_root_are_answered_at_a_unix_socket() {
-        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/drain")] {
+        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/stop")] {
             for (user, expected) in [(Some(1000), 200), (Some(0), 200), (Some(1001), 403), (None, 403)] {
                 assert_eq!(status_at_the_socket(method.clone(), path, user), expected, "{method} {path} {user:?}");
             }

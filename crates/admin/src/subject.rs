@@ -63,16 +63,17 @@ impl Subject {
         let done = match self {
             Self::Server { sources, .. } => command.apply(&sources.upstreams),
             Self::Master(control) => match serde_json::to_value(&command) {
-                Ok(value) => control.wish(value, command.persist).await,
+                Ok(value) => control.command(value, command.persist).await,
                 Err(error) => Err(error.to_string()),
             },
         };
         done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
     }
 
-    /// Stops gracefully: requests in flight are finished.
-    pub(super) async fn drain(&self) {
+    /// Stops gracefully. A second time changes nothing: only a second signal is urgent.
+    pub(super) async fn stop(&self) {
         match self {
+            Self::Server { stopper, .. } if stopper.is_stopping() => {}
             Self::Server { stopper, .. } => stopper.stop(),
             Self::Master(control) => control.stop().await,
         }

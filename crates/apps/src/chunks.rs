@@ -8,11 +8,11 @@ use std::{
 
 use bytes::Bytes;
 use http_body::Frame;
-use serow_message::{Body, BoxError, Headers, Known};
+use serow_message::{Body, BoxError, Headers, KnownHeader};
 
 /// The body without its chunks, if these headers say that it has some.
 pub(crate) fn unchunked(body: Body, headers: &Headers) -> Body {
-    match headers.get_str(Known::TransferEncoding) {
+    match headers.get_str(KnownHeader::TransferEncoding) {
         Some(coding) if coding.eq_ignore_ascii_case("chunked") => Body::stream(Unchunked { body, place: Place::START }),
         _ => body,
     }
@@ -53,7 +53,7 @@ impl Place {
                 let left = left - length as u64;
                 *self = if left > 0 { Self::Data(left) } else { Self::Gap };
             } else {
-                *self = self.step(*byte).ok_or("a body that is not in chunks, as its Transfer-Encoding says")?;
+                *self = self.step(*byte).ok_or("the body is not chunked, though its Transfer-Encoding says so")?;
                 rest = behind;
             }
         }

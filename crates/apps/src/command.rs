@@ -5,13 +5,13 @@
 //! | what can be set | `command/settings.rs` |
 //! | where a copy is reached, and how it is told: a port, a unix socket, a socket it inherits | `command/entrance.rs` |
 //! | one copy: its process, its output, whether it answers yet | `command/copy.rs` |
-//! | the copies of one loading: started, watched, replaced | `command/crew.rs`, `keeper.rs` |
+//! | the copies of one loading: started, watched, replaced | `command/generation.rs`, `keeper.rs` |
 //!
 //! The way of a request is that of the proxy, whose servers the copies are.
 
-mod copy;
-mod crew;
-mod entrance;
+mod generation;
+mod program_copy;
+mod program_socket;
 mod settings;
 
 use std::{sync::Arc, time::Duration};
@@ -21,9 +21,9 @@ use serow_proxy::{
     UpstreamSettings, UpstreamTimeouts,
 };
 
-use self::crew::CommandCrew;
+use self::generation::CommandGeneration;
 pub use self::settings::{Binding, CommandSettings};
-use crate::{keeper, running::Workers};
+use crate::{application::Workers, worker_manager};
 
 /// Any program as an application. There is nobody to answer until it [runs](Self::run).
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl CommandApplication {
             waits_for_servers: true,
             // A copy that lives is asked: it is its process that tells of its health.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
-            crashes: Some(CrashSettings { least_servers: least_copies(&settings) }),
+            crashes: Some(CrashSettings { min_servers: least_copies(&settings) }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         Self { shared: Arc::new(Shared { settings, upstream }) }
@@ -64,7 +64,7 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = keeper::start::<CommandCrew>(Arc::clone(&self.shared))?;
+        let (keeper, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
         Ok(Workers::new(keeper, thread))
     }
 

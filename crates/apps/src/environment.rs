@@ -16,21 +16,21 @@ mod wsgi;
 
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
-use serow_message::{Headers, Known, Request, Scheme, Version, percent};
-use serow_proxy::Trust;
+use serow_gateway::TrustedProxies;
+use serow_message::{Headers, KnownHeader, Request, Scheme, Version, percent};
 use smallvec::SmallVec;
 
 use self::client::Client;
 use crate::{
+    messages::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
     pool::Ticket,
     program::Interface,
     settings::ApplicationSettings,
     upload::Upload,
-    words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
 /// Writes the packet of a request. A body that is a file does not stand in it.
-pub(crate) fn lay_out(
+pub(crate) fn encode_request(
     settings: &ApplicationSettings,
     request: &Request,
     upload: &Upload,
@@ -45,7 +45,7 @@ pub(crate) fn lay_out(
         Upload::Later => WITH_STREAM,
         Upload::WebSocket => WEBSOCKET,
     };
-    words::write_ticket(kind, thread, ticket, &mut packet);
+    messages::write_ticket(kind, thread, ticket, &mut packet);
     let has_length = matches!(kind, WITH_BODY | WITH_FILE);
     if has_length {
         packet.extend_from_slice(b"00000000");
@@ -102,7 +102,7 @@ pub(crate) struct Facts<'a> {
 }
 
 /// Name, which well-known name that is, and value.
-type Field<'a> = (&'a [u8], Option<Known>, &'a [u8]);
+type Field<'a> = (&'a [u8], Option<KnownHeader>, &'a [u8]);
 
 /// Browsers send some fifteen; more are allocated.
 type Fields<'a> = SmallVec<[Field<'a>; 20]>;
@@ -151,7 +151,7 @@ impl<'a> Facts<'a> {
             client,
             // A body that came in chunks has a length by now.
             content_length: match upload {
-                Upload::Nothing => request.headers.contains(Known::ContentLength).then_some(0),
+                Upload::Nothing => request.headers.contains(KnownHeader::ContentLength).then_some(0),
                 _ => Some(upload.length()),
             },
             local,
@@ -175,14 +175,15 @@ impl<'a> Facts<'a> {
     /// The fields that applications see, in order.
     fn fields(&self) -> impl Iterator<Item = Field<'a>> {
         self.headers.iter_known().filter(|(name, known, _)| {
-            !matches!(known, Some(Known::ContentLength | Known::TransferEncoding)) && self.is_shown(name, *known)
+            !matches!(known, Some(KnownHeader::ContentLength | KnownHeader::TransferEncoding))
+                && self.is_shown(name, *known)
         })
     }
 
     /// Whether applications see such a field.
-    fn is_shown(&self, name: &[u8], known: Option<Known>) -> bool {
+    fn is_shown(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         let is_safe = known.is_some() || !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy");
-        is_safe && (self.client.is_believed || !Trust::concerns(name, known))
+        is_safe && (self.client.is_believed || !TrustedProxies::is_client_field(name, known))
     }
 }
 
@@ -244,7 +245,7 @@ fn write_values(facts: &Facts<'_>, (name, known, value): Field<'_>, output: &mut
         output.extend_from_slice(value);
         return;
     }
-    let separator: &[u8] = if known == Some(Known::Cookie) { b"; " } else { b", " };
+    let separator: &[u8] = if known == Some(KnownHeader::Cookie) { b"; " } else { b", " };
     for (place, value) in facts.headers.get_all(name).enumerate() {
         if place > 0 {
             output.extend_from_slice(separator);

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::{failure::Failure, link::Link, takeover::Takeover, words::MessageKind};
+use crate::{hijack::Hijack, messages::MessageKind, request_error::RequestError, worker_link::WorkerLink};
 
 /// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
 /// whoever notices.
@@ -18,7 +18,7 @@ use crate::{failure::Failure, link::Link, takeover::Takeover, words::MessageKind
 pub(crate) struct Exchange {
     state: Mutex<State>,
     /// The worker whose response has begun, where it waits to be told how much its client has taken.
-    link: OnceLock<Arc<Link>>,
+    link: OnceLock<Arc<WorkerLink>>,
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ struct Events {
 /// What happened.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Interim(StatusCode, Headers),
+    InformationalSender(StatusCode, Headers),
     /// A response, and whether all of its body is there.
     Head {
         status: StatusCode,
@@ -58,10 +58,10 @@ pub(crate) enum Event {
     },
     Piece(Bytes),
     /// The rest of the response is written to a socket.
-    Takeover(Box<Takeover>),
+    Hijack(Box<Hijack>),
     /// The body has ended, perhaps with trailers.
     End(Option<Headers>),
-    Failed(Failure),
+    Failed(RequestError),
     /// A message of a WebSocket, or a piece of one.
     Message {
         kind: MessageKind,
@@ -85,7 +85,7 @@ impl Exchange {
         state.is_settled = event.is_last();
         match &event {
             Event::Piece(piece) => state.waiting += piece.len(),
-            Event::Head { .. } | Event::Takeover(_) => state.has_begun = true,
+            Event::Head { .. } | Event::Hijack(_) => state.has_begun = true,
             _ => {}
         }
         state.events.push(event);
@@ -98,7 +98,7 @@ impl Exchange {
     /// Waits until there is room for more pieces.
     pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
-        if state.waiting < MOST_WAITING || state.is_abandoned {
+        if state.waiting < MAX_WAITING || state.is_abandoned {
             return Poll::Ready(());
         }
         state.feeder = Some(context.waker().clone());
@@ -114,7 +114,7 @@ impl Exchange {
         };
         if let Event::Piece(piece) = &event {
             state.waiting -= piece.len();
-            if state.waiting < MOST_WAITING {
+            if state.waiting < MAX_WAITING {
                 wake(state.feeder.take());
             }
         }
@@ -152,12 +152,12 @@ impl Exchange {
     }
 
     /// This worker waits to be told how much the client has taken.
-    pub(crate) fn belongs_to(&self, link: &Arc<Link>) {
+    pub(crate) fn belongs_to(&self, link: &Arc<WorkerLink>) {
         self.link.get_or_init(|| Arc::clone(link));
     }
 
     /// The worker that waits to be told how much the client has taken.
-    pub(crate) fn link(&self) -> Option<&Arc<Link>> {
+    pub(crate) fn link(&self) -> Option<&Arc<WorkerLink>> {
         self.link.get()
     }
 
@@ -193,7 +193,7 @@ impl Events {
 impl Event {
     /// Whether the worker says no more.
     pub(crate) fn is_last(&self) -> bool {
-        matches!(self, Self::End(_) | Self::Failed(_) | Self::Takeover(_) | Self::Head { is_whole: true, .. })
+        matches!(self, Self::End(_) | Self::Failed(_) | Self::Hijack(_) | Self::Head { is_whole: true, .. })
     }
 }
 
@@ -205,4 +205,4 @@ fn wake(waker: Option<Waker>) {
 
 /// Bytes of a body that wait for the client before the worker has to: most pages are whole by then, and the worker is free
 /// for others while a slow client takes them.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;

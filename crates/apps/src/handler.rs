@@ -10,25 +10,25 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use serow_gateway::RequestLine;
 use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
-use serow_proxy::RequestLine;
 use tokio::{
     sync::watch,
     task::{AbortHandle, spawn_local},
 };
 
 use crate::{
-    application::{Sent, Shared},
+    application::State,
     chunks::unchunked,
     environment,
     exchange::{Event, Exchange},
-    failure::Failure,
+    messages::{self, announced},
     pool::Ticket,
-    running::State,
+    request_error::RequestError,
     settings::WebSocketSettings,
+    shared_state::{Sent, Shared},
     upload::{self, Upload},
-    websocket::{self, Asking},
-    words::{self, announced},
+    websocket::{self, Handshake},
 };
 
 /// Answers requests with what an application answers; see [`Application`](crate::Application).
@@ -61,45 +61,45 @@ async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
     }
 }
 
-async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, Failure> {
+async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
     let mut asked = None;
     let upload = match interface.is_concurrent() {
-        true => match websocket::asking(request) {
-            Asking::Yes(yes) => {
+        true => match websocket::handshake(request) {
+            Handshake::Valid(yes) => {
                 asked = Some(yes);
                 Upload::WebSocket
             }
-            Asking::Wrongly(refusal) => return Ok(refusal),
-            Asking::No if Upload::is_long(&body) => Upload::Later,
-            Asking::No => Upload::of_short(mem::take(&mut body)).await?,
+            Handshake::Refused(refusal) => return Ok(refusal),
+            Handshake::None if Upload::is_long(&body) => Upload::Later,
+            Handshake::None => Upload::of_short(mem::take(&mut body)).await?,
         },
         false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
     };
     let ticket = shared.ticket();
-    let packet = environment::lay_out(&shared.settings, request, &upload, thread, ticket);
-    if packet.len() > words::MAX_REQUEST {
-        return Err(Failure::Head);
+    let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
+    if packet.len() > messages::MAX_REQUEST {
+        return Err(RequestError::HeadTooLong);
     }
     let comes_later = matches!(upload, Upload::Later);
     let line = RequestLine { method: request.method.clone(), target: request.target.clone() };
     let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
-    let mut waiting = Waiting { shared: Arc::clone(shared), ticket, exchange, uploading: None, is_over: false };
+    let mut waiting = PendingResponse { shared: Arc::clone(shared), ticket, exchange, uploading: None, is_over: false };
     if comes_later {
         let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), ticket);
         waiting.uploading = Some(spawn_local(handing_over).abort_handle());
     }
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
-            Event::Interim(status, headers) => request.interim().send(status, headers),
+            Event::InformationalSender(status, headers) => request.informational().send(status, headers),
             Event::Head { status, headers, body, is_whole: true }
                 if !keeps_length(&request.method, status, &headers, &body) =>
             {
-                return Err(Failure::Nonsense("a body that has not the length in Content-Length"));
+                return Err(RequestError::InvalidResponse("the length of the body differs from Content-Length"));
             }
             Event::Head { status: StatusCode::SWITCHING_PROTOCOLS, headers, .. } if asked.is_some() => {
                 let Some(asked) = asked else { continue };
@@ -113,10 +113,10 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
                 let body = unchunked(body, &headers);
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
-            Event::Takeover(takeover) => return takeover.respond(request, shared.settings.run.timeout).await,
+            Event::Hijack(takeover) => return takeover.respond(request, shared.settings.run.timeout).await,
             Event::Failed(failure) => return Err(failure),
             Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
-                return Err(Failure::Nonsense("a part of a response before its head"));
+                return Err(RequestError::InvalidResponse("a part of the body before the head"));
             }
         }
     }
@@ -129,7 +129,7 @@ fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &B
 }
 
 /// Somebody who waits for a response. When this is dropped, nobody does.
-pub(crate) struct Waiting {
+pub(crate) struct PendingResponse {
     shared: Arc<Shared>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
@@ -138,7 +138,7 @@ pub(crate) struct Waiting {
     is_over: bool,
 }
 
-impl Waiting {
+impl PendingResponse {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
         self.is_over = event.is_last();
@@ -146,13 +146,13 @@ impl Waiting {
     }
 }
 
-impl Waiting {
+impl PendingResponse {
     /// The client has taken so many bytes; the worker is told when it is worth it.
     pub(crate) fn give_room(&self, taken: &mut usize) {
         if *taken >= ROOM_STEP
             && let Some(link) = self.exchange.link()
         {
-            link.tell(words::ROOM, self.ticket, taken.to_string().as_bytes());
+            link.tell(messages::ROOM, self.ticket, taken.to_string().as_bytes());
             *taken = 0;
         }
     }
@@ -180,7 +180,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingResponse {
     fn drop(&mut self) {
         if let Some(uploading) = &self.uploading {
             uploading.abort();
@@ -192,7 +192,7 @@ impl Drop for Waiting {
 /// A body that comes piece by piece.
 struct Pieces {
     first: Body,
-    waiting: Waiting,
+    waiting: PendingResponse,
     /// Bytes that are still to come, where the application said how many.
     announced: Option<u64>,
     /// Bytes that the client has taken and the worker does not know of.
@@ -243,11 +243,11 @@ impl http_body::Body for Pieces {
                     failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
                 }
-                Event::Interim(..) => {}
-                Event::Head { .. } | Event::Message { .. } | Event::Close { .. } | Event::Takeover(_) => {
-                    let failure = Failure::Nonsense("a second response behind the head of the first");
+                Event::InformationalSender(..) => {}
+                Event::Head { .. } | Event::Message { .. } | Event::Close { .. } | Event::Hijack(_) => {
+                    let failure = RequestError::InvalidResponse("a second response after the head of the first");
                     failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
-                    return Poll::Ready(Some(Err("the application gave two responses".into())));
+                    return Poll::Ready(Some(Err("the application sent two responses".into())));
                 }
             }
         }

@@ -33,7 +33,7 @@ pub struct Interpreter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
     /// Somebody chose it.
-    Written,
+    Configured,
     /// Nothing says otherwise: the one of that name in PATH, which may be a shim of rbenv, plenv or pyenv.
     Path,
     /// These stand in the folder.
@@ -52,8 +52,8 @@ impl Interpreter {
 
     /// This command, which somebody chose: the interpreter, and what is to stand before it, as in `bundle exec ruby`.
     #[must_use]
-    pub fn written(command: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        Self { command: command.into_iter().map(Into::into).collect(), reason: Reason::Written }
+    pub fn from_command(command: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        Self { command: command.into_iter().map(Into::into).collect(), reason: Reason::Configured }
     }
 
     fn in_environment(interface: Interface, folder: &Path, active: Option<OsString>) -> Self {
@@ -109,15 +109,17 @@ impl ApplicationSettings {
     pub fn interpreter_version(&self) -> Result<String, String> {
         let interpreter = &self.program.interpreter;
         let mut command = self.interpreter_command();
-        let output = command.args(self.program.interface.version_asked()).stdin(Stdio::null()).output();
+        let output = command.args(self.program.interface.version_arguments()).stdin(Stdio::null()).output();
         let output = output.map_err(|error| {
             let name = interpreter.name();
-            format!("{name} cannot be started: {error}; install it, or write another `interpreter`")
+            format!("{name} cannot be started: {error}; install it or set another `interpreter`")
         })?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         match output.status.success() {
             true => Ok(text(&output.stdout)),
-            false => Err(format!("{interpreter} cannot run it ({}):\n{}", output.status, text(&output.stderr))),
+            false => {
+                Err(format!("{interpreter} cannot run the application ({}):\n{}", output.status, text(&output.stderr)))
+            }
         }
     }
 }
@@ -127,7 +129,7 @@ impl fmt::Display for Interpreter {
         let command: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         write!(formatter, "{} (", command.join(" "))?;
         match self.reason {
-            Reason::Written => formatter.write_str("as is written)"),
+            Reason::Configured => formatter.write_str("as configured)"),
             Reason::Path => formatter.write_str("as found in PATH)"),
             Reason::Files(files) => write!(formatter, "{files} in the folder)"),
             Reason::Variable(name) => write!(formatter, "{name} is set)"),

@@ -26,34 +26,34 @@ mod chunks;
 mod command;
 mod environment;
 mod exchange;
-mod failure;
+mod file_watcher;
 mod handler;
+mod hijack;
 mod interpreter;
-mod keeper;
-mod link;
 mod locale;
-mod numbering;
+mod messages;
 mod outbox;
 mod pool;
 mod program;
 mod replies;
 mod report;
-mod running;
+mod request_error;
 mod settings;
-mod takeover;
+mod shared_state;
 mod threads;
+mod ticket_sequence;
 mod upload;
-mod watching;
 mod websocket;
-mod words;
+mod worker_link;
+mod worker_manager;
 
 pub use self::{
+    application::{Application, Reloader, Workers},
     command::{Binding, CommandApplication, CommandSettings},
     handler::ApplicationHandler,
     interpreter::Interpreter,
-    pool::Census,
+    pool::WorkerCounts,
     program::{Interface, Program},
     report::ApplicationReport,
-    running::{Application, Reloader, Workers},
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
 };

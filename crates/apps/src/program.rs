@@ -44,7 +44,7 @@ impl Interface {
     pub fn concurrency(self) -> NonZero<usize> {
         match self {
             Self::Rack | Self::Psgi | Self::Wsgi => NonZero::<usize>::MIN,
-            Self::Asgi => MOST_AT_ONCE,
+            Self::Asgi => MAX_CONCURRENCY,
         }
     }
 
@@ -78,7 +78,7 @@ impl Interface {
     }
 
     /// The interpreter's options that make it say which version it is, or what it lacks.
-    pub(crate) fn version_asked(self) -> [&'static str; 2] {
+    pub(crate) fn version_arguments(self) -> [&'static str; 2] {
         match self {
             Self::Rack => ["-e", "require 'rack'; puts \"ruby #{RUBY_VERSION} with Rack #{Rack.release}\""],
             Self::Psgi => ["-e", "printf qq{perl %vd\\n}, $^V"],
@@ -94,7 +94,7 @@ impl Interface {
                 include_str!("../bridges/ruby/hooks.rb"),
                 include_str!("../bridges/ruby/environment.rb"),
                 include_str!("../bridges/ruby/response.rb"),
-                include_str!("../bridges/ruby/takeover.rb"),
+                include_str!("../bridges/ruby/hijack.rb"),
                 include_str!("../bridges/ruby/worker.rb"),
                 include_str!("../bridges/ruby/start.rb"),
             ),
@@ -123,7 +123,7 @@ impl Interface {
 }
 
 /// Requests that one event loop has under way: one connection of a browser has up to 100, and memory bounds what is sensible.
-const MOST_AT_ONCE: NonZero<usize> = NonZero::new(1000).unwrap();
+const MAX_CONCURRENCY: NonZero<usize> = NonZero::new(1000).unwrap();
 
 /// What is older would not understand the bridge, so this says so, when all has been read: what is left unread would come
 /// first to whoever listens, as an error.
@@ -131,6 +131,6 @@ const PYTHON_LOADER: &str = "import os, sys
 code = os.read(0, 262144)
 if sys.version_info < (3, 9):
     os.read(0, 262144)
-    os.write(0, ('failed\\0Serow runs Python 3.9 and later, and this is ' + sys.version.split()[0]).encode())
+    os.write(0, ('failed\\0Serow needs Python 3.9 or later, and this is ' + sys.version.split()[0]).encode())
     sys.exit(1)
 exec(compile(code, 'serow.py', 'exec'), {'__name__': 'serow'})";

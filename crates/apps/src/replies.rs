@@ -14,25 +14,27 @@ use serow_message::{Body, FileRange, FileVersion};
 use serow_net::{channel::AsyncChannel, monotonic};
 
 use crate::{
-    application::{Sent, Shared},
     exchange::{Event, Exchange},
-    failure::Failure,
-    link::Link,
-    takeover::Takeover,
-    words::{self, Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
+    hijack::Hijack,
+    messages::{
+        self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers,
+    },
+    request_error::RequestError,
+    shared_state::{Sent, Shared},
+    worker_link::WorkerLink,
 };
 
 thread_local! {
     /// Where packets are received. They are read before another task has its turn.
-    static PACKET: RefCell<Box<[u8]>> = RefCell::new(vec![0; MOST_PACKET].into_boxed_slice());
+    static PACKET: RefCell<Box<[u8]>> = RefCell::new(vec![0; MAX_PACKET].into_boxed_slice());
 }
 
 /// Reads the replies of a worker to this thread until the worker is gone.
-pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
+pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize) {
     let channel = match link.replies[thread].try_clone().and_then(AsyncChannel::new) {
         Ok(channel) => channel,
         Err(error) => {
-            tracing::error!("replies of worker {} cannot be read: {error}; allow more open files", link.place);
+            tracing::error!("cannot read replies of worker {}: {error}; allow more open files", link.place);
             return;
         }
     };
@@ -57,7 +59,7 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
             Ok(None) => return,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
-                tracing::error!("worker {} cannot be understood: {error}; it is ended", link.place);
+                tracing::error!("cannot receive from worker {}: {error}; it is stopped", link.place);
                 return;
             }
         }
@@ -67,15 +69,18 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
 /// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have to wait.
 fn take(
     shared: &Shared,
-    (link, thread): (&Arc<Link>, usize),
+    (link, thread): (&Arc<WorkerLink>, usize),
     packet: &[u8],
     descriptor: Option<OwnedFd>,
     expected: &Cell<usize>,
 ) -> Option<Arc<Exchange>> {
     let reply = match Reply::parse(packet) {
         Ok(reply) => reply,
-        Err(Nonsense(what)) => {
-            tracing::error!("worker {} sent {what}: something else writes to its sockets", link.place);
+        Err(InvalidReplyError(what)) => {
+            tracing::error!(
+                "worker {} sent an invalid message ({what}): another process writes to its sockets",
+                link.place
+            );
             return None;
         }
     };
@@ -87,7 +92,7 @@ fn take(
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
     let (sent, turn) = {
         let mut pool = shared.pool();
-        let sent = pool.under_way(link.number, reply.ticket);
+        let sent = pool.in_flight(link.number, reply.ticket);
         if reply.stays_busy {
             pool.answered(link.number, reply.ticket);
         }
@@ -101,7 +106,7 @@ fn take(
         shared.take_turn(link, turn);
     }
     if reply.kind == ReplyKind::BodyFile {
-        hand_over_file(sent.as_deref(), link, thread, &reply);
+        send_body_file(sent.as_deref(), link, thread, &reply);
         return None;
     }
     let sent = sent?;
@@ -112,19 +117,19 @@ fn take(
     if reply.kind == ReplyKind::Room {
         match parse_room(reply.content) {
             Ok(room) => exchange.give_room(room),
-            Err(Nonsense(what)) => exchange.push(Event::Failed(Failure::Nonsense(what))),
+            Err(InvalidReplyError(what)) => exchange.push(Event::Failed(RequestError::InvalidResponse(what))),
         }
         return None;
     }
     if reply.kind == ReplyKind::Free {
         // Nobody listens where there was a response, as there should be.
-        exchange.push(Event::Failed(Failure::Nonsense("nothing, and went on to the next request")));
+        exchange.push(Event::Failed(RequestError::InvalidResponse("no response")));
         return None;
     }
     if let Some(event) = event(&reply, descriptor) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
             // It goes on, and nobody listens.
-            link.tell(words::CANCEL, reply.ticket, b"");
+            link.tell(messages::CANCEL, reply.ticket, b"");
         }
         exchange.push(event);
     }
@@ -142,23 +147,25 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
         }
         ReplyKind::Close => parse_close(reply.content).map(|(code, reason)| Event::Close { code, reason }),
         ReplyKind::Failed => {
-            Ok(Event::Failed(Failure::Application(String::from_utf8_lossy(reply.content).into_owned())))
+            Ok(Event::Failed(RequestError::Application(String::from_utf8_lossy(reply.content).into_owned())))
         }
-        ReplyKind::Interim => parse_head(reply.content).map(|(status, headers, _)| Event::Interim(status, headers)),
+        ReplyKind::InformationalSender => {
+            parse_head(reply.content).map(|(status, headers, _)| Event::InformationalSender(status, headers))
+        }
         ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptor),
         ReplyKind::Socket => takeover(reply, descriptor),
     };
-    Some(event.unwrap_or_else(|Nonsense(what)| Event::Failed(Failure::Nonsense(what))))
+    Some(event.unwrap_or_else(|InvalidReplyError(what)| Event::Failed(RequestError::InvalidResponse(what))))
 }
 
-fn takeover(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, Nonsense> {
-    let socket = socket.ok_or(Nonsense("a socket of its own that did not come along"))?;
+fn takeover(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
+    let socket = socket.ok_or(InvalidReplyError("the hijacked socket was not passed along"))?;
     let head = (!reply.content.is_empty()).then(|| parse_head(reply.content)).transpose()?;
     let head = head.map(|(status, headers, _)| (status, headers));
-    Ok(Event::Takeover(Box::new(Takeover { socket, head })))
+    Ok(Event::Hijack(Box::new(Hijack { socket, head })))
 }
 
-fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Nonsense> {
+fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
     let (status, headers, rest) = parse_head(reply.content)?;
     let body = match reply.kind {
         ReplyKind::File => file(rest, descriptor, announced(&headers))?,
@@ -168,11 +175,11 @@ fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Nonsens
 }
 
 /// The file that an application gave as the body, from the byte on whose number is said, and as long as was announced.
-fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, Nonsense> {
+fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, InvalidReplyError> {
     let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
-    let file = File::from(descriptor.ok_or(Nonsense("a file as body that did not come along"))?);
+    let file = File::from(descriptor.ok_or(InvalidReplyError("the file of the body was not passed along"))?);
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
-    let metadata = metadata.ok_or(Nonsense("a body that is not a regular file"))?;
+    let metadata = metadata.ok_or(InvalidReplyError("the body is not a regular file"))?;
     let version = Some(FileVersion::of(&metadata));
     let rest = metadata.len().saturating_sub(offset);
     let length = announced.map_or(rest, |length| length.min(rest));
@@ -180,16 +187,16 @@ fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> R
 }
 
 /// Gives a worker the file that is the body of a request it has; nothing where nobody waits for the response any more.
-fn hand_over_file(sent: Option<&Sent>, link: &Link, thread: usize, reply: &Reply<'_>) {
-    let mut ticket = Vec::with_capacity(words::TICKET_LENGTH);
-    words::write_ticket(words::WITH_FILE, thread, reply.ticket, &mut ticket);
+fn send_body_file(sent: Option<&Sent>, link: &WorkerLink, thread: usize, reply: &Reply<'_>) {
+    let mut ticket = Vec::with_capacity(messages::TICKET_LENGTH);
+    messages::write_ticket(messages::WITH_FILE, thread, reply.ticket, &mut ticket);
     let body = sent.filter(|sent| !sent.exchange.is_settled()).and_then(|sent| sent.body.as_ref());
     let descriptors: Vec<_> = body.map(|body| body.file().as_fd()).into_iter().collect();
     if let Err(error) = link.replies[thread].send(&ticket, &descriptors) {
         // It has asked for so many that there is no room, or is about to end.
-        tracing::debug!(worker = link.place, %error, "a body cannot be handed over");
+        tracing::debug!(worker = link.place, %error, "cannot pass a request body to a worker");
     }
 }
 
 /// More than a packet can be: what the socket's buffer takes (net.core.wmem_default, 208 KiB) bounds it.
-const MOST_PACKET: usize = 512 * 1024;
+const MAX_PACKET: usize = 512 * 1024;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{application::Shared, pool::Census};
+use crate::{pool::WorkerCounts, shared_state::Shared};
 
 /// How an application is doing, since its first workers were started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct ApplicationReport {
     /// How many workers it is to have.
     pub wanted: usize,
     /// Its workers and what they do, just now.
-    pub census: Census,
+    pub counts: WorkerCounts,
     /// Requests that have asked for a worker.
     pub requests: u64,
     /// Workers that gave way to others, for their age or their memory, or since they wished to.
@@ -46,7 +46,7 @@ impl ApplicationReport {
         Self {
             name: shared.settings.run.name.clone(),
             wanted: shared.settings.run.processes.get(),
-            census: shared.census(),
+            counts: shared.counts(),
             requests: shared.requests(),
             replaced: shared.changes.replaced.load(Ordering::Relaxed),
             deaths: shared.changes.deaths.load(Ordering::Relaxed),

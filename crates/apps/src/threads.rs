@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::{failure::Failure, link::Link, words::MOST_THREADS};
+use crate::{messages::MAX_THREADS, request_error::RequestError, worker_link::WorkerLink};
 
 /// All threads that may ask an application.
 #[derive(Debug)]
@@ -25,9 +25,9 @@ pub(crate) struct Threads {
 #[derive(Debug, Default)]
 struct Port {
     /// Those who are there.
-    links: Vec<Arc<Link>>,
+    links: Vec<Arc<WorkerLink>>,
     /// The thread, once it has asked for the first time.
-    thread: Option<UnboundedSender<Arc<Link>>>,
+    thread: Option<UnboundedSender<Arc<WorkerLink>>>,
 }
 
 /// Which thread asks.
@@ -36,7 +36,7 @@ pub(crate) enum ThisThread {
     /// This one, which has asked before.
     Known(usize),
     /// This one, for the first time: it is told of workers here, all that there are and all that come.
-    New(usize, UnboundedReceiver<Arc<Link>>),
+    New(usize, UnboundedReceiver<Arc<WorkerLink>>),
 }
 
 thread_local! {
@@ -48,7 +48,7 @@ impl Threads {
     /// For an application that so many may ask.
     pub(crate) fn new(count: usize) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let ports = (0..count.clamp(1, MOST_THREADS)).map(|_| Mutex::default()).collect();
+        let ports = (0..count.clamp(1, MAX_THREADS)).map(|_| Mutex::default()).collect();
         Self { application: NEXT.fetch_add(1, Ordering::Relaxed), ports, next: AtomicUsize::new(0) }
     }
 
@@ -62,7 +62,7 @@ impl Threads {
     /// # Errors
     ///
     /// When more ask than were to.
-    pub(crate) fn this(&self) -> Result<ThisThread, Failure> {
+    pub(crate) fn this(&self) -> Result<ThisThread, RequestError> {
         let known = THREADS.with_borrow(|threads| threads.get(self.application).copied().flatten());
         if let Some(thread) = known {
             return Ok(ThisThread::Known(thread));
@@ -70,7 +70,7 @@ impl Threads {
         let thread = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = unbounded_channel();
         {
-            let mut port = lock(self.ports.get(thread).ok_or(Failure::Threads)?);
+            let mut port = lock(self.ports.get(thread).ok_or(RequestError::TooManyThreads)?);
             for link in port.links.drain(..) {
                 link.begin_reading();
                 // The receiver is ours and open.
@@ -88,7 +88,7 @@ impl Threads {
     }
 
     /// A worker comes: all threads that ask are told, now or when they first do.
-    pub(crate) fn tell(&self, link: &Arc<Link>) {
+    pub(crate) fn tell(&self, link: &Arc<WorkerLink>) {
         for port in &self.ports {
             let mut port = lock(port);
             match &port.thread {

@@ -3,14 +3,14 @@
 use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
+use serow_gateway::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpooledFile};
 use serow_message::Body;
-use serow_proxy::{BufferFailure, BufferSettings, Content, SpooledFile, Whole};
 
 use crate::{
     exchange::{Event, Exchange},
-    failure::Failure,
+    messages,
     pool::Ticket,
-    words,
+    request_error::RequestError,
 };
 
 /// The body of a request. Workers are not bothered before it is whole, so that slow clients keep none of them busy.
@@ -27,27 +27,27 @@ pub(crate) enum Upload {
 
 impl Upload {
     /// Takes all of a body.
-    pub(crate) async fn of(body: Body, settings: &BufferSettings) -> Result<Self, Failure> {
+    pub(crate) async fn of(body: Body, settings: &BufferSettings) -> Result<Self, RequestError> {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
-        let whole = Whole::of(body, settings).await.map_err(|failure| match failure {
-            BufferFailure::Client(error) => Failure::Client(error),
-            BufferFailure::Storage(error) => Failure::Storage(error),
-            BufferFailure::SpoolFull { limit } => Failure::SpoolFull { limit },
+        let whole = BufferedBody::read(body, settings).await.map_err(|failure| match failure {
+            BufferError::Client(error) => RequestError::RequestBody(error),
+            BufferError::Storage(error) => RequestError::Storage(error),
+            BufferError::SpoolFull { limit } => RequestError::SpoolFull { limit },
         })?;
         Ok(match whole.into_content() {
-            Content::Memory(bytes) => Self::of_bytes(bytes),
-            Content::File(file) => Self::File(file),
+            BufferedContent::Memory(bytes) => Self::of_bytes(bytes),
+            BufferedContent::File(file) => Self::File(file),
         })
     }
 
     /// Takes all of a body that is [not long](Self::is_long): it fits into one packet.
-    pub(crate) async fn of_short(body: Body) -> Result<Self, Failure> {
+    pub(crate) async fn of_short(body: Body) -> Result<Self, RequestError> {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
-        body.collect(words::PIECE).await.map(Self::of_bytes).map_err(Failure::Client)
+        body.collect(messages::PIECE).await.map(Self::of_bytes).map_err(RequestError::RequestBody)
     }
 
     fn of_bytes(bytes: Bytes) -> Self {
@@ -56,7 +56,7 @@ impl Upload {
 
     /// Whether a body is worth handing over as it comes: others are here as soon as the request.
     pub(crate) fn is_long(body: &Body) -> bool {
-        !body.is_end() && body.length().is_none_or(|length| length > words::PIECE as u64)
+        !body.is_end() && body.length().is_none_or(|length| length > messages::PIECE as u64)
     }
 
     pub(crate) fn length(&self) -> u64 {
@@ -87,13 +87,13 @@ pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: T
         match body.chunk().await {
             Some(Ok(chunk)) => {
                 room = room.saturating_sub(chunk.len());
-                chunk.chunks(words::PIECE).for_each(|piece| link.tell(words::BODY_PIECE, ticket, piece));
+                chunk.chunks(messages::PIECE).for_each(|piece| link.tell(messages::BODY_PIECE, ticket, piece));
             }
             Some(Err(error)) => {
-                link.tell(words::CANCEL, ticket, b"");
-                return exchange.push(Event::Failed(Failure::Client(error)));
+                link.tell(messages::CANCEL, ticket, b"");
+                return exchange.push(Event::Failed(RequestError::RequestBody(error)));
             }
-            None => return link.tell(words::BODY_END, ticket, b""),
+            None => return link.tell(messages::BODY_END, ticket, b""),
         }
     }
 }

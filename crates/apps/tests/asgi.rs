@@ -224,12 +224,12 @@ async def last(scope, receive, send):
 ",
     );
     let told = [
-        "None is no status, which is an int from 200 to 999",
-        "99 is no status, which is an int from 200 to 999",
-        "'200' is no status, which is an int from 200 to 999",
+        "None is not a status; use an int from 200 to 999",
+        "99 is not a status; use an int from 200 to 999",
+        "'200' is not a status; use an int from 200 to 999",
         "the body is a str, where bytes must be",
-        "'foo' is no name or value of a header field, which are bytes",
-        "True is no name or value of a header field, which are bytes",
+        "'foo' is not a name or value of a header field; use bytes",
+        "True is not a name or value of a header field; use bytes",
     ];
     for (number, expected) in told.into_iter().enumerate() {
         assert!(running.get(&format!("/wrong?{number}")).starts_with("HTTP/1.1 500 "), "{expected}");

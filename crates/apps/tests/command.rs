@@ -140,14 +140,14 @@ fn what_does_not_start_is_told_with_its_last_words() {
         (&["/no/such/program"], &["/no/such/program cannot be started", "No such file"]),
         (
             &["sh", "-c", "echo one; echo two >&2; exit 7"],
-            &["ended before it was ready (exit status: 7)", "\n  one\n  two"],
+            &["exited before it was ready (exit status: 7)", "\n  one\n  two"],
         ),
         (&["sh", "-c", "kill -9 $$"], &["signal: 9"]),
         (
             &["sleep", "60"],
             &[
-                "accepts no connection at 127.0.0.1:",
-                ", which the variable PORT and {port} in its arguments say, after 300ms",
+                "accepts no connections on 127.0.0.1:",
+                " (from the variable PORT or {port} in its arguments), after 300ms",
             ],
         ),
         (&["/usr/bin/python3", "-c", "raise Exception('no database')"], &["Exception: no database"]),
@@ -195,7 +195,7 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
 #[test]
 fn requests_wait_for_the_only_copy() {
     let (mut settings, folder) = python();
-    settings.run.queue.patience = Duration::from_secs(20);
+    settings.run.queue.timeout = Duration::from_secs(20);
     let running = Running::new((settings, folder));
     let before = body(&running.get("/")).to_owned();
     assert!(running.get("/die").starts_with("HTTP/1.1 502 "));

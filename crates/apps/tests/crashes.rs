@@ -66,7 +66,7 @@ fn the_last_worker_is_not_risked_and_others_are_answered_meanwhile() {
         format!("{slow_start}{}", CODE.replace("exit!(9)", "(File.write('crashed', ''); exit!(9))")),
     )
     .unwrap();
-    settings.run.queue.patience = Duration::from_secs(20);
+    settings.run.queue.timeout = Duration::from_secs(20);
     let running = Running::new((settings, folder));
     thread::scope(|scope| {
         let poison = scope.spawn(|| running.get("/poison"));
@@ -104,7 +104,7 @@ fn a_held_request_is_given_up_when_it_has_waited_for_too_long() {
     // Nothing starts again.
     let code = format!("exit!(1) if File.exist?('calls')\n{CODE}");
     fs::write(folder.path().join("config.ru"), code).unwrap();
-    settings.run.queue.patience = Duration::from_secs(1);
+    settings.run.queue.timeout = Duration::from_secs(1);
     let application = Application::new(settings, 1);
     let _workers = application.run().unwrap();
     let answering = Answering::new(application.handler());

@@ -18,7 +18,7 @@ module Refused
     File.exist?('refused') ? raise(Errno::EAGAIN) : super
   end
 end
-Serow::Mold.prepend(Refused)
+Serow::TemplateProcess.prepend(Refused)
 run ->(env) { env['PATH_INFO'] == '/die' ? exit!(1) : [200, {}, [Process.pid.to_s]] }
 ";
 
@@ -47,17 +47,17 @@ fn what_cannot_be_forked_is_forked_later() {
         settings.preload = true;
         let running = Running::new((settings, folder));
         let refused = running.folder.path().join("refused");
-        let census = || running.application.census();
+        let counts = || running.application.counts();
         fs::write(&refused, "").unwrap();
         // A POST, which nobody repeats.
         assert!(running.post("/die", b"x").starts_with("HTTP/1.1 502 "), "{interface:?}");
         for _ in 0..20 {
             assert_ne!(content(&running.get("/")), "", "{interface:?}");
-            assert_eq!(census().workers, 1, "{interface:?}");
+            assert_eq!(counts().workers, 1, "{interface:?}");
         }
         fs::remove_file(&refused).unwrap();
         let began = Instant::now();
-        while census().workers < 2 {
+        while counts().workers < 2 {
             assert!(began.elapsed() < Duration::from_secs(10), "{interface:?}: it was not forked later");
             std::thread::sleep(Duration::from_millis(20));
         }

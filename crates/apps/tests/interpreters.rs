@@ -28,11 +28,11 @@ fn those_that_are_not_there_or_lack_something_say_so() {
         (&["no-such-ruby"][..], "no-such-ruby cannot be started: No such file or directory"),
         (
             &["ruby", "-e", "abort 'no gem'"],
-            "ruby -e abort 'no gem' (as is written) cannot run it (exit status: 1):\nno gem",
+            "ruby -e abort 'no gem' (as configured) cannot run it (exit status: 1):\nno gem",
         ),
         (&[], " cannot be started: "),
     ] {
-        settings.program.interpreter = Interpreter::written(words);
+        settings.program.interpreter = Interpreter::from_command(words);
         let error = settings.interpreter_version().unwrap_err();
         assert!(error.starts_with(expected), "{error}");
     }

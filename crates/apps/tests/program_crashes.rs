@@ -55,7 +55,7 @@ impl Running {
         let command = ["/usr/bin/python3", "server.py", "{port}"].map(OsString::from).to_vec();
         let mut settings = CommandSettings::new("test", command, folder.path().canonicalize().unwrap());
         settings.run.start_timeout = Duration::from_secs(20);
-        settings.run.queue.patience = Duration::from_secs(20);
+        settings.run.queue.timeout = Duration::from_secs(20);
         settings.run.processes = NonZero::new(copies).unwrap();
         assert_eq!(settings.binding, Binding::Port);
         let application = CommandApplication::new(settings);

@@ -5,7 +5,7 @@
 mod support;
 
 use serow_apps::Interface;
-use serow_proxy::Trust;
+use serow_gateway::TrustedProxies;
 use support::{Answering, Running, content, settings};
 
 /// Each answers with the client's address, the scheme, and the fields in which proxies tell of clients.
@@ -87,7 +87,7 @@ fn clients_behind_servers_that_are_trusted() {
 fn nobody_is_believed_who_is_not_trusted() {
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
-        settings.run.trusted = Trust::default();
+        settings.run.trusted = TrustedProxies::default();
         let running = Running::new((settings, folder));
         for (fields, _, expected) in CASES {
             assert_eq!(asked(&running, fields), expected, "{interface:?} {fields}");

@@ -11,7 +11,7 @@ fn run(code: &str) -> Running {
     Running::new(settings(Interface::Psgi, "app.psgi", code))
 }
 
-/// The same with one worker, which is forked from a mold that has the application loaded.
+/// The same with one worker, which is forked from a template process that has the application loaded.
 fn run_one(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Psgi, "app.psgi", code);
     (settings.run.processes, settings.preload) = (NonZero::<usize>::MIN, true);

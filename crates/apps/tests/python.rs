@@ -79,7 +79,7 @@ fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() 
         assert_eq!(application.settings().program.interface, Interface::Asgi);
         assert_eq!(application.settings().concurrency, Interface::Asgi.concurrency());
         assert_eq!(content(&answering.get("/path")), "/path");
-        assert_eq!(application.census().workers, 2);
+        assert_eq!(application.counts().workers, 2);
         drop(answering);
     }
 }

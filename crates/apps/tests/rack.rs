@@ -166,7 +166,7 @@ fn workers_start_one_after_the_other_where_that_is_wished() {
     let began = std::time::Instant::now();
     let running = Running::new((settings, folder));
     assert!(began.elapsed() >= Duration::from_millis(300));
-    assert_eq!((running.application.census().workers, &*content(&running.get("/"))), (2, "."));
+    assert_eq!((running.application.counts().workers, &*content(&running.get("/"))), (2, "."));
 }
 
 #[test]

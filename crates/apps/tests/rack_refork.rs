@@ -97,17 +97,17 @@ fn generations_follow_one_another_and_a_worker_that_dies_is_forked_from_the_last
 }
 
 #[test]
-fn molds_leave_nothing_behind_where_nobody_else_waits_for_them() {
+fn ended_template_processes_are_reaped_as_pid_1() {
     // As PID 1 of a container is.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let running = run("run ->(env) { [200, {}, [\"#{Process.pid} #{Process.ppid}\"]] }\n", &[5, 1_000_000]);
     let first: BTreeSet<u32> = (0..4).map(|_| pid(&running)).collect();
     others(&running, &first);
     let answer = content(&running.get("/"));
-    let mold = format!("/proc/{}", answer.split(' ').nth(1).unwrap());
-    assert!(fs::exists(&mold).unwrap());
+    let template = format!("/proc/{}", answer.split(' ').nth(1).unwrap());
+    assert!(fs::exists(&template).unwrap());
     drop(running);
-    assert!(!fs::exists(&mold).unwrap(), "{}", fs::read_to_string(format!("{mold}/stat")).unwrap_or_default());
+    assert!(!fs::exists(&template).unwrap(), "{}", fs::read_to_string(format!("{template}/stat")).unwrap_or_default());
 }
 
 #[test]

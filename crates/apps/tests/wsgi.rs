@@ -255,21 +255,21 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("failing", 0, "", "ValueError: in the middle"),
     ("twice", 500, "", "RuntimeError: start_response was called before"),
     ("nothing", 500, "", "RuntimeError: the application gave a body without having called start_response"),
-    ("status?2000_No", 500, "", "ValueError: '2000 No' is no status"),
-    ("status?100_Continue", 500, "", "ValueError: '100 Continue' is no status"),
-    ("status?abc", 500, "", "ValueError: 'abc' is no status"),
-    ("field?a=b%0D%0Ac:d", 500, "", "is no value of the header field a"),
-    ("field?a=b%0Ac", 500, "", "is no value of the header field a"),
-    ("field?a=b%00c", 500, "", "is no value of the header field a"),
-    ("field?=b", 500, "", "'' is no name"),
+    ("status?2000_No", 500, "", "ValueError: '2000 No' is not a status"),
+    ("status?100_Continue", 500, "", "ValueError: '100 Continue' is not a status"),
+    ("status?abc", 500, "", "ValueError: 'abc' is not a status"),
+    ("field?a=b%0D%0Ac:d", 500, "", "is not a valid value of the header field a"),
+    ("field?a=b%0Ac", 500, "", "is not a valid value of the header field a"),
+    ("field?a=b%00c", 500, "", "is not a valid value of the header field a"),
+    ("field?=b", 500, "", "'' is not a valid header field name"),
     ("field?a%20b=c", 502, "", ""),
-    ("wrong?pair", 500, "", "TypeError: ('a',) is no header field"),
-    ("wrong?number", 500, "", "TypeError: ('a', 1) is no header field"),
-    ("wrong?bytes", 500, "", "TypeError: ('a', b'b') is no header field"),
+    ("wrong?pair", 500, "", "TypeError: ('a',) is not a header field"),
+    ("wrong?number", 500, "", "TypeError: ('a', 1) is not a header field"),
+    ("wrong?bytes", 500, "", "TypeError: ('a', b'b') is not a header field"),
     ("wrong?dict", 500, "", "TypeError: the header is a dict"),
     ("wrong?generator", 500, "", "TypeError: the header is a generator"),
     ("wrong?none", 500, "", "TypeError: the header is a NoneType"),
-    ("wrong?far", 500, "", "is no value of the header field a"),
+    ("wrong?far", 500, "", "is not a valid value of the header field a"),
     ("text", 500, "", "TypeError: the body has a str where bytes must be"),
     ("texts", 500, "", "TypeError: the body has a str where bytes must be"),
 ];
@@ -527,7 +527,7 @@ nested.deeper = Thing('deeper')
     }
     let cases = [
         ("missing", "ModuleNotFoundError: No module named 'missing'"),
-        ("missing.py", "missing.py is no file in /"),
+        ("missing.py", "missing.py is not a file in /"),
         ("other", "other has neither 'application' nor 'app': say other:NAME"),
         ("main:missing", "main has no 'missing'"),
         ("useless.py", "useless.py is a NoneType, which cannot be called"),
@@ -583,7 +583,7 @@ fn a_python_that_is_too_old_is_refused() {
     std::fs::write(folder.path().join("sitecustomize.py"), "import sys\nsys.version_info = (3, 8)").unwrap();
     settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));
     let error = Application::new(settings, 1).run().unwrap_err();
-    assert!(error.starts_with("Serow runs Python 3.9 and later, and this is "), "{error}");
+    assert!(error.starts_with("Serow needs Python 3.9 or later, and this is "), "{error}");
 }
 
 #[test]

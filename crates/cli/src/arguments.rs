@@ -8,11 +8,13 @@ mod files;
 mod proxy;
 mod run;
 mod settings_file;
+mod stop;
 mod supervise;
+mod upstream_command;
 mod waterfall;
 
 pub(crate) use self::{
-    admin::{AdminClientArguments, DrainArguments, ServerCommandArguments, StatusArguments, WeightArguments},
+    admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
@@ -22,6 +24,8 @@ pub(crate) use self::{
     proxy::ProxyArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},
+    stop::StopArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
+    upstream_command::{ServerChangeArguments, UpstreamCommand, UpstreamCommandArguments, UpstreamListArguments},
     waterfall::WaterfallArguments,
 };

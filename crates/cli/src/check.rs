@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         lines.extend(configuration.server.listeners.iter().map(purpose));
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
-    let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.problems_of_dates);
+    let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.date_problems);
     lines.extend(problems.map(|problem| format!("warning: {problem}")));
     for application in &configuration.applications {
         let name = application.name();

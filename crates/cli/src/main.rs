@@ -7,7 +7,7 @@
 //! | `serow files`, `proxy`, `app`, and what they share | `folder.rs`, `proxy.rs`, `app.rs`; `serving.rs` |
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
-//! | `serow status`, `reload`, `drain`, `up` … | `status.rs`, `reload.rs`, `drain.rs`, `upstream_server.rs`; `admin_client.rs` |
+//! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow bench` | `bench.rs`, `bench/` |
 //! | `serow supervise` | `supervise.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
@@ -26,7 +26,6 @@ mod check;
 mod command_error;
 mod command_line;
 mod descriptors;
-mod drain;
 mod encryption;
 mod error_log;
 mod folder;
@@ -37,16 +36,16 @@ mod run;
 mod sandbox;
 mod serving;
 mod status;
+mod stop;
 mod strict_transport;
 mod supervise;
 mod to_tls;
-mod upstream_server;
+mod upstream;
 mod usage;
 
 use std::{env, process::ExitCode};
 
 use mimalloc::MiMalloc;
-use serow_admin::Action;
 
 use self::{
     command_error::exit_code,
@@ -73,14 +72,8 @@ fn main() -> ExitCode {
         Ok(Command::Status(arguments)) => status::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => reload::run(&arguments),
-        Ok(Command::Drain(arguments)) => drain::run(arguments),
-        Ok(Command::Up(arguments)) => upstream_server::run(arguments, Action::Up, None),
-        Ok(Command::Down(arguments)) => upstream_server::run(arguments, Action::Down, None),
-        Ok(Command::Weight(arguments)) => {
-            upstream_server::run(arguments.command, Action::Weight, Some(arguments.weight))
-        }
-        Ok(Command::Add(arguments)) => upstream_server::run(arguments, Action::Add, None),
-        Ok(Command::Remove(arguments)) => upstream_server::run(arguments, Action::Remove, None),
+        Ok(Command::Stop(arguments)) => stop::run(&arguments),
+        Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Reference) => check::print_reference(),
         Ok(Command::Manual) => manual::print(),

@@ -4,7 +4,7 @@ use serow_config::settings::{
     ServerSettings, SettingError, forwarding_settings, reads_attempts, shares, upstream_settings,
 };
 use serow_net::process::forbid_tracing;
-use serow_proxy::{ForwardingSettings, Proxy, Upkeep, Upstream, UpstreamSettings};
+use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
 
 use crate::{
     arguments::ProxyArguments,
@@ -47,7 +47,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
-    let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(CommandError::system)?;
+    let _upkeep = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }

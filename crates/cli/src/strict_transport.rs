@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow::{Handler, Known, Request, Response, Scheme};
+use serow::{Handler, KnownHeader, Request, Response, Scheme};
 
 /// Tells browsers to come with TLS only (RFC 6797).
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl<H: Handler> Handler for StrictTransport<H> {
             let mut response = response.await;
             if let Some(seconds) = seconds {
                 // A word and digits: always a valid field.
-                let _ = response.headers.insert(Known::StrictTransportSecurity, format!("max-age={seconds}"));
+                let _ = response.headers.insert(KnownHeader::StrictTransportSecurity, format!("max-age={seconds}"));
             }
             response
         }
@@ -66,7 +66,7 @@ mod tests {
             let Poll::Ready(response) = response.poll(&mut Context::from_waker(Waker::noop())) else {
                 panic!("nothing to wait for")
             };
-            assert_eq!(response.headers.get_str(Known::StrictTransportSecurity), expected);
+            assert_eq!(response.headers.get_str(KnownHeader::StrictTransportSecurity), expected);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serow::{Handler, Known, Request, Response, Scheme, StatusCode, TargetForm};
+use serow::{Handler, KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
 use serow_config::settings::Redirected;
 
 /// Answers requests that come without TLS with a redirect.
@@ -63,7 +63,7 @@ fn redirect(request: &Request, port: u16) -> Response {
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
     let mut response = Response::plain_status(StatusCode::PERMANENT_REDIRECT);
     // Host and target were judged when the request was read; one that cannot be said in a field leads nowhere.
-    match response.headers.insert(Known::Location, format!("https://{host}{port}{path}{query}")) {
+    match response.headers.insert(KnownHeader::Location, format!("https://{host}{port}{path}{query}")) {
         Ok(()) => response,
         Err(_) => Response::plain_status(StatusCode::BAD_REQUEST),
     }
@@ -101,14 +101,14 @@ mod tests {
             ("GET", "/", ":80", 443, None),
         ] {
             let mut headers = Headers::default();
-            headers.insert(Known::Host, host).unwrap();
+            headers.insert(KnownHeader::Host, host).unwrap();
             let target = Target::parse(target.as_bytes().to_vec().into(), false).unwrap();
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let head = RequestHead { method, target, headers, version: Version::HTTP_11 };
             let local = Some(([192, 0, 2, 1], 80).into());
             let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, local, Scheme::Http));
             let response = redirect(&request, port);
-            assert_eq!(response.headers.get_str(Known::Location), expected);
+            assert_eq!(response.headers.get_str(KnownHeader::Location), expected);
             assert_eq!(response.status.as_u16(), if expected.is_some() { 308 } else { 400 });
         }
     }

@@ -114,7 +114,7 @@ const COMMANDS_OF_OTHERS: [(&str, &str); 6] = [
     ("serve", "to serve a folder, write serow DIR"),
     ("server", "to serve a folder, write serow DIR"),
     ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
-    ("stop", "to stop a server, send it TERM, or write serow drain"),
+    ("stop", "to stop a server, send it TERM, or write serow stop"),
     ("restart", "to have a server read its settings file again, write serow reload"),
     ("version", "for the version, write serow --version"),
 ];
@@ -155,7 +155,7 @@ mod tests {
             ),
             (
                 &["proxy", "http://a:9000/api"],
-                "UPSTREAM: \"http://a:9000/api\" is a server with a path; what is put before paths is said by --add-prefix",
+                "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
             ),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),

@@ -265,24 +265,24 @@ fn other_users_get_403_even_where_the_file_admits_them() {
     for place in [folder.path(), &socket] {
         fs::set_permissions(place, fs::Permissions::from_mode(0o777)).unwrap();
     }
-    let drain = |user: Option<u32>| {
+    let stop = |user: Option<u32>| {
         let mut command = Command::new("curl");
         command.args(["-s", "--max-time", "20", "-X", "POST", "--unix-socket"]).arg(&socket);
         user.map(|user| command.uid(user));
-        let output = command.arg("http://localhost/drain").output().unwrap();
+        let output = command.arg("http://localhost/stop").output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     if rustix::process::geteuid().is_root() {
-        assert_eq!(drain(Some(NOBODY)), "this socket is for the user that runs the server, and for root\n");
+        assert_eq!(stop(Some(NOBODY)), "this socket is for the user that runs the server, and for root\n");
         let line = server.line_with("admin: ");
-        assert!(line.contains("admin: POST /drain, by uid 65534 (pid "), "{line}");
+        assert!(line.contains("admin: POST /stop, by uid 65534 (pid "), "{line}");
         assert!(line.ends_with("): refused with 403 Forbidden"), "{line}");
         assert!(ask(&admin, "/status", &[]).contains("\"requests\""), "the server goes on");
     }
-    assert_eq!(drain(None), "finishing requests in flight, then stopping\n");
+    assert_eq!(stop(None), "stopping: the server finishes the requests in progress\n");
     let line = server.line_with("admin: ");
     let user = rustix::process::geteuid().as_raw();
-    assert!(line.contains(&format!("admin: drain the whole server, by uid {user} (pid ")), "{line}");
+    assert!(line.contains(&format!("admin: stop the server, by uid {user} (pid ")), "{line}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn what_runs_an_application_has_to_be_there() {
         ("application = \"app/config.ru\"", "app/config.ru: ruby cannot be started: No such file or directory"),
         (
             "application = \"app/config.ru\", interpreter = \"/bin/false\"",
-            "app/config.ru: /bin/false (as is written) cannot run it (exit status: 1):\n",
+            "app/config.ru: /bin/false (as configured) cannot run it (exit status: 1):\n",
         ),
         ("command = [\"no-such-program\"]", "no-such-program: there is no program no-such-program: install it"),
         ("command = [\"./index.html\"], chdir = \"app\"", "./index.html: there is no program ./index.html: install"),

@@ -223,7 +223,7 @@ fn log_level() {
     let mut stream = server.connect();
     stream.write_all(b"NONSENSE\r\n\r\n").unwrap();
     assert_eq!(received(stream).status(), 400);
-    let line = server.line_with("a request was refused");
+    let line = server.line_with("refused a request");
     assert!(line.contains("DEBUG") && !line.contains('\x1b'), "no colour where nobody sees it: {line}");
     let mut server = Running::start(folder.path(), &[]);
     let mut stream = server.connect();

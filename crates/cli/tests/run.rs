@@ -14,6 +14,7 @@ use std::{
     },
     path::PathBuf,
     process::Command,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -208,10 +209,10 @@ fn the_first_start_fails_with_what_is_wrong() {
 
 #[test]
 fn it_ends_when_it_is_told_to() {
-    for end in ["drain", "TERM", "INT", "QUIT"] {
+    for end in ["stop", "TERM", "INT", "QUIT"] {
         let mut run = Run::start("");
         match end {
-            "drain" => assert_eq!(run.ask("drain").0, Some(0)),
+            "stop" => assert_eq!(run.ask("stop").0, Some(0)),
             "TERM" => run.server.signal(Signal::TERM),
             "INT" => run.server.signal(Signal::INT),
             _ => run.server.signal(Signal::QUIT),
@@ -220,6 +221,31 @@ fn it_ends_when_it_is_told_to() {
         assert!(!run.path("admin.sock").exists(), "{end}");
         assert!(TcpStream::connect(run.server.address()).is_err(), "{end}");
     }
+}
+
+#[test]
+fn stop_waits_until_the_server_has_ended() {
+    let mut run = Run::start("");
+    let admin = format!("unix:{}", run.path("admin.sock").display());
+    let mut download = run.begin_download();
+    let stop = |timeout: &str| output(["stop", "--admin", &admin, "--timeout", timeout]);
+    let impatient = stop("100ms");
+    let error = String::from_utf8(impatient.stderr).unwrap();
+    assert!(error.starts_with(&format!("serow: the server at {admin} still runs: ")), "{error}");
+    assert_eq!(impatient.status.code(), Some(1));
+    assert!(stop("0").status.success(), "without waiting");
+    assert!(run.server.child.try_wait().unwrap().is_none(), "the download is to be finished");
+    let waiting = {
+        let admin = admin.clone();
+        thread::spawn(move || output(["stop", "--admin", &admin]))
+    };
+    let mut answer = Vec::new();
+    download.read_to_end(&mut answer).unwrap();
+    assert!(answer.len() as u64 > LARGE, "the download was cut after {} bytes", answer.len());
+    assert!(waiting.join().unwrap().status.success());
+    assert!(run.server.child.wait().unwrap().success());
+    let gone = stop("1s");
+    assert_eq!(gone.status.code(), Some(1), "there is nothing to stop: {}", String::from_utf8_lossy(&gone.stderr));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn the_grace_time_ends_what_takes_longer() {
     let (_folder, mut server, stream) = downloading(&["--grace", "200ms"]);
     server.signal(Signal::TERM);
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
-    server.line_with("the grace time is over");
+    server.line_with("the grace period is over");
     drop(stream);
 }
 

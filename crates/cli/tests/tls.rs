@@ -282,7 +282,11 @@ fn mistakes_have_one_line() {
         (&["--tls", "a.pem,"], 2, "--tls: a name is missing; write CERT,KEY"),
         (&["--tls", &one, "--tls-versions", "1.1"], 2, "--tls-versions: \"1.1\" is not one of 1.2, 1.2-1.3, 1.3"),
         (&["--tls", "/nowhere.pem"], 1, "/nowhere.pem: there is no such file: name the one that holds it"),
-        (&["--tls", &swapped], 1, &format!("{}: this key is not that of the certificate in ", here.path("two.key"))),
+        (
+            &["--tls", &swapped],
+            1,
+            &format!("{}: this key does not belong to the certificate in ", here.path("two.key")),
+        ),
     ];
     for (arguments, code, expected) in cases {
         let folder: &Path = here.folder.path();
@@ -339,10 +343,10 @@ fn broken_certificates_are_explained_in_sentences() {
     for (name, expected) in [
         (
             "cut.pem",
-            "this file is broken PEM: the line -----END CERTIFICATE----- is missing, so it may have been cut off; write it again",
+            "this file is not valid PEM: the line -----END CERTIFICATE----- is missing, so it may have been cut off; write it again",
         ),
-        ("damaged.pem", "this file is broken PEM: what stands between BEGIN and END is not base64; write it again"),
-        ("first.pem", "the certificate is of X.509 version 1 or 2, and TLS needs version 3: have another one made"),
+        ("damaged.pem", "this file is not valid PEM: the text between BEGIN and END is not base64; write it again"),
+        ("first.pem", "the certificate is of X.509 version 1 or 2, and TLS needs version 3: get another one"),
     ] {
         fs::write(encrypted.path("key.pem"), &key).unwrap();
         let files = format!("{},{}", encrypted.path(name), encrypted.path("key.pem"));

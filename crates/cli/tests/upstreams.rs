@@ -45,7 +45,7 @@ fn server_of(admin: &str, name: &str) -> Value {
 
 /// What a command does with a server.
 fn act(admin: &str, words: &[&str]) -> Output {
-    output(words.iter().copied().chain(["--admin", admin]))
+    output(["upstream"].into_iter().chain(words.iter().copied()).chain(["--admin", admin]))
 }
 
 #[test]
@@ -85,10 +85,14 @@ fn what_is_not_there_is_said() {
     command.args(["--workers", "1"]);
     let _proxy = Running::of(command);
     let address = server.address();
-    let cases: [(&[&str], String, i32); 8] = [
+    let cases: [(&[&str], String, i32); 9] = [
         (&["down", "app", address], "there is no upstream app; there are upstream".to_owned(), 1),
         (&["down", "upstream", "x"], format!("upstream upstream: there is no server x; there are {address}"), 1),
-        (&["add", "upstream", address], format!("upstream upstream: {address} is there already"), 1),
+        (
+            &["add", "upstream", address],
+            format!("upstream upstream: {address} is already a server of this upstream"),
+            1,
+        ),
         (
             &["add", "upstream", "9000"],
             r#""9000" is not a server: write its host too, as in 127.0.0.1:9000"#.to_owned(),
@@ -96,14 +100,32 @@ fn what_is_not_there_is_said() {
         ),
         (&["remove", "upstream", address], format!("upstream upstream: {address} is the last server: "), 1),
         (&["weight", "upstream", address, "0"], r#"WEIGHT: "0" is not a whole number from 1 to 65535"#.to_owned(), 2),
-        (&["drain", "upstream"], "<SERVER> is missing; see serow drain --help".to_owned(), 2),
-        (&["drain", "--persist"], "--persist is for a server of an upstream: name both, or leave it out".to_owned(), 2),
+        (&["drain", "upstream"], "<SERVER> is missing; see serow upstream drain --help".to_owned(), 2),
+        (&["drain"], "<NAME> is missing; see serow upstream drain --help".to_owned(), 2),
+        (&["list", "app"], r#"the server has no upstream "app"; it has upstream"#.to_owned(), 2),
     ];
     for (words, expected, code) in cases {
         let output = act(&admin, words);
         assert!(said(&output).starts_with(&format!("serow: {expected}")), "{words:?}: {}", said(&output));
         assert_eq!(output.status.code(), Some(code), "{words:?}");
     }
+}
+
+#[test]
+fn upstream_list_prints_the_servers_of_one_upstream_or_of_all() {
+    let (_folder, server) = named("one");
+    let folder = tempfile::tempdir().unwrap();
+    let door = format!("unix:{}/admin.sock", folder.path().display());
+    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &door]);
+    command.args(["--workers", "1"]);
+    let _proxy = Running::of(command);
+    for words in [&["list"][..], &["list", "upstream"]] {
+        let listed = String::from_utf8(act(&door, words).stdout).unwrap();
+        assert!(listed.starts_with("upstream upstream\n") && listed.contains(server.address()), "{words:?}: {listed}");
+    }
+    let json = act(&door, &["list", "upstream", "--json"]).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json[0]["servers"][0]["name"], server.address());
 }
 
 /// A site whose upstream is in a file.
@@ -149,8 +171,8 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
     let site = Site::new(&[one.address(), other.address()]);
     let server = site.run();
     assert_eq!(answering(&server), ["one", "other"]);
-    // The file names the admin endpoint.
-    let done = output(["drain", "app", one.address(), "-c", &site.file()]);
+    // The file says where the door is.
+    let done = output(["upstream", "drain", "app", one.address(), "-c", &site.file()]);
     assert_eq!(said(&done), format!("{} of app is draining\n", one.address()));
     assert_eq!(answering(&server), ["other"]);
     site.reload();
@@ -273,7 +295,7 @@ fn a_reload_may_change_the_token() {
     let token = site.folder.path().join(first).display().to_string();
     let reloaded = output(["reload", "--admin", &port, "--admin-token-file", &token]);
     assert!(reloaded.status.success(), "{}", said(&reloaded));
-    assert!(output(["down", one.address(), one.address(), "-c", &site.file()]).status.success());
+    assert!(output(["upstream", "down", one.address(), one.address(), "-c", &site.file()]).status.success());
     let late = output(["reload", "--admin", &port, "--admin-token-file", &token]);
     assert!(said(&late).contains("the token is missing or wrong"), "{}", said(&late));
 }

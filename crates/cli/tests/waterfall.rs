@@ -138,7 +138,7 @@ fn mistakes() {
         (&[&format!("http://{closed}/")], &format!("cannot connect to {closed}: connection refused; is the server"), 1),
         (&["-P", "/none/a.sock", "http://a/"], "cannot connect to unix:/none/a.sock: there is no such socket", 1),
         (&[&plain], "the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 ", 1),
-        (&["-k", &tls], "the server does not agree to HTTP/2 (ALPN)", 1),
+        (&["-k", &tls], "the server did not select HTTP/2 (ALPN)", 1),
         (&[&https], "cannot connect to 127.0.0.1:", 1),
         (&[&plain, "--svg", "/none/a.svg"], "cannot write the drawing /none/a.svg: No such file or directory", 1),
         (&[], "a URL is missing; write one, as in http://127.0.0.1:8080/; see serow bench waterfall --help", 2),

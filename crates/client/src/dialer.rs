@@ -3,10 +3,8 @@
 use std::{error::Error, fmt, future::poll_fn, io, rc::Rc, time::Duration};
 
 use bytes::BytesMut;
-use serow_net::{
-    Buffers, Destination, More, Wire,
-    tls::{Protocol, TlsConnector, TlsError, TlsSession},
-};
+use serow_net::{Buffers, Destination, More, Wire};
+use serow_tls::{Protocol, TlsConnector, TlsError, TlsSession};
 use tokio::time::timeout;
 
 /// Opens connections to one server.
@@ -24,37 +22,37 @@ use tokio::time::timeout;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dialer {
-    /// Where it is.
+    /// The server's address.
     pub destination: Destination,
-    /// How the connections are encrypted, if they are.
+    /// The TLS settings; `None` without TLS.
     pub encryption: Option<ClientEncryption>,
-    /// How long opening may take, TLS included.
+    /// The timeout of opening a connection, including the TLS handshake.
     pub patience: Duration,
 }
 
-/// How connections to a server are encrypted.
+/// The TLS settings of connections to one server.
 #[derive(Clone, Debug)]
 pub struct ClientEncryption {
-    /// What all of them share.
+    /// The connector, which all connections share.
     pub connector: TlsConnector,
-    /// For which name the server must have a certificate: one of DNS, or an address without brackets.
+    /// The name that the server's certificate must have: a DNS name, or an address without brackets.
     pub server_name: String,
-    /// What must be agreed upon (ALPN), where anything must.
+    /// The protocol that ALPN must select, if any.
     pub protocol: Option<Protocol>,
 }
 
-/// Why there is no connection.
+/// The error of opening a connection.
 #[derive(Debug)]
 pub enum DialError {
-    /// It was refused, or could not be made.
+    /// The connection was refused, or could not be opened.
     Connect(io::Error),
-    /// It was made, and TLS failed.
+    /// The TLS handshake failed.
     Tls(io::Error),
-    /// It was made, and the server's certificate is not believed.
+    /// The server's certificate is not trusted.
     Certificate(io::Error),
-    /// The name is none that a certificate could be for.
+    /// The name cannot be the name of a certificate.
     ServerName(TlsError),
-    /// TLS is there, and the server does not agree to speak this inside.
+    /// The server does not select this protocol by ALPN.
     Protocol(Protocol),
     /// It took too long.
     TimedOut(Duration),
@@ -65,7 +63,7 @@ impl Dialer {
     ///
     /// # Errors
     ///
-    /// Where there is none.
+    /// If the connection cannot be opened.
     ///
     /// # Panics
     ///
@@ -74,7 +72,7 @@ impl Dialer {
         self.open_in_time(buffers, &[], || ()).await
     }
 
-    /// As [`Self::dial`]; these bytes go first, in the clear: a PROXY header, which says for whom the connection is.
+    /// As [`Self::dial`], but sends these bytes first, before TLS: a PROXY header with the client's address.
     ///
     /// # Errors
     ///
@@ -87,7 +85,7 @@ impl Dialer {
         self.open_in_time(buffers, preamble, || ()).await
     }
 
-    /// As [`Self::dial`]; says when the connection is there, before TLS begins.
+    /// As [`Self::dial`]; also returns when the connection was open, before TLS.
     ///
     /// # Errors
     ///
@@ -134,11 +132,11 @@ impl Dialer {
 }
 
 impl DialError {
-    /// A handshake went wrong in which this was to be agreed upon.
+    /// The error of a failed handshake that should have selected this protocol.
     fn of_handshake(error: io::Error, protocol: Option<Protocol>) -> Self {
         match (error.get_ref().and_then(|cause| cause.downcast_ref()), protocol) {
             (Some(TlsError::Certificate(_)), _) => Self::Certificate(error),
-            (Some(cause), Some(protocol)) if cause.is_of_protocols() => Self::Protocol(protocol),
+            (Some(cause), Some(protocol)) if cause.is_no_application_protocol() => Self::Protocol(protocol),
             _ => Self::Tls(error),
         }
     }
@@ -149,11 +147,20 @@ impl fmt::Display for DialError {
         match self {
             Self::Connect(error) | Self::Tls(error) | Self::Certificate(error) => error.fmt(formatter),
             Self::ServerName(error) => error.fmt(formatter),
-            Self::Protocol(Protocol::Http1) => formatter.write_str("the server does not agree to HTTP/1.1 (ALPN)"),
-            Self::Protocol(Protocol::Http2) => formatter.write_str("the server does not agree to HTTP/2 (ALPN)"),
-            Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
+            Self::Protocol(Protocol::Http1) => formatter.write_str("the server did not select HTTP/1.1 (ALPN)"),
+            Self::Protocol(Protocol::Http2) => formatter.write_str("the server did not select HTTP/2 (ALPN)"),
+            Self::TimedOut(time) => write!(formatter, "timed out after {time:?}"),
         }
     }
 }
 
-impl Error for DialError {}
+impl Error for DialError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Their messages are the inner error's.
+            Self::Connect(error) | Self::Tls(error) | Self::Certificate(error) => error.source(),
+            Self::ServerName(error) => error.source(),
+            Self::Protocol(_) | Self::TimedOut(_) => None,
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP/1.1.
+//! An HTTP/1.1 client connection.
 
 use std::{
     rc::Rc,
@@ -6,14 +6,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
+use serow_http1::{Client, Event, Limits, Next, ReceivedResponse, UsageError};
 use serow_message::{BodyLength, Headers, Method, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
-use crate::{Broken, IdleHttp1, NotReusable, link::Link};
+use crate::{ClientError, IdleHttp1, NotReusable, buffered_wire::Link};
 
-/// A connection that speaks HTTP/1.1, for one exchange; [`Self::into_idle`] makes it one for the next. Requests may be sent
-/// ahead ([`Self::send_written`]).
+/// An HTTP/1.1 connection during one exchange; [`Self::into_idle`] prepares it for the next. Requests can be pipelined
+/// ([`Self::send_written`]).
 pub struct Http1 {
     link: Link,
     machine: Client,
@@ -26,12 +26,12 @@ impl Http1 {
         Self { link: Link::new(wire, buffers), machine: Client::new(limits) }
     }
 
-    /// Begins a request; [`Self::poll_flush`] sends it. Says whether a body is to follow.
+    /// Begins a request; [`Self::poll_flush`] sends it. Returns whether a body has to follow.
     ///
     /// # Errors
     ///
-    /// When a request was sent already, or a CONNECT is to have a body.
-    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, Misuse> {
+    /// If a request was sent already, or a CONNECT has a body.
+    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, UsageError> {
         self.machine.send_head(head, length, self.link.output())
     }
 
@@ -40,7 +40,7 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8]) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError> {
         self.machine.send_data(data, self.link.output())
     }
 
@@ -49,29 +49,28 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), UsageError> {
         self.machine.send_end(trailers, self.link.output())
     }
 
-    /// Sends requests that were written by other means, one or several, as they are. [`Self::expect`] announces each of
-    /// their responses.
+    /// Sends one or several serialised requests unchanged. [`Self::expect`] announces each of their responses.
     #[inline]
     pub fn send_written(&mut self, text: Bytes) {
         self.link.send(text);
     }
 
-    /// The response to a request with this method, written by other means, comes next. Where several were written one behind
-    /// the other, each is announced when the response before it is whole.
+    /// Announces that the response to a serialised request with this method comes next. If several were pipelined,
+    /// announce each when the response before it is complete.
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished, or the connection ends with it.
+    /// If the previous exchange is not finished, or the connection ends with it.
     #[inline]
-    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+    pub fn expect(&mut self, method: &Method) -> Result<(), UsageError> {
         self.machine.expect(method)
     }
 
-    /// Whether something waits to be sent.
+    /// Whether there is unsent output.
     #[inline]
     #[must_use]
     pub fn has_unsent(&self) -> bool {
@@ -82,9 +81,9 @@ impl Http1 {
     ///
     /// # Errors
     ///
-    /// When the connection is broken.
+    /// If the connection fails.
     #[inline]
-    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         self.link.poll_flush(context)
     }
 
@@ -92,9 +91,9 @@ impl Http1 {
     ///
     /// # Errors
     ///
-    /// When the connection is broken, or ends before the response is whole.
+    /// If the connection fails, or ends before the response is complete.
     #[inline]
-    pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, Broken>> {
+    pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, ClientError>> {
         loop {
             if let Some(event) = self.machine.receive(&mut self.link.input)? {
                 return Poll::Ready(Ok(event));
@@ -105,34 +104,35 @@ impl Http1 {
         }
     }
 
-    /// The next event of what has been received already.
+    /// The next event from the input received already.
     ///
     /// # Errors
     ///
-    /// When the server broke the rules.
+    /// If the server violated the protocol.
     #[inline]
-    pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, Broken> {
+    pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError> {
         Ok(self.machine.receive(&mut self.link.input)?)
     }
 
-    fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, Broken> {
-        let end = self.machine.handle_end()?.ok_or(Broken::Closed)?;
+    fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, ClientError> {
+        let end = self.machine.handle_end()?.ok_or(ClientError::Closed)?;
         // RFC 9112 §9.8: a body that lasts until the end is whole only where TLS says so as well.
-        if self.link.wire.is_truncated() { Err(Broken::Truncated) } else { Ok(end) }
+        if self.link.wire.is_truncated() { Err(ClientError::Truncated) } else { Ok(end) }
     }
 
-    /// What becomes of the connection when the exchange is over.
+    /// Whether the connection can be reused after the exchange.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Next {
         self.machine.next()
     }
 
-    /// The exchange is over, or there was none yet: the connection may wait for the next.
+    /// Converts the connection to an idle one, after an exchange or before the first.
     ///
     /// # Errors
     ///
-    /// When it cannot: the exchange is not over, one side wants to close it, or bytes have come behind the response.
+    /// If the exchange is not finished, one side wants to close the connection, or bytes have arrived behind the
+    /// response.
     pub fn into_idle(mut self: Box<Self>) -> Result<IdleHttp1, NotReusable> {
         if self.has_unsent() {
             return Err(NotReusable::Unfinished);
@@ -152,31 +152,31 @@ impl Http1 {
         self.machine.may_be_overrun()
     }
 
-    /// Receives while no response is due; 0 is the end.
-    pub(crate) fn poll_unsolicited(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+    /// Receives while no response is due; returns the number of bytes, 0 at the end of the stream.
+    pub(crate) fn poll_unsolicited(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, ClientError>> {
         self.link.poll_fill(context)
     }
 
-    /// Bytes received so far, as they were inside TLS.
+    /// Bytes received so far, after decryption.
     #[inline]
     #[must_use]
     pub fn received(&self) -> u64 {
         self.link.received()
     }
 
-    /// What was received and not understood: after a [`Broken::Http1`] it begins with what broke the rules.
+    /// The input that was not parsed: after a [`ClientError::Http1`] it begins with the offending bytes.
     #[must_use]
     pub fn not_understood(&self) -> &[u8] {
         &self.link.input
     }
 
-    /// The wire, for what TLS agreed upon.
+    /// The wire, for the result of the TLS handshake.
     #[must_use]
     pub fn wire(&self) -> &Wire {
         &self.link.wire
     }
 
-    /// The wire itself, after [`Next::Tunnel`], with what has come already of the other protocol.
+    /// The wire itself, after [`Next::Tunnel`], and the bytes of the new protocol received already.
     #[must_use]
     pub fn into_tunnel(self) -> Tunnel {
         let Link { wire, input, .. } = self.link;

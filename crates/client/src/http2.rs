@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP/2.
+//! An HTTP/2 client connection.
 
 mod bodies;
 
@@ -10,15 +10,15 @@ use std::{
 
 use bytes::Bytes;
 use serow_http2::{Asking, Client, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse, Priority, RequestHead};
+use serow_message::{BodyLength, Headers, Priority, RequestHead, UsageError};
 use serow_net::{Buffers, Wire};
 
 use self::bodies::Bodies;
-use crate::{Broken, link::Link};
+use crate::{ClientError, buffered_wire::Link};
 
-/// A connection that speaks HTTP/2: many exchanges at once, each on its stream.
+/// An HTTP/2 connection with concurrent exchanges, each on its own stream.
 ///
-/// Moments (`now`) are durations since any fixed one, the same for all calls.
+/// Times (`now`) are durations since a fixed moment, the same for all calls.
 pub struct Http2 {
     link: Link,
     machine: Client,
@@ -26,7 +26,7 @@ pub struct Http2 {
 }
 
 impl Http2 {
-    /// Speaks HTTP/2 over this wire; the preface leaves with the first flush.
+    /// Starts HTTP/2 on this wire; the first flush sends the preface.
     #[must_use]
     pub fn new(wire: Wire, buffers: Rc<Buffers>, limits: Limits, now: Duration) -> Self {
         Self { link: Link::new(wire, buffers), machine: Client::new(limits, now), bodies: Bodies::default() }
@@ -36,7 +36,7 @@ impl Http2 {
     ///
     /// # Errors
     ///
-    /// Where none can be sent, or not now.
+    /// If no request can be sent, or not now.
     pub fn open(&mut self, head: &RequestHead, body: &Bytes, asking: Asking<'_>) -> Result<StreamId, OpenError> {
         let stream = self.machine.open(head, BodyLength::Known(body.len() as u64), asking)?;
         if !body.is_empty() {
@@ -46,12 +46,12 @@ impl Http2 {
         Ok(stream)
     }
 
-    /// Begins a request whose body comes later, piece by piece; [`Self::poll_flush`] sends it. Where the length is
-    /// `Known(0)`, the request is whole.
+    /// Begins a request whose body follows piece by piece; [`Self::poll_flush`] sends it. If the length is `Known(0)`,
+    /// the request is complete.
     ///
     /// # Errors
     ///
-    /// Where none can be sent, or not now.
+    /// If no request can be sent, or not now.
     pub fn begin(&mut self, head: &RequestHead, length: BodyLength, asking: Asking<'_>) -> Result<StreamId, OpenError> {
         let stream = self.machine.open(head, length, asking)?;
         if length != BodyLength::Known(0) {
@@ -64,7 +64,7 @@ impl Http2 {
     ///
     /// # Errors
     ///
-    /// Where none can be sent, or not now.
+    /// If no request can be sent, or not now.
     pub fn check_room(&self) -> Result<(), OpenError> {
         self.machine.check_room()
     }
@@ -75,37 +75,39 @@ impl Http2 {
         self.machine.has_control() || self.link.has_unsent()
     }
 
-    /// Whether a piece of the request's body can be taken: at first, and then whenever the one before has been written,
-    /// as the windows and the kernel allow. So whoever makes the body is as fast as whoever reads it.
+    /// Whether the connection accepts a piece of the request's body: at first, and then whenever the previous one has
+    /// been written, as the windows and the kernel allow. So there is back-pressure from the server to the producer of
+    /// the body.
     #[must_use]
     pub fn wants_data(&self, stream: StreamId) -> bool {
         self.bodies.wants(stream)
     }
 
-    /// The next stream of those that want a piece again, each told once. To be asked after [`Self::poll_flush`].
+    /// The next stream that accepts a piece again; returns each once. Call it after [`Self::poll_flush`].
     #[must_use]
     pub fn next_wanting(&mut self) -> Option<StreamId> {
         self.bodies.next_wanting()
     }
 
-    /// Gives a piece of the request's body; [`Self::poll_flush`] sends it. A stream that is over takes it and forgets it.
+    /// Queues a piece of the request's body; [`Self::poll_flush`] sends it. A stream that has ended discards it.
     ///
     /// # Errors
     ///
-    /// Where the one before has not been written, or more than was announced: then the stream is to be [`Self::reset`].
-    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    /// If the previous piece has not been written, or the body is longer than announced: then [`Self::reset`] the
+    /// stream.
+    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let is_ready = !piece.is_empty();
         self.bodies.give(stream, piece)?;
         self.machine.set_ready(stream, is_ready);
         Ok(())
     }
 
-    /// Says that nothing comes behind what was given of the body, but trailers if there are any.
+    /// Ends the request's body, with trailers if there are any.
     ///
     /// # Errors
     ///
-    /// Where fewer bytes were given than announced: then the stream is to be [`Self::reset`].
-    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    /// If the body is shorter than announced: then [`Self::reset`] the stream.
+    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         self.bodies.end(stream, trailers, &mut self.machine, self.link.output())
     }
 
@@ -113,8 +115,8 @@ impl Http2 {
     ///
     /// # Errors
     ///
-    /// When the connection is broken.
-    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    /// If the connection fails.
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         loop {
             if self.machine.has_control() {
                 self.machine.write_control(self.link.output());
@@ -129,7 +131,7 @@ impl Http2 {
         }
     }
 
-    /// Puts as much of the bodies as the windows allow into the output, and no more than is sent at once.
+    /// Writes as much of the bodies into the output as the windows allow, and at most as much as is sent at once.
     fn write_bodies(&mut self) {
         let mut room = BODIES_AT_ONCE;
         while room > 0
@@ -139,15 +141,14 @@ impl Http2 {
         }
     }
 
-    /// The next event of any response. What was received may have to be answered, and may let through what waited for a
-    /// window, without any event: [`Self::poll_flush`] comes next, whenever this is pending. The windows of
-    /// [`ClientEvent::Data`] are given back by [`Self::note_consumed`].
+    /// The next event of any response. Received frames may need an answer, or open a window, without an event: call
+    /// [`Self::poll_flush`] whenever this is pending. [`Self::note_consumed`] returns the window of
+    /// [`ClientEvent::Data`].
     ///
     /// # Errors
     ///
-    /// When the connection is broken or over. What is to be told the server in that case leaves with a last
-    /// [`Self::poll_flush`].
-    pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Duration) -> Poll<Result<ClientEvent, Broken>> {
+    /// If the connection has failed or ended. A last [`Self::poll_flush`] sends the GOAWAY in that case.
+    pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Duration) -> Poll<Result<ClientEvent, ClientError>> {
         loop {
             if let Some(event) = self.machine.receive(&mut self.link.input, now)? {
                 // RFC 9113 §8.1: a response may be whole before its request; that may still be read.
@@ -157,52 +158,52 @@ impl Http2 {
                 return Poll::Ready(Ok(event));
             }
             if ready!(self.link.poll_fill(context))? == 0 {
-                return Poll::Ready(Err(Broken::Closed));
+                return Poll::Ready(Err(ClientError::Closed));
             }
         }
     }
 
-    /// So many bytes of a body were taken: the server may send as many more.
+    /// Notes that this many bytes of a body were consumed: the server may send as many more.
     #[inline]
     pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
         self.machine.note_consumed(stream, bytes);
     }
 
-    /// Cuts a stream off.
+    /// Resets a stream.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
         self.bodies.remove(stream);
         self.machine.reset(stream, code);
     }
 
-    /// Says how urgent a response is (RFC 9218 §7.1).
+    /// Sends the priority of a response (PRIORITY_UPDATE, RFC 9218 §7.1).
     pub fn set_priority(&mut self, stream: StreamId, priority: Priority) {
         self.machine.set_priority(stream, priority);
     }
 
-    /// Sends a PING, so that a server that is there says something: [`Self::received`] grows by the answer.
+    /// Sends a PING to check that the server is alive: its answer increases [`Self::received`].
     pub fn send_ping(&mut self) {
         self.machine.send_ping();
     }
 
-    /// Whether the server's settings have come: what it allows is known.
+    /// Whether the server's SETTINGS have been received.
     #[must_use]
     pub fn has_settings(&self) -> bool {
         self.machine.has_settings()
     }
 
-    /// Whether the server takes an extended CONNECT (RFC 8441 §3); `None` as long as its settings have not come.
+    /// Whether the server supports extended CONNECT (RFC 8441 §3); `None` before its SETTINGS have been received.
     #[must_use]
     pub fn allows_extended_connect(&self) -> Option<bool> {
         self.machine.has_settings().then(|| self.machine.allows_extended_connect())
     }
 
-    /// How many streams are open.
+    /// The number of open streams.
     #[must_use]
     pub fn active_streams(&self) -> usize {
         self.machine.active_streams()
     }
 
-    /// Opens no more requests; those that are open go on.
+    /// Starts a graceful shutdown: no more requests; the open ones continue.
     pub fn begin_shutdown(&mut self) {
         self.machine.begin_shutdown();
     }
@@ -219,30 +220,30 @@ impl Http2 {
         self.machine.deadline()
     }
 
-    /// The deadline may have passed.
+    /// Handles a deadline that has passed.
     pub fn handle_timeout(&mut self, now: Duration) {
         self.machine.handle_timeout(now);
     }
 
-    /// Bytes received so far, as they were inside TLS.
+    /// Bytes received so far, after decryption.
     #[inline]
     #[must_use]
     pub fn received(&self) -> u64 {
         self.link.received()
     }
 
-    /// What was received and not understood: after a [`Broken::Http2`] it begins with what broke the rules.
+    /// The input that was not parsed: after a [`ClientError::Http2`] it begins with the offending bytes.
     #[must_use]
     pub fn not_understood(&self) -> &[u8] {
         &self.link.input
     }
 
-    /// The wire, for what TLS agreed upon.
+    /// The wire, for the result of the TLS handshake.
     #[must_use]
     pub fn wire(&self) -> &Wire {
         &self.link.wire
     }
 }
 
-/// Bytes of bodies written before the kernel is offered any: four frames, so that a call is worth its cost.
+/// Bytes of bodies written before they are sent: four frames, enough to be worth a system call.
 const BODIES_AT_ONCE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! A connection of HTTP/1.1 between two exchanges.
+//! An HTTP/1.1 connection between two exchanges.
 
 use std::{
     error::Error,
@@ -11,37 +11,37 @@ use tokio::task::coop::has_budget_remaining;
 
 use crate::Http1;
 
-/// A connection of HTTP/1.1 that waits for its next request, and on which nothing has come since the last response: only
-/// such a one can be kept for somebody else.
+/// An HTTP/1.1 connection that waits for its next request, and that has received nothing since the last response: only
+/// such a connection can be pooled.
 ///
-/// Bytes that come while no response is due would be taken for the response to the next request, which may be another
-/// client's (RFC 9112 §6.3: they must not be processed as a response). So there are two gates: [`Http1::into_idle`] refuses a
-/// connection that holds any, and [`Self::into_active`] one that has received some meanwhile.
+/// Bytes that arrive while no response is due would be taken for the response to the next request, which may be another
+/// client's (RFC 9112 §6.3: they must not be processed as a response). So there are two checks: [`Http1::into_idle`]
+/// refuses a connection that holds such bytes, and [`Self::into_active`] one that has received some meanwhile.
 pub struct IdleHttp1 {
     connection: Box<Http1>,
     /// The turn of the event loop in which it became idle.
     since: u64,
 }
 
-/// Why a connection cannot serve another request.
+/// The error of a connection that cannot serve another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotReusable {
-    /// The exchange on it is not over.
+    /// The exchange is not finished.
     Unfinished,
-    /// One of both sides closes it, as it may at any time.
+    /// The client or the server closes the connection, as either may at any time.
     Closed,
     /// The server sent bytes that no request asked for.
     Unsolicited,
 }
 
 impl IdleHttp1 {
-    /// The caller has seen to it that nothing was received behind the last response.
+    /// The caller has checked that nothing was received behind the last response.
     pub(crate) fn new(connection: Box<Http1>) -> Self {
         Self { connection, since: event_loop_turn() }
     }
 
-    /// Whether the event loop has asked the kernel about this connection since it became idle, so that no call is needed to
-    /// know what has come.
+    /// Whether the event loop has polled the kernel since this connection became idle, so that no system call is needed
+    /// to detect received bytes.
     #[inline]
     #[must_use]
     pub fn is_watched(&self) -> bool {
@@ -59,12 +59,12 @@ impl IdleHttp1 {
         }
     }
 
-    /// The connection, for another exchange. Where the event loop has not asked the kernel since the last response
-    /// ([`Self::is_watched`]), this asks the kernel what has come, which costs a system call.
+    /// Takes the connection for another exchange. If the event loop has not polled the kernel since the last response
+    /// ([`Self::is_watched`]), this checks for received bytes by a system call.
     ///
     /// # Errors
     ///
-    /// When the server has closed the connection, or sent bytes.
+    /// If the server has closed the connection, or sent bytes.
     pub fn into_active(mut self) -> Result<Box<Http1>, NotReusable> {
         // A task that has used up its budget sees no socket ready.
         let is_known = self.is_watched() && has_budget_remaining();
@@ -83,8 +83,8 @@ impl IdleHttp1 {
         }
     }
 
-    /// The connection, for another exchange, without a look at what has come meanwhile: for those who ask on nobody else's
-    /// behalf, as the load generator does.
+    /// Takes the connection for another exchange without checking for received bytes: for clients that do not act for
+    /// others, such as the load generator.
     #[must_use]
     pub fn into_active_unchecked(self) -> Box<Http1> {
         self.connection
@@ -101,7 +101,7 @@ impl IdleHttp1 {
 impl fmt::Display for NotReusable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Unfinished => "the exchange is not over",
+            Self::Unfinished => "the exchange is not finished",
             Self::Closed => "the connection is closed",
             Self::Unsolicited => "the server sent bytes that no request asked for",
         })

@@ -2,31 +2,29 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what a URL says of the server | `origin.rs` |
-//! | opening a connection, and what is spoken on it | `dialer.rs` |
-//! | a connection of HTTP/1.1, of HTTP/2 | `http1.rs`, `http2.rs` |
-//! | a connection of HTTP/1.1 that waits for its next request | `idle.rs` |
-//! | the wire with its buffers, below both | `link.rs` |
-//! | why a connection is of no more use | `broken.rs` |
+//! | the server that a URL names | `origin.rs` |
+//! | opening a connection, with TLS and ALPN | `dialer.rs` |
+//! | HTTP/1.1 and HTTP/2 connections | `http1.rs`, `http2.rs` |
+//! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
+//! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
+//! | the errors of a connection | `error.rs` |
 #![forbid(unsafe_code)]
 
-mod broken;
+mod buffered_wire;
 mod dialer;
+mod error;
 mod http1;
 mod http2;
 mod idle;
-mod link;
 mod origin;
 
 pub use self::{
-    broken::Broken,
     dialer::{ClientEncryption, DialError, Dialer},
+    error::ClientError,
     http1::Http1,
     http2::Http2,
     idle::{IdleHttp1, NotReusable},
     origin::{Origin, OriginError},
 };
-pub use serow_net::{
-    Buffers, Destination,
-    tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust},
-};
+pub use serow_net::{Buffers, Destination};
+pub use serow_tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust};

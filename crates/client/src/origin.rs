@@ -1,11 +1,11 @@
-//! What a URL says of the server: scheme, host and port (RFC 6454 §4).
+//! The origin of a URL: scheme, host and port (RFC 6454 §4).
 
 use std::{error::Error, fmt, str::FromStr};
 
 use http::{Uri, uri::PathAndQuery};
 use serow_message::Scheme;
 
-/// A server, as a URL names it.
+/// The origin of a URL.
 ///
 /// ```
 /// use serow_client::Origin;
@@ -17,15 +17,15 @@ use serow_message::Scheme;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Whether there is TLS.
+    /// The scheme, which decides about TLS.
     pub scheme: Scheme,
-    /// A name or an address; one of IPv6 without its brackets.
+    /// A name or an address; an IPv6 address without its brackets.
     pub host: String,
-    /// What was written, or 80 and 443.
+    /// The port, by default 80 or 443.
     pub port: u16,
 }
 
-/// Why a text is no URL of a server.
+/// The error for a text that is not a URL of an HTTP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginError {
     text: String,
@@ -33,11 +33,11 @@ pub struct OriginError {
 }
 
 impl Origin {
-    /// The server and the path with its query. Without a scheme, `http://` is meant.
+    /// Parses a URL; returns the origin, and the path with its query. The default scheme is `http`.
     ///
     /// # Errors
     ///
-    /// A text that is no URL, or one with another scheme than `http` and `https`, or with a user and password.
+    /// A text that is not a URL, or has another scheme than `http` and `https`, or contains a user and password.
     pub fn of_url(text: &str) -> Result<(Self, String), OriginError> {
         let error = |problem| OriginError { text: text.to_owned(), problem };
         let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };

@@ -154,7 +154,7 @@ fn http2_sends_bodies_beyond_the_windows() {
                 }
                 ClientEvent::End { .. } => open -= 1,
                 ClientEvent::Response(response) if response.has_body => {}
-                ClientEvent::Response(response) => open -= usize::from(!response.is_interim()),
+                ClientEvent::Response(response) => open -= usize::from(!response.is_informational()),
                 other => panic!("{other:?}"),
             }
         }

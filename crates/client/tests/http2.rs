@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serow::{Address, Body, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version};
 use serow_client::{Buffers, Destination, Dialer, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, StreamId};
-use serow_message::{BodyLength, Misuse};
+use serow_message::{BodyLength, UsageError};
 use serow_net::monotonic;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -151,7 +151,7 @@ fn bodies_are_made_as_they_are_sent() {
             connection.send_data(stream, Bytes::new()).unwrap();
             assert!(connection.wants_data(stream), "nothing was given");
             connection.send_data(stream, Bytes::from(vec![b'x'; 300_000])).unwrap();
-            assert_eq!(connection.send_data(stream, Bytes::from_static(b"more")), Err(Misuse::OutOfTurn));
+            assert_eq!(connection.send_data(stream, Bytes::from_static(b"more")), Err(UsageError::OutOfTurn));
             for _ in 1..5 {
                 while !connection.wants_data(stream) {
                     if let Step::Event(event @ (ClientEvent::Data { .. } | ClientEvent::End { .. })) =
@@ -202,8 +202,8 @@ fn lengths_are_kept_to() {
     block_on(async {
         let mut connection = peer.connect().await;
         let stream = begin(&mut connection, "/sum", BodyLength::Known(3));
-        assert_eq!(connection.send_data(stream, Bytes::from_static(b"four")), Err(Misuse::TooManyBytes));
-        assert_eq!(connection.send_end(stream, None), Err(Misuse::TooFewBytes));
+        assert_eq!(connection.send_data(stream, Bytes::from_static(b"four")), Err(UsageError::TooManyBytes));
+        assert_eq!(connection.send_end(stream, None), Err(UsageError::TooFewBytes));
         connection.reset(stream, ErrorCode::CANCEL);
         // It is over, and takes anything.
         connection.send_data(stream, Bytes::from_static(b"four")).unwrap();
@@ -212,7 +212,7 @@ fn lengths_are_kept_to() {
         let stream = begin(&mut connection, "/sum", BodyLength::Known(3));
         connection.send_data(stream, Bytes::from_static(b"abc")).unwrap();
         connection.send_end(stream, None).unwrap();
-        assert_eq!(connection.send_end(stream, None), Err(Misuse::OutOfTurn));
+        assert_eq!(connection.send_end(stream, None), Err(UsageError::OutOfTurn));
         assert_eq!(response(&mut connection, stream).await, "3 ");
     });
 }

@@ -5,14 +5,12 @@ use std::{future::poll_fn, net::TcpListener, os::fd::OwnedFd, rc::Rc, time::Dura
 
 use bytes::{Bytes, BytesMut};
 use serow_client::{
-    Broken, Buffers, ClientEncryption, Destination, Dialer, Http1, TlsClientSettings, TlsConnector, Trust,
+    Buffers, ClientEncryption, ClientError, Destination, Dialer, Http1, TlsClientSettings, TlsConnector, Trust,
 };
 use serow_http1::{Event, Limits};
 use serow_message::Method;
-use serow_net::{
-    More, Socket, Wire,
-    tls::{TlsAcceptor, TlsSession, TlsSettings},
-};
+use serow_net::{More, Socket, Wire};
+use serow_tls::{TlsAcceptor, TlsSession, TlsSettings};
 use tokio::{runtime::Builder, time::timeout};
 
 /// How the server's side ends.
@@ -44,7 +42,7 @@ async fn serve(listener: TcpListener, response: &'static str, ending: Ending) {
 }
 
 /// The response as far as it is received; an error where it is not whole.
-async fn receive(destination: Destination) -> Result<Vec<u8>, Broken> {
+async fn receive(destination: Destination) -> Result<Vec<u8>, ClientError> {
     let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..TlsClientSettings::default() });
     let encryption =
         Some(ClientEncryption { connector: connector.unwrap(), server_name: "localhost".into(), protocol: None });
@@ -67,7 +65,7 @@ async fn receive(destination: Destination) -> Result<Vec<u8>, Broken> {
     }
 }
 
-fn received(response: &'static str, ending: Ending) -> Result<Vec<u8>, Broken> {
+fn received(response: &'static str, ending: Ending) -> Result<Vec<u8>, ClientError> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -82,7 +80,7 @@ fn a_body_that_lasts_until_the_end_needs_close_notify() {
     let response = "HTTP/1.1 200 OK\r\n\r\ntransfer 100 EUR to Bob";
     assert_eq!(received(response, Ending::CloseNotify).unwrap(), b"transfer 100 EUR to Bob");
     let cut = received(response, Ending::Fin);
-    assert!(matches!(cut, Err(Broken::Truncated)), "{cut:?}");
+    assert!(matches!(cut, Err(ClientError::Truncated)), "{cut:?}");
 }
 
 #[test]

@@ -4,7 +4,6 @@
 mod application;
 mod check;
 mod folder;
-mod inherited;
 mod listeners;
 mod process;
 mod program;
@@ -82,7 +81,7 @@ impl ServerSettings {
         listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
             fingerprint: settings.fingerprint(),
-            problems_of_dates: settings.problems_of_dates(),
+            date_problems: settings.date_problems(),
             strict_transport: tls.hsts.map(|span| span.0),
             redirected,
         });

@@ -7,7 +7,7 @@ use serow_message::{FileChanged, FileRange, FileVersion};
 
 use crate::{
     pieces::Pieces,
-    steady::{Rest, wait_for_writer},
+    stable_read::{Rest, wait_for_writer},
 };
 
 /// A range of a large file that was written a moment ago, read by copying: each piece is checked against the version

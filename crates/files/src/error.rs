@@ -40,20 +40,29 @@ impl FilesError {
 }
 
 impl fmt::Display for FilesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(path) => {
-                write!(f, "there is no folder {}: create it, or name another one", path.display())
+                write!(formatter, "there is no folder {}: create it, or name another one", path.display())
             }
-            Self::NotAFolder(path) => write!(f, "{} is not a folder: name the folder it lies in", path.display()),
+            Self::NotAFolder(path) => {
+                write!(formatter, "{} is not a folder: name the folder it lies in", path.display())
+            }
             Self::Unreadable(path, error) => {
-                write!(f, "cannot open the folder {}: {error}; grant the server's user access to it", path.display())
+                write!(
+                    formatter,
+                    "cannot open the folder {}: {error}; grant the server's user access to it",
+                    path.display()
+                )
             }
             Self::Path { setting, value } => {
-                write!(f, "{setting} = {value:?}: give the path of a file below the folder, without '..'")
+                write!(formatter, "{setting} = {value:?}: give the path of a file below the folder, without '..'")
             }
             Self::Text { setting, value } => {
-                write!(f, "{setting} = {value:?}: leave out control characters, since it becomes a header field")
+                write!(
+                    formatter,
+                    "{setting} = {value:?}: leave out control characters, since it becomes a header field"
+                )
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The handler: a request in, the answer of the folder out.
+//! The handler: from a request to the response.
 
 use std::{
     cell::RefCell,
@@ -7,17 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use serow_message::{Body, Handler, Known, Method, Request, Response, StatusCode};
+use serow_message::{Body, Handler, KnownHeader, Method, Request, Response, StatusCode};
 
 use crate::{
-    absence::missing,
     clock::Clock,
-    delivery::{form_at, is_current, send},
     error::FilesError,
     listing,
     location::redirect_target,
-    lookup::{Found, Lookup},
+    lookup::{Lookup, NoFile},
+    not_found::not_found,
     representation::put,
+    send::send,
     settings::{FilesSettings, Listing},
     site::Site,
 };
@@ -43,52 +43,51 @@ use crate::{
 /// # Ok::<(), serow_files::FilesError>(())
 /// ```
 ///
-/// Each clone has a cache of its own, so that each core serves from memory it shares with nobody. What is cached is never
-/// more than a second behind the file system.
+/// Each clone has a cache of its own, so that cores do not share memory that they write. The cache is at most one second
+/// behind the file system.
 pub struct Files {
     site: Arc<Site>,
     lookup: RefCell<Lookup>,
 }
 
 impl Files {
-    /// Serves a folder as [`FilesSettings::default`] says.
+    /// Serves a folder with [`FilesSettings::default`].
     ///
     /// # Errors
     ///
-    /// If there is no such folder, or it cannot be opened.
+    /// If the folder does not exist or cannot be opened.
     pub fn new(root: impl AsRef<Path>) -> Result<Self, FilesError> {
         Self::with_settings(root, FilesSettings::default())
     }
 
-    /// Serves a folder as the settings say. A relative path counts from the working directory of this moment.
+    /// Serves a folder with these settings. A relative path is resolved against the current working directory, once.
     ///
     /// # Errors
     ///
-    /// If there is no such folder, it cannot be opened, or a setting cannot be.
+    /// If the folder does not exist or cannot be opened, or a setting is invalid.
     pub fn with_settings(root: impl AsRef<Path>, settings: FilesSettings) -> Result<Self, FilesError> {
         Ok(Self::of(Arc::new(Site::new(root.as_ref(), settings)?)))
     }
 
-    /// Takes the time from elsewhere than the system's clocks.
+    /// Replaces the system's clocks, for instance by ones that are read once per round of the event loop.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self::of(Arc::new(Site { clock, ..Arc::unwrap_or_clone(self.site) }))
     }
 
-    /// Answers a request. It never waits: the system calls are those on a file system whose pages are in memory, as
-    /// nginx makes them on its event loop. Bodies that are large or compressed on the way are read while they are
-    /// sent.
+    /// Responds to a request. It does not wait for the network; it makes system calls on files, as nginx does on its
+    /// event loop. Bodies that are large or compressed on the fly are read while they are sent.
     #[inline]
     #[must_use]
     pub fn respond(&self, request: &Request) -> Response {
         if request.method != Method::GET && request.method != Method::HEAD {
-            return without_reading(&request.method);
+            return other_method(&request.method);
         }
         let site = &*self.site;
         let lookup = &mut *self.lookup.borrow_mut();
         match lookup.find(site, request) {
-            Found::File(place) => file(site, lookup, place, request),
-            other => answer(site, lookup, other, request),
+            Ok(file) => send(site, lookup, file, request),
+            Err(reason) => without_file(site, lookup, reason, request),
         }
     }
 
@@ -98,15 +97,15 @@ impl Files {
 }
 
 impl Clone for Files {
-    /// The clone has the settings in common and an empty cache of its own.
+    /// The clone shares the settings and has an empty cache of its own.
     fn clone(&self) -> Self {
         Self::of(Arc::clone(&self.site))
     }
 }
 
 impl std::fmt::Debug for Files {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("root", &self.site.root).finish_non_exhaustive()
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Files").field("root", &self.site.root).finish_non_exhaustive()
     }
 }
 
@@ -117,56 +116,35 @@ impl Handler for Files {
     }
 }
 
-/// Answers with the file at a place of the cache.
-#[inline]
-fn file(site: &Site, lookup: &mut Lookup, mut place: usize, request: &Request) -> Response {
-    let mut form = form_at(site, lookup, place, request);
-    if !is_current(lookup, place, form) {
-        match lookup.find_again(site, request) {
-            Found::File(again) => {
-                place = again;
-                form = form_at(site, lookup, place, request);
-            }
-            other => return answer(site, lookup, other, request),
-        }
-    }
-    send(site, lookup, place, form, request)
-}
-
-/// Answers with anything but a file.
-fn answer(site: &Site, lookup: &mut Lookup, found: Found, request: &Request) -> Response {
-    match found {
-        Found::File(place) => {
-            let form = form_at(site, lookup, place, request);
-            send(site, lookup, place, form, request)
-        }
-        Found::Missing => missing(site, lookup, request),
-        Found::Folder(path, folder) if site.settings.listing != Listing::Off => {
+/// The response where the path does not lead to a file.
+fn without_file(site: &Site, lookup: &mut Lookup, reason: NoFile, request: &Request) -> Response {
+    match reason {
+        NoFile::Folder(path, folder) if site.settings.listing != Listing::Off => {
             match lookup.root(site, (site.clock.milliseconds)()) {
                 Some(root) => listing::respond(listing::Listed { root, path, folder }, &site.settings, request),
-                None => missing(site, lookup, request),
+                None => not_found(site, lookup, request),
             }
         }
-        Found::Folder(..) => missing(site, lookup, request),
-        Found::WithoutSlash(path) => {
+        NoFile::NotFound | NoFile::Folder(..) => not_found(site, lookup, request),
+        NoFile::WithoutSlash(path) => {
             let mut response = Response::from(StatusCode::MOVED_PERMANENTLY);
-            put(&mut response.headers, Known::Location, redirect_target(&path, request.target.query()));
+            put(&mut response.headers, KnownHeader::Location, redirect_target(&path, request.target.query()));
             response
         }
-        Found::Malformed => StatusCode::BAD_REQUEST.into(),
-        Found::Forbidden => StatusCode::FORBIDDEN.into(),
-        Found::Unavailable => Response::from(StatusCode::SERVICE_UNAVAILABLE).with(Known::RetryAfter, "1"),
-        Found::Failed => StatusCode::INTERNAL_SERVER_ERROR.into(),
+        NoFile::Malformed => StatusCode::BAD_REQUEST.into(),
+        NoFile::Forbidden => StatusCode::FORBIDDEN.into(),
+        NoFile::Unavailable => Response::from(StatusCode::SERVICE_UNAVAILABLE).with(KnownHeader::RetryAfter, "1"),
+        NoFile::Failed => StatusCode::INTERNAL_SERVER_ERROR.into(),
     }
 }
 
-/// Answers methods that read no file.
+/// The response to OPTIONS and to methods that are not allowed.
 #[cold]
-fn without_reading(method: &Method) -> Response {
+fn other_method(method: &Method) -> Response {
     let (status, body) = if *method == Method::OPTIONS {
         (StatusCode::NO_CONTENT, Body::empty())
     } else {
         (StatusCode::METHOD_NOT_ALLOWED, Body::from("405 Method Not Allowed\n"))
     };
-    Response::new(status).with(Known::Allow, "GET, HEAD, OPTIONS").body(body)
+    Response::new(status).with(KnownHeader::Allow, "GET, HEAD, OPTIONS").body(body)
 }

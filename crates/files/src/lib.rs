@@ -4,47 +4,47 @@
 //! requests and ranges, caching rules, compression beforehand or on the way, rewrites, a fallback for single-page
 //! applications, a page for what is missing. [`FilesSettings`] says how.
 //!
-//! # The way of a request
+//! # Life of a request
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the path is looked up as it came; an answer younger than a second needs no system call | `lookup.rs`, `cache.rs` |
-//! | else it is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
-//! | opened beneath the root, by the kernel's rules | `root.rs` |
-//! | read as one version of the file, if it is small | `steady.rs` |
-//! | and prepared in all forms, with their header fields | `resource.rs`, `representation.rs` |
-//! | one form is chosen by Accept-Encoding | `coding.rs`, `resource.rs` |
-//! | conditions are evaluated, ranges cut | `precondition.rs`, `ranges.rs` |
+//! | `Files::respond` refuses methods other than GET and HEAD, and calls `Lookup::find` | `files.rs` |
+//! | the cache knows the undecoded path; an entry younger than a second needs no system call | `lookup.rs`, `cache.rs` |
+//! | on a cache miss the path is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
+//! | the file is opened beneath the root, which the kernel enforces | `root.rs` |
+//! | a small file is read as one version | `stable_read.rs` |
+//! | all its forms are prepared, with their header fields | `resource.rs`, `representation.rs` |
+//! | Accept-Encoding selects one form; a large file that changed since is looked up again | `lookup.rs`, `coding.rs`, `resource.rs` |
+//! | conditions are evaluated, ranges cut, and the response is built | `send.rs`, `representation.rs`, `precondition.rs`, `ranges.rs` |
 //! | large bodies are sent from the file, copied, compressed or in parts | `copied_range.rs`, `compression.rs`, `multipart.rs` |
+//! | without a file: a redirect, a listing, the "not found" page or an error status | `files.rs`, `listing.rs`, `not_found.rs` |
 //!
-//! # Whole or not at all
+//! # Consistent responses
 //!
-//! Every response is of one version of a file. Small files are read so that no writer can have mixed into them; large
-//! ones carry the version they were announced as, and whoever sends them cuts the connection if the file changes on the
-//! way. The exceptions: files changed through shared memory maps, whose times the kernel renews late; and pages of a
-//! large file handed to the network already (see [`FilesSettings::zero_copy`]).
+//! Every response contains one version of a file. Small files are read so that a concurrent writer cannot have mixed two
+//! versions; the body of a large file carries the version that its head announced, and the server closes the connection
+//! if the file changes while it is sent. There are two exceptions: files changed through shared memory maps, whose times
+//! the kernel updates late; and pages of a large file already handed to the network (see [`FilesSettings::zero_copy`]).
 //!
-//! # What it does not send
+//! # Header fields it does not send
 //!
-//! No `X-Content-Type-Options`: types come from a table, what is unknown is `application/octet-stream`, which browsers do
-//! not look into (WHATWG MIME Sniffing §7), and no answer repeats what a client sent but for the path of a listing,
-//! escaped. Sites that show what strangers uploaded want it together with a Content-Security-Policy: a layer around this
-//! handler adds both. No `Content-Location` either: an index is served as what its folder is.
+//! `X-Content-Type-Options`: types come from a table, unknown ones are `application/octet-stream`, which browsers do not
+//! sniff (WHATWG MIME Sniffing §7), and responses do not repeat client input, except for the escaped path of a listing.
+//! Sites that show uploads of untrusted users need it together with a Content-Security-Policy: a layer around this
+//! handler adds both. `Content-Location`: an index is served as the representation of its folder.
 //!
-//! # Without waiting
+//! # Blocking
 //!
-//! System calls on files are made where the request is handled, as nginx does: the pages are in memory or soon will be.
-//! Everything long is cut into pieces between which other requests have their turn: copying, compressing, listing. Who
-//! reads a file that was written less than two seconds ago waits for the `write` in progress, if there is one.
+//! System calls on files are made on the thread that handles the request, as in nginx: the pages are in memory or soon
+//! will be. Long work is cut into pieces between which other requests get their turn: copying, compressing, listing.
+//! Reading a file that was written less than two seconds ago waits for a `write` in progress, if there is one.
 #![forbid(unsafe_code)]
 
-mod absence;
 mod cache;
 mod clock;
 mod coding;
 mod compression;
 mod copied_range;
-mod delivery;
 mod error;
 mod files;
 mod freshness;
@@ -53,6 +53,7 @@ mod location;
 mod lookup;
 mod media_type;
 mod multipart;
+mod not_found;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -61,9 +62,10 @@ mod request_path;
 mod resource;
 mod rewrite;
 mod root;
+mod send;
 mod settings;
 mod site;
-mod steady;
+mod stable_read;
 mod unopened;
 mod validator;
 

@@ -15,7 +15,7 @@ mod time;
 use std::io;
 
 use bytes::Bytes;
-use serow_message::{Body, Known, Request, Response, StatusCode};
+use serow_message::{Body, KnownHeader, Request, Response, StatusCode};
 
 pub(crate) use self::entries::Listed;
 use self::{
@@ -44,12 +44,12 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };
     let response = Response::new(StatusCode::OK)
-        .with(Known::ContentType, format.media_type())
+        .with(KnownHeader::ContentType, format.media_type())
         // The folder's time says nothing about the sizes and times of what is in it.
-        .with(Known::CacheControl, "no-cache")
+        .with(KnownHeader::CacheControl, "no-cache")
         .body(body);
     match settings.listing {
-        settings::Listing::Negotiated => response.with(Known::Vary, "Accept"),
+        settings::Listing::Negotiated => response.with(KnownHeader::Vary, "Accept"),
         _ => response,
     }
 }

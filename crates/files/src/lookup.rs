@@ -1,4 +1,4 @@
-//! From a path to what lies there: through the cache, or through the file system into the cache.
+//! From a request to a file in the cache, through the file system where the cache does not have it.
 
 use std::os::fd::OwnedFd;
 
@@ -8,14 +8,14 @@ use crate::{
     cache::{Answer, Cache, ROOT_FRESH_FOR},
     compression::Permits,
     request_path::{PathRefused, RequestPath},
-    resource::{Making, Resource},
+    resource::{Form, Making, Resource},
     rewrite::rewritten,
     root::{OpenError, OpenFile, Opened, Root, below},
     site::Site,
-    steady::Unread,
+    stable_read::ReadError,
 };
 
-/// What one core keeps of a folder.
+/// The state that one core keeps for a folder.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     pub(crate) cache: Cache,
@@ -25,21 +25,27 @@ pub(crate) struct Lookup {
     root_opened: u64,
 }
 
-/// What a path leads to.
-pub(crate) enum Found {
-    /// A file, kept at this place of the cache.
-    File(usize),
-    /// Nothing (404).
-    Missing,
-    /// A folder without index: where it lies, and its descriptor.
+/// A file of the cache, and the form of it that a request gets.
+#[derive(Clone, Copy)]
+pub(crate) struct SelectedFile {
+    /// The file's place in the cache.
+    pub(crate) place: usize,
+    pub(crate) form: Form,
+}
+
+/// Why a path does not lead to a file.
+pub(crate) enum NoFile {
+    /// There is nothing (404).
+    NotFound,
+    /// A folder without an index: its path and its descriptor.
     Folder(Vec<u8>, OwnedFd),
-    /// A folder that was asked for without the slash behind it: the path with the slash.
+    /// A folder, requested without the slash at the end: the path with the slash.
     WithoutSlash(Vec<u8>),
-    /// No path at all (400).
+    /// The path is malformed (400).
     Malformed,
-    /// Not to be read by the server's user (403).
+    /// The server's user must not read it (403).
     Forbidden,
-    /// Not now: no descriptors left, or the file changes all the time (503).
+    /// Temporarily: the process is out of descriptors, or the file changes all the time (503).
     Unavailable,
     /// The disk or the file system fails (500).
     Failed,
@@ -51,94 +57,114 @@ impl Lookup {
         Self {
             cache: Cache::new(site.settings.cache.clone()),
             permits: Permits::new(concurrent),
-            // Opened before the first request: by then the connections may have taken all descriptors.
+            // Opened before the first request: at that time connections may have taken all descriptors.
             root: Root::open(&site.root, site.settings.symlinks).ok(),
             root_opened: 0,
         }
     }
 
-    /// What the path of a request leads to.
+    /// Finds the file that a request names, and selects its form: from the cache, else from the file system. A large file
+    /// that was rewritten since it was cached is looked up again, since its head would announce the earlier version.
     #[inline]
-    pub(crate) fn find(&mut self, site: &Site, request: &Request) -> Found {
+    pub(crate) fn find(&mut self, site: &Site, request: &Request) -> Result<SelectedFile, NoFile> {
         let now = (site.clock.milliseconds)();
-        match self.cache.fresh(request.target.path_bytes(), now) {
-            Some(place) => match self.cache.answer(place) {
-                Answer::Found(_) => Found::File(place),
-                Answer::Missing => Found::Missing,
-            },
-            None => self.find_anew(site, request.target.path(), now),
-        }
-    }
-
-    fn find_anew(&mut self, site: &Site, encoded: &str, now: u64) -> Found {
-        let hidden = site.settings.hidden;
-        let asked = match RequestPath::parse(encoded, hidden) {
-            Ok(path) => path,
-            Err(PathRefused::Malformed) => return Found::Malformed,
-            Err(PathRefused::Absent) => return Found::Missing,
+        let place = match self.cache.fresh(request.target.path_bytes(), now) {
+            Some(place) => place,
+            None => self.look_up(site, request.target.path(), now)?,
         };
-        let rewritten = rewritten(&site.settings.rewrite, &asked.absolute())
-            .map(|target| RequestPath::from_decoded(&target, hidden))
-            .transpose();
-        match rewritten {
-            Ok(target) => self.load(site, encoded.as_bytes(), &asked, target.as_ref().unwrap_or(&asked), now),
-            Err(_) => Found::Missing,
+        let file = self.select(site, place, request)?;
+        if self.is_current(file) {
+            return Ok(file);
         }
+        let place = self.look_up(site, request.target.path(), (site.clock.milliseconds)())?;
+        self.select(site, place, request)
     }
 
-    /// What a path of the settings leads to: the fallback, or the page for what is missing. Its key in the cache has no
-    /// slash before it, so that no request has the same.
+    /// The place of a page that the settings name: the fallback, or the page for 404. Its key in the cache does not begin
+    /// with a slash, so it differs from the key of every request.
     pub(crate) fn find_page(&mut self, site: &Site, page: &RequestPath) -> Option<usize> {
         let now = (site.clock.milliseconds)();
-        let found = match self.cache.fresh(page.relative(), now) {
-            Some(place) => match self.cache.answer(place) {
-                Answer::Found(_) => Found::File(place),
-                Answer::Missing => Found::Missing,
-            },
-            None => self.load(site, page.relative(), page, page, now),
-        };
-        match found {
-            Found::File(place) => Some(place),
-            _ => None,
+        match self.cache.fresh(page.relative(), now) {
+            Some(place) => Some(place),
+            None => self.load(site, page.relative(), page, page, now).ok(),
         }
     }
 
-    /// Compares a file with the file system at once, however lately it was; for one that was rewritten since.
-    pub(crate) fn find_again(&mut self, site: &Site, request: &Request) -> Found {
-        let now = (site.clock.milliseconds)();
-        self.find_anew(site, request.target.path(), now)
+    /// Selects the form that a request gets of the file at a place, and compresses it now if that is possible at once.
+    #[inline]
+    pub(crate) fn select(&mut self, site: &Site, place: usize, request: &Request) -> Result<SelectedFile, NoFile> {
+        let Answer::Found(resource) = self.cache.answer(place) else {
+            return Err(NoFile::NotFound);
+        };
+        let codings = site.settings.compression.as_ref().map_or(&[][..], |rule| &rule.codings);
+        let mut form = resource.form_for(request, codings);
+        if let Form::ToCompress(coding) = form {
+            form = resource.compress(coding);
+            self.cache.note(place, None);
+        }
+        Ok(SelectedFile { place, form })
     }
 
-    /// Looks into the file system, and keeps what was found under `key`.
-    fn load(&mut self, site: &Site, key: &[u8], asked: &RequestPath, path: &RequestPath, now: u64) -> Found {
+    /// Whether the head of a form announces the version that its body would contain now.
+    #[inline]
+    fn is_current(&mut self, file: SelectedFile) -> bool {
+        match self.cache.answer(file.place) {
+            Answer::Found(resource) => resource.representation(file.form).is_current(),
+            Answer::Missing => false,
+        }
+    }
+
+    /// Looks a path up in the file system, whatever the cache holds; returns the place of what it found, which is a file or
+    /// [`Answer::Missing`].
+    fn look_up(&mut self, site: &Site, encoded: &str, now: u64) -> Result<usize, NoFile> {
+        let hidden = site.settings.hidden;
+        let requested = RequestPath::parse(encoded, hidden).map_err(|error| match error {
+            PathRefused::Malformed => NoFile::Malformed,
+            PathRefused::Absent => NoFile::NotFound,
+        })?;
+        let rewritten = rewritten(&site.settings.rewrite, &requested.absolute())
+            .map(|target| RequestPath::from_decoded(&target, hidden))
+            .transpose()
+            .map_err(|_| NoFile::NotFound)?;
+        self.load(site, encoded.as_bytes(), &requested, rewritten.as_ref().unwrap_or(&requested), now)
+    }
+
+    /// Opens a path, and keeps what it finds under `key`.
+    fn load(
+        &mut self,
+        site: &Site,
+        key: &[u8],
+        requested: &RequestPath,
+        path: &RequestPath,
+        now: u64,
+    ) -> Result<usize, NoFile> {
         let Some(root) = self.root(site, now) else {
             self.cache.forget(key);
-            return Found::Missing;
+            return Err(NoFile::NotFound);
         };
-        let is_folder = asked.is_folder() || path.is_folder();
+        let is_folder = requested.is_folder() || path.is_folder();
         let mut resolved = resolve(&root, &site.settings.index, path, is_folder);
         if matches!(resolved, Err(OpenError::Exhausted)) {
             self.cache.close_files();
             resolved = resolve(&root, &site.settings.index, path, is_folder);
         }
-        let found = match resolved {
-            Ok(Resolved::File(place, file)) => return self.keep_file(site, &root, key, asked, (place, file), now),
-            Ok(Resolved::Folder(place, folder)) => Found::Folder(place, folder),
+        let reason = match resolved {
+            Ok(Resolved::File(location, file)) => {
+                return self.keep_file(site, &root, key, requested, (location, file), now);
+            }
+            Err(OpenError::Absent) => return Ok(self.cache.keep(key, Answer::Missing, now)),
+            Ok(Resolved::Folder(location, folder)) => NoFile::Folder(location, folder),
             Ok(Resolved::WithoutSlash) => {
-                let mut target = asked.absolute();
+                let mut target = requested.absolute();
                 target.push(b'/');
-                Found::WithoutSlash(target)
+                NoFile::WithoutSlash(target)
             }
-            Err(OpenError::Absent) => {
-                self.cache.keep(key, Answer::Missing, now);
-                return Found::Missing;
-            }
-            Err(OpenError::Forbidden) => Found::Forbidden,
-            Err(OpenError::Exhausted) => Found::Unavailable,
-            Err(OpenError::Failed) => Found::Failed,
+            Err(OpenError::Forbidden) => NoFile::Forbidden,
+            Err(OpenError::Exhausted) => NoFile::Unavailable,
+            Err(OpenError::Failed) => NoFile::Failed,
         };
         self.cache.forget(key);
-        found
+        Err(reason)
     }
 
     fn keep_file(
@@ -146,45 +172,45 @@ impl Lookup {
         site: &Site,
         root: &Root,
         key: &[u8],
-        asked: &RequestPath,
-        (place, file): (Vec<u8>, OpenFile),
+        requested: &RequestPath,
+        (location, file): (Vec<u8>, OpenFile),
         now: u64,
-    ) -> Found {
+    ) -> Result<usize, NoFile> {
         let making = Making {
             settings: &site.settings,
             media_types: &site.media_types,
             root,
             time_of_day: site.clock.time_of_day,
         };
-        let asked = asked.absolute();
+        let requested = requested.absolute();
         let mut earlier = None;
         if let Some(kept) = self.cache.place(key)
             && let Answer::Found(resource) = self.cache.answer(kept)
         {
-            if resource.renew(making, &asked, &place, &file) {
+            if resource.renew(making, &requested, &location, &file) {
                 self.cache.note(kept, Some(now));
-                return Found::File(kept);
+                return Ok(kept);
             }
             earlier = Some(&**resource);
         }
-        match Resource::new(making, &asked, place, file, earlier) {
-            Ok(resource) => Found::File(self.cache.keep(key, Answer::Found(Box::new(resource)), now)),
+        match Resource::new(making, &requested, location, file, earlier) {
+            Ok(resource) => Ok(self.cache.keep(key, Answer::Found(Box::new(resource)), now)),
             Err(error) => {
                 self.cache.forget(key);
-                match error {
-                    Unread::Unsteady | Unread::TooLarge => Found::Unavailable,
-                    Unread::Failed => Found::Failed,
-                }
+                Err(match error {
+                    ReadError::Unstable | ReadError::TooLarge => NoFile::Unavailable,
+                    ReadError::Failed => NoFile::Failed,
+                })
             }
         }
     }
 
-    /// The root, opened anew if it is not very fresh; nothing if it is gone.
+    /// The root, opened again if it was not opened very recently; `None` if it is gone.
     pub(crate) fn root(&mut self, site: &Site, now: u64) -> Option<Root> {
         if self.root.is_none() || now.wrapping_sub(self.root_opened) >= ROOT_FRESH_FOR {
             match Root::open(&site.root, site.settings.symlinks) {
                 Ok(root) => self.root = Some(root),
-                // The folder is not gone: what was open stands for it until there are descriptors again.
+                // The folder still exists: the open descriptor stands for it until there are free ones again.
                 Err(error) if error.is_exhaustion() => self.cache.close_files(),
                 Err(_) => self.root = None,
             }
@@ -200,24 +226,24 @@ enum Resolved {
     WithoutSlash,
 }
 
-/// Opens what lies at a path, or the index of a folder. `is_folder`: the client asked for a folder, or a rule led to one.
+/// Opens the file at a path, or the index of a folder. `is_folder`: the client requested a folder, or a rule leads to one.
 fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
-    let place = path.relative().to_vec();
-    match root.open_below(&place)? {
-        // A file is no folder, whatever the slash behind it says.
+    let location = path.relative().to_vec();
+    match root.open_below(&location)? {
+        // A file is not a folder, in spite of the slash at the end.
         Opened::File(_) if path.is_folder() => Err(OpenError::Absent),
-        Opened::File(file) => Ok(Resolved::File(place, file)),
+        Opened::File(file) => Ok(Resolved::File(location, file)),
         Opened::Folder(_) if !is_folder => Ok(Resolved::WithoutSlash),
         Opened::Folder(folder) => {
             for name in index {
-                let inner = below(&place, name.as_bytes());
+                let inner = below(&location, name.as_bytes());
                 match root.open_below(&inner) {
                     Ok(Opened::File(file)) => return Ok(Resolved::File(inner, file)),
                     Ok(Opened::Folder(_)) | Err(OpenError::Absent) => {}
                     Err(error) => return Err(error),
                 }
             }
-            Ok(Resolved::Folder(place, folder))
+            Ok(Resolved::Folder(location, folder))
         }
     }
 }

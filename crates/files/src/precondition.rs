@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use serow_message::{Headers, Known};
+use serow_message::{Headers, KnownHeader};
 
 use crate::validator::{Validators, date, tags};
 
 /// The fields that make a request conditional, but for If-Range, which only matters with Range.
-pub(crate) const CONDITIONS: [Known; 4] =
-    [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince];
+pub(crate) const CONDITIONS: [KnownHeader; 4] =
+    [KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince, KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince];
 
 /// What the conditions of a GET or HEAD come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +24,21 @@ pub(crate) enum Outcome {
 /// Evaluates the conditions of a GET or HEAD against the representation that would be sent.
 pub(crate) fn evaluate(headers: &Headers, validators: &Validators) -> Outcome {
     // Steps 1 and 2: If-Match rules out If-Unmodified-Since.
-    if headers.contains(Known::IfMatch) {
-        if !names_tag(headers, Known::IfMatch, |member| validators.tag.equals_strongly(member)) {
+    if headers.contains(KnownHeader::IfMatch) {
+        if !names_tag(headers, KnownHeader::IfMatch, |member| validators.tag.equals_strongly(member)) {
             return Outcome::Failed;
         }
-    } else if let (Some(since), Some(modified)) = (only_date(headers, Known::IfUnmodifiedSince), validators.modified)
+    } else if let (Some(since), Some(modified)) =
+        (only_date(headers, KnownHeader::IfUnmodifiedSince), validators.modified)
         && modified > since
     {
         return Outcome::Failed;
     }
     // Steps 3 and 4: If-None-Match rules out If-Modified-Since.
-    let client_has_it = if headers.contains(Known::IfNoneMatch) {
-        names_tag(headers, Known::IfNoneMatch, |member| validators.tag.equals_weakly(member))
+    let client_has_it = if headers.contains(KnownHeader::IfNoneMatch) {
+        names_tag(headers, KnownHeader::IfNoneMatch, |member| validators.tag.equals_weakly(member))
     } else {
-        match (only_date(headers, Known::IfModifiedSince), validators.modified) {
+        match (only_date(headers, KnownHeader::IfModifiedSince), validators.modified) {
             (Some(since), Some(modified)) => modified <= since,
             _ => false,
         }
@@ -47,7 +48,7 @@ pub(crate) fn evaluate(headers: &Headers, validators: &Validators) -> Outcome {
 
 /// Step 5: whether a Range header is to be heeded, as far as If-Range says (§13.1.5).
 pub(crate) fn allows_range(headers: &Headers, validators: &Validators, now: SystemTime) -> bool {
-    let mut values = headers.get_all(Known::IfRange);
+    let mut values = headers.get_all(KnownHeader::IfRange);
     let Some(value) = values.next() else {
         return true;
     };
@@ -68,12 +69,12 @@ pub(crate) fn allows_range(headers: &Headers, validators: &Validators, now: Syst
 }
 
 /// Whether one of the tags, or `*`, stands for the representation; `*` does since there is one (§13.1.1).
-fn names_tag(headers: &Headers, field: Known, is_equal: impl Fn(&[u8]) -> bool) -> bool {
+fn names_tag(headers: &Headers, field: KnownHeader, is_equal: impl Fn(&[u8]) -> bool) -> bool {
     headers.get_all(field).flat_map(tags).any(|member| member == b"*" || is_equal(member))
 }
 
 /// The date of a field that occurs once; several, or no valid date, count as none (§13.1.3, §13.1.4).
-fn only_date(headers: &Headers, field: Known) -> Option<SystemTime> {
+fn only_date(headers: &Headers, field: KnownHeader) -> Option<SystemTime> {
     let mut values = headers.get_all(field);
     let value = values.next()?;
     if values.next().is_some() { None } else { date(value) }
@@ -100,7 +101,7 @@ mod tests {
         fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs((1_000_000_000 + offset) as u64))
     }
 
-    fn headers(fields: &[(Known, &str)]) -> Headers {
+    fn headers(fields: &[(KnownHeader, &str)]) -> Headers {
         let mut headers = Headers::new();
         for (name, value) in fields {
             headers.append(*name, value).unwrap();
@@ -110,14 +111,14 @@ mod tests {
 
     #[test]
     fn conditions_and_their_precedence() {
-        use Known::{IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince};
+        use KnownHeader::{IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince};
         use Outcome::{Failed, NotModified, Proceed};
         let validators = validators(true);
         let tag = validators.tag.to_string();
         let weak = format!("W/{tag}");
         let list = format!("\"other\", {tag}");
         let (before, same, after) = (at(-1), at(0), at(1));
-        let cases: [(&[(Known, &str)], Outcome); 24] = [
+        let cases: [(&[(KnownHeader, &str)], Outcome); 24] = [
             (&[], Proceed),
             (&[(IfMatch, &tag)], Proceed),
             (&[(IfMatch, "*")], Proceed),
@@ -164,14 +165,14 @@ mod tests {
             ("nonsense".to_owned(), false),
         ];
         for (value, allowed) in cases {
-            assert_eq!(allows_range(&headers(&[(Known::IfRange, &value)]), &strong, now), allowed, "{value}");
+            assert_eq!(allows_range(&headers(&[(KnownHeader::IfRange, &value)]), &strong, now), allowed, "{value}");
         }
         assert!(allows_range(&Headers::new(), &strong, now));
-        assert!(!allows_range(&headers(&[(Known::IfRange, &tag), (Known::IfRange, &tag)]), &strong, now));
+        assert!(!allows_range(&headers(&[(KnownHeader::IfRange, &tag), (KnownHeader::IfRange, &tag)]), &strong, now));
         // Too young to be strong: the tag is weak, and the date's second is not over.
         let young = SystemTime::UNIX_EPOCH + MODIFIED;
-        assert!(!allows_range(&headers(&[(Known::IfRange, &tag)]), &validators(false), young));
-        assert!(!allows_range(&headers(&[(Known::IfRange, &at(0))]), &validators(false), young));
+        assert!(!allows_range(&headers(&[(KnownHeader::IfRange, &tag)]), &validators(false), young));
+        assert!(!allows_range(&headers(&[(KnownHeader::IfRange, &at(0))]), &validators(false), young));
     }
 
     proptest! {
@@ -186,10 +187,10 @@ mod tests {
             let validators = validators(true);
             let members = [validators.tag.to_string(), format!("W/{}", validators.tag), "\"other\"".to_owned()];
             let mut fields = Vec::new();
-            if let Some(member) = if_match { fields.push((Known::IfMatch, members[member].clone())); }
-            if let Some(date) = if_unmodified_since { fields.push((Known::IfUnmodifiedSince, at(date))); }
-            if let Some(member) = if_none_match { fields.push((Known::IfNoneMatch, members[member].clone())); }
-            if let Some(date) = if_modified_since { fields.push((Known::IfModifiedSince, at(date))); }
+            if let Some(member) = if_match { fields.push((KnownHeader::IfMatch, members[member].clone())); }
+            if let Some(date) = if_unmodified_since { fields.push((KnownHeader::IfUnmodifiedSince, at(date))); }
+            if let Some(member) = if_none_match { fields.push((KnownHeader::IfNoneMatch, members[member].clone())); }
+            if let Some(date) = if_modified_since { fields.push((KnownHeader::IfModifiedSince, at(date))); }
             let mut headers = Headers::new();
             for (name, value) in fields { headers.append(name, value).unwrap(); }
 

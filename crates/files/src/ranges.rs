@@ -25,7 +25,7 @@ pub(crate) fn requested(value: &[u8], length: u64) -> Ranges {
             continue;
         }
         count += 1;
-        if count > MOST_RANGES {
+        if count > MAX_RANGES {
             return Ranges::Ignore;
         }
         match range(specifier, length) {
@@ -96,7 +96,7 @@ const UNIT: &[u8] = b"bytes";
 /// How many ranges one request may ask for; a header with more is ignored. "Apache killer", CVE-2011-3192: a thousand
 /// overlapping ranges made a server prepare a thousand copies of a file. Readers of PDF, the heaviest honest users, ask
 /// for some tens at once; Apache allows 200 since.
-const MOST_RANGES: usize = 100;
+const MAX_RANGES: usize = 100;
 
 #[cfg(test)]
 #[allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]

@@ -7,7 +7,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_message::{Body, FieldName, FileRange, FileVersion, Headers, Known, Method, Request, Response, StatusCode};
+use serow_message::{
+    Body, FieldName, FileRange, FileVersion, Headers, KnownHeader, Method, Request, Response, StatusCode,
+};
 
 use crate::{
     coding::Coding,
@@ -17,7 +19,7 @@ use crate::{
     pieces::body_of,
     precondition::{CONDITIONS, Outcome, allows_range, evaluate},
     ranges::{Ranges, requested},
-    steady::{Rest, is_unchanged},
+    stable_read::{Rest, is_unchanged},
     validator::{EntityTag, Validators, whole_seconds},
 };
 
@@ -83,29 +85,35 @@ impl Representation {
     /// Makes the header fields anew.
     pub(crate) fn describe(&mut self, description: &Description) {
         let mut head = Headers::new();
-        put(&mut head, Known::ContentType, &description.media_type);
+        put(&mut head, KnownHeader::ContentType, &description.media_type);
         if let Encoding::Beforehand(coding) | Encoding::Here(coding) = self.encoding {
-            put(&mut head, Known::ContentEncoding, coding.name());
+            put(&mut head, KnownHeader::ContentEncoding, coding.name());
         }
         if let Some(modified) = self.validators.modified {
-            put(&mut head, Known::LastModified, httpdate::fmt_http_date(modified));
+            put(&mut head, KnownHeader::LastModified, httpdate::fmt_http_date(modified));
         }
-        put(&mut head, Known::Etag, self.validators.tag.to_string());
+        put(&mut head, KnownHeader::Etag, self.validators.tag.to_string());
         if self.has_ranges() {
-            put(&mut head, Known::AcceptRanges, "bytes");
+            put(&mut head, KnownHeader::AcceptRanges, "bytes");
         }
         if let Some(value) = &description.cache_control {
-            put(&mut head, Known::CacheControl, value);
+            put(&mut head, KnownHeader::CacheControl, value);
         }
         if let Some(value) = &description.expires {
-            put(&mut head, Known::Expires, value);
+            put(&mut head, KnownHeader::Expires, value);
         }
         if description.varies {
-            put(&mut head, Known::Vary, "Accept-Encoding");
+            put(&mut head, KnownHeader::Vary, "Accept-Encoding");
         }
         let mut not_modified = Headers::new();
         // RFC 9110 §15.4.5: the fields that a 304 repeats.
-        for name in [Known::LastModified, Known::Etag, Known::CacheControl, Known::Expires, Known::Vary] {
+        for name in [
+            KnownHeader::LastModified,
+            KnownHeader::Etag,
+            KnownHeader::CacheControl,
+            KnownHeader::Expires,
+            KnownHeader::Vary,
+        ] {
             if let Some(value) = head.get(name) {
                 put(&mut not_modified, name, value);
             }
@@ -143,7 +151,7 @@ impl Representation {
             }
         }
         // RFC 9110 §14.2: only GET has ranges.
-        if headers.contains(Known::Range)
+        if headers.contains(KnownHeader::Range)
             && request.method == Method::GET
             && self.has_ranges()
             && allows_range(headers, &self.validators, time_of_day())
@@ -175,7 +183,7 @@ impl Representation {
 
     /// A 206 or 416; nothing if the Range header is to be ignored.
     fn respond_in_part(&self, headers: &Headers, time_of_day: fn() -> SystemTime) -> Option<Response> {
-        let mut values = headers.get_all(Known::Range);
+        let mut values = headers.get_all(KnownHeader::Range);
         let value = values.next()?;
         if values.next().is_some() {
             return None;
@@ -186,14 +194,14 @@ impl Representation {
             Ranges::Refuse => {
                 // RFC 9110 §15.5.17.
                 let refusal = Response::from(StatusCode::RANGE_NOT_SATISFIABLE);
-                return Some(refusal.with(Known::ContentRange, format!("bytes */{whole}")));
+                return Some(refusal.with(KnownHeader::ContentRange, format!("bytes */{whole}")));
             }
             Ranges::Satisfy(ranges) => ranges,
         };
         let mut head = self.head.clone();
         let body = match <[_; 1]>::try_from(ranges) {
             Ok([range]) => {
-                put(&mut head, Known::ContentRange, content_range(&range, whole));
+                put(&mut head, KnownHeader::ContentRange, content_range(&range, whole));
                 match &self.content {
                     Content::Memory(body) => body.slice(range.start as usize..range.end as usize).into(),
                     Content::File { zero_copy: true, .. } => {
@@ -205,9 +213,9 @@ impl Representation {
             // Content-Encoding would be taken for that of the whole body, boundaries included.
             Err(_) if self.encoding != Encoding::Identity => return None,
             Err(ranges) => {
-                let media_type = head.get_str(Known::ContentType).unwrap_or_default();
+                let media_type = head.get_str(KnownHeader::ContentType).unwrap_or_default();
                 let multipart = Multipart::new(ranges, media_type, whole);
-                replace(&mut head, Known::ContentType, multipart.content_type());
+                replace(&mut head, KnownHeader::ContentType, multipart.content_type());
                 match &self.content {
                     Content::Memory(body) => multipart.of_memory(body).into(),
                     _ => {
@@ -272,7 +280,7 @@ pub(crate) fn put(headers: &mut Headers, name: impl FieldName, value: impl AsRef
     debug_assert!(appended.is_ok(), "{appended:?}");
 }
 
-fn replace(headers: &mut Headers, name: Known, value: impl AsRef<[u8]>) {
+fn replace(headers: &mut Headers, name: KnownHeader, value: impl AsRef<[u8]>) {
     headers.remove(name);
     put(headers, name, value);
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serow_message::percent::{BrokenEncoding, Octet, decode};
+use serow_message::percent::{Octet, PercentDecodeError, decode};
 
 /// The names a request path is made of, decoded, none of them empty, `.` or `..`, none with a slash or NUL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +89,8 @@ pub(crate) enum PathRefused {
 }
 
 impl fmt::Display for PathRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Malformed => "the path holds NUL, '..' or a broken percent-encoding",
             Self::Absent => "the path names something hidden or impossible",
         })
@@ -113,7 +113,7 @@ fn percent_decoded(encoded: &[u8]) -> Result<Vec<u8>, PathRefused> {
             // instead would let `..%2f` past every proxy that looks for `../`.
             Ok(Octet::Encoded(b'/')) => return Err(PathRefused::Absent),
             Ok(octet) => decoded.push(octet.byte()),
-            Err(BrokenEncoding) => return Err(PathRefused::Malformed),
+            Err(PercentDecodeError) => return Err(PathRefused::Malformed),
         }
     }
     Ok(decoded)

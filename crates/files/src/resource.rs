@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use serow_message::{FileVersion, Headers, Known, Method, Request};
+use serow_message::{FileVersion, Headers, KnownHeader, Method, Request};
 
 use crate::{
     coding::{Accepted, Coding},
@@ -12,7 +12,7 @@ use crate::{
     representation::{Content, Description, Encoding, Representation, validators_of},
     root::{OpenError, OpenFile, Opened, Root},
     settings::FilesSettings,
-    steady::{Rest, Unread, read_whole},
+    stable_read::{ReadError, Rest, read_whole},
     validator::Validators,
 };
 
@@ -62,7 +62,7 @@ impl Resource {
         path: Vec<u8>,
         opened: OpenFile,
         earlier: Option<&Self>,
-    ) -> Result<Self, Unread> {
+    ) -> Result<Self, ReadError> {
         let settings = making.settings;
         let media_type = making.media_types.of(&path);
         let (content, version) = content_of(making, opened)?;
@@ -146,7 +146,7 @@ impl Resource {
     /// Which form this request gets; compressed here in one of `codings`.
     #[inline]
     pub(crate) fn form_for(&self, request: &Request, codings: &[Coding]) -> Form {
-        if self.description.varies && request.headers.contains(Known::AcceptEncoding) {
+        if self.description.varies && request.headers.contains(KnownHeader::AcceptEncoding) {
             self.negotiated(&request.headers, request.method == Method::GET, codings)
         } else {
             Form::Identity
@@ -154,7 +154,7 @@ impl Resource {
     }
 
     fn negotiated(&self, headers: &Headers, is_get: bool, codings: &[Coding]) -> Form {
-        let accepted = Accepted::parse(headers.list(Known::AcceptEncoding));
+        let accepted = Accepted::parse(headers.list(KnownHeader::AcceptEncoding));
         if let Some(best) = accepted.best(self.precompressed.iter().map(|(coding, _)| *coding)) {
             return self
                 .precompressed
@@ -163,7 +163,7 @@ impl Resource {
                 .map_or(Form::Identity, Form::Precompressed);
         }
         // A range of something compressed on the way would need all that stands before it.
-        if !self.compresses || is_get && headers.contains(Known::Range) {
+        if !self.compresses || is_get && headers.contains(KnownHeader::Range) {
             return Form::Identity;
         }
         match accepted.best(codings.iter().copied()) {
@@ -232,12 +232,12 @@ impl Resource {
 }
 
 /// A small file is read, a large one kept open; [`Resource::settle`] says how that is sent.
-fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVersion), Unread> {
+fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVersion), ReadError> {
     let limit = making.settings.cache.body;
     if opened.version.length <= limit {
         match read_whole(&opened.file, limit, making.time_of_day) {
             Ok(whole) => return Ok((Content::Memory(whole.body), whole.version)),
-            Err(Unread::TooLarge) => {}
+            Err(ReadError::TooLarge) => {}
             Err(other) => return Err(other),
         }
     }

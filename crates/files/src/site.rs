@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serow_message::{Headers, Known};
+use serow_message::{Headers, KnownHeader};
 
 use crate::{
     clock::Clock,
@@ -65,7 +65,7 @@ fn check(settings: &FilesSettings) -> Result<(), FilesError> {
     });
     let default = std::iter::once(("default_media_type", &settings.default_media_type));
     for (setting, value) in media_types.chain(directives).chain(default) {
-        if Headers::new().append(Known::ContentType, value).is_err() {
+        if Headers::new().append(KnownHeader::ContentType, value).is_err() {
             return Err(FilesError::Text { setting, value: value.clone() });
         }
     }

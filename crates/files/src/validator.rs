@@ -52,8 +52,8 @@ impl EntityTag {
 }
 
 impl fmt::Display for EntityTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.weak { "W/" } else { "" }, self.opaque)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", if self.weak { "W/" } else { "" }, self.opaque)
     }
 }
 

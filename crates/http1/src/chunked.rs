@@ -89,7 +89,7 @@ impl Chunked {
         let mut digits = 0;
         while let Some(digit) = input.get(digits).and_then(|byte| char::from(*byte).to_digit(16)) {
             digits += 1;
-            if digits > MOST_DIGITS {
+            if digits > MAX_DIGITS {
                 return Err(ProtocolError::Chunk);
             }
             size = size << 4 | u64::from(digit);
@@ -108,4 +108,4 @@ impl Chunked {
 }
 
 /// A size of more digits would not fit 64 bits, or hides behind zeros.
-const MOST_DIGITS: usize = 16;
+const MAX_DIGITS: usize = 16;

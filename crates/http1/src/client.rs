@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Method, Misuse, RequestHead, ResponseHead, StatusCode,
+    BodyLength, Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, UsageError,
     content::{self, write_decimal},
 };
 
@@ -34,7 +34,7 @@ pub struct Client {
 /// A response's head and what it says of the rest.
 #[derive(Debug)]
 pub struct ReceivedResponse {
-    /// The head. One with a status 1xx (but 101) is an interim response: the response is still to come.
+    /// The head. One with a status 1xx (but 101) is an informational response: the response is still to come.
     pub head: ResponseHead,
     /// Where the body ends.
     pub framing: Framing,
@@ -43,7 +43,7 @@ pub struct ReceivedResponse {
 impl ReceivedResponse {
     /// Whether the response itself is still to come (RFC 9110 §15.2).
     #[must_use]
-    pub fn is_interim(&self) -> bool {
+    pub fn is_informational(&self) -> bool {
         self.head.status.is_informational() && self.head.status != StatusCode::SWITCHING_PROTOCOLS
     }
 }
@@ -71,17 +71,22 @@ impl Client {
     ///
     /// When [`Self::begin_next`] has not said [`Next::Reuse`] since the exchange before, when the server has broken a rule,
     /// or when a CONNECT is to have a body (RFC 9110 §9.3.6).
-    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength, output: &mut Vec<u8>) -> Result<bool, Misuse> {
+    pub fn send_head(
+        &mut self,
+        head: &RequestHead,
+        length: BodyLength,
+        output: &mut Vec<u8>,
+    ) -> Result<bool, UsageError> {
         if !self.is_idle() || head.method == Method::CONNECT && length != BodyLength::Known(0) {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         for part in [head.method.as_str(), " ", head.target.as_str(), " HTTP/1.1\r\n"] {
             output.extend_from_slice(part.as_bytes());
         }
         head.headers.write_lines(output, &FRAMING);
         // RFC 9110 §7.8, §10.1.4: both speak of this connection and have to be named as such.
-        self.asked_for_upgrade = head.headers.contains(Known::Upgrade);
-        let te = head.headers.contains(Known::Te);
+        self.asked_for_upgrade = head.headers.contains(KnownHeader::Upgrade);
+        let te = head.headers.contains(KnownHeader::Te);
         write_connection([("upgrade", self.asked_for_upgrade), ("te", te)], output);
         self.sending = match length {
             BodyLength::Known(length) => {
@@ -112,9 +117,9 @@ impl Client {
     /// # Errors
     ///
     /// When the exchange before is not finished, or the connection ends with it.
-    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+    pub fn expect(&mut self, method: &Method) -> Result<(), UsageError> {
         if !self.is_idle() && self.next() != Next::Reuse {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         self.sending = Outgoing::Done;
         self.asked_for_upgrade = false;
@@ -131,7 +136,7 @@ impl Client {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.sending.begin_chunk(data.len() as u64, output)?;
         output.extend_from_slice(data);
         self.sending.end_chunk(data.len() as u64, output);
@@ -143,7 +148,7 @@ impl Client {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.sending.end(trailers, output)
     }
 
@@ -245,7 +250,7 @@ impl Client {
     fn handle_head(&mut self, head: ResponseHead) -> Result<ReceivedResponse, ProtocolError> {
         let framing = Framing::of_response(&head.headers, head.version, head.status, &self.method)?;
         let response = ReceivedResponse { head, framing };
-        if response.is_interim() {
+        if response.is_informational() {
             self.informational += 1;
             if self.informational > self.limits.informational {
                 return Err(ProtocolError::TooManyInformational);

@@ -71,8 +71,8 @@ impl ProtocolError {
 }
 
 impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::StartLine => "the first line is not one of HTTP",
             Self::MethodTooLong => "the method is too long",
             Self::Target => "the request target is malformed",

@@ -1,6 +1,6 @@
 //! What a server remembers of a request until its response is sent.
 
-use serow_message::{Headers, Known, Method, RequestHead, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, Version};
 
 use crate::{
     Framing, Next, ProtocolError,
@@ -51,13 +51,13 @@ impl Exchange {
     #[inline]
     pub(crate) fn take_in(&mut self, headers: &Headers, framing: Framing) -> Result<(), ProtocolError> {
         // RFC 9110 §7.8: HTTP/1.0 knows no upgrade. One with a body would switch behind it; nobody sends that.
-        self.upgrade = headers.contains(Known::Upgrade)
+        self.upgrade = headers.contains(KnownHeader::Upgrade)
             && self.version == Version::HTTP_11
             && framing == Framing::None
             && has_option(headers, b"upgrade");
         self.expectation = expectation(headers, self.version, framing)?;
-        self.takes_trailers = headers.contains(Known::Te)
-            && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+        self.takes_trailers = headers.contains(KnownHeader::Te)
+            && headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
         self.after = if is_persistent(headers, self.version) { Next::Reuse } else { Next::Close };
         Ok(())
     }
@@ -67,10 +67,10 @@ impl Exchange {
 #[inline]
 fn expectation(headers: &Headers, version: Version, framing: Framing) -> Result<Expectation, ProtocolError> {
     let mut expectation = Expectation::None;
-    if version != Version::HTTP_11 || !headers.contains(Known::Expect) {
+    if version != Version::HTTP_11 || !headers.contains(KnownHeader::Expect) {
         return Ok(expectation);
     }
-    for value in headers.list(Known::Expect) {
+    for value in headers.list(KnownHeader::Expect) {
         if !value.eq_ignore_ascii_case(b"100-continue") {
             return Err(ProtocolError::Expectation);
         }

@@ -1,6 +1,6 @@
 //! Where a body ends (RFC 9112 §6.3), and what becomes of the connection behind it (§9.3).
 
-use serow_message::{Headers, Known, Method, StatusCode, Version, content};
+use serow_message::{Headers, KnownHeader, Method, StatusCode, Version, content};
 
 use crate::ProtocolError;
 
@@ -30,7 +30,7 @@ impl Framing {
 
     /// The framing of a request. RFC 9112 §6.3, with both lengths at once refused as §6.1 allows.
     pub(crate) fn of_request(headers: &Headers, version: Version) -> Result<Self, ProtocolError> {
-        if !headers.contains_any(&[Known::ContentLength, Known::TransferEncoding]) {
+        if !headers.contains_any(&[KnownHeader::ContentLength, KnownHeader::TransferEncoding]) {
             return Ok(Self::None);
         }
         Ok(match explicit(headers, version)? {
@@ -62,7 +62,7 @@ impl Framing {
 /// What the two fields say.
 fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, ProtocolError> {
     let length = content::length(headers).map_err(|_| ProtocolError::ContentLength)?;
-    if !headers.contains(Known::TransferEncoding) {
+    if !headers.contains(KnownHeader::TransferEncoding) {
         return Ok(length.map(Framing::Length));
     }
     // RFC 9112 §6.1: a sender must not send both; whoever does may be smuggling.
@@ -78,7 +78,7 @@ fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, Prot
 
 /// RFC 9112 §6.1, §6.3 rule 4, §7: `chunked` is the last coding, stands there once, and is the only one understood.
 fn transfer_encoding(headers: &Headers) -> Result<Framing, ProtocolError> {
-    let codings = headers.list(Known::TransferEncoding);
+    let codings = headers.list(KnownHeader::TransferEncoding);
     let (mut chunked, mut other_known) = (false, false);
     for coding in codings {
         if chunked {
@@ -104,7 +104,7 @@ const REGISTERED: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x
 
 /// Whether a message leaves the connection open (RFC 9112 §9.3).
 pub(crate) fn is_persistent(headers: &Headers, version: Version) -> bool {
-    if !headers.contains(Known::Connection) {
+    if !headers.contains(KnownHeader::Connection) {
         return version == Version::HTTP_11;
     }
     if has_option(headers, b"close") {
@@ -115,7 +115,7 @@ pub(crate) fn is_persistent(headers: &Headers, version: Version) -> bool {
 
 /// Whether `Connection` names this option.
 pub(crate) fn has_option(headers: &Headers, option: &[u8]) -> bool {
-    headers.list(Known::Connection).any(|member| member.eq_ignore_ascii_case(option))
+    headers.list(KnownHeader::Connection).any(|member| member.eq_ignore_ascii_case(option))
 }
 
 /// What becomes of the connection.

@@ -5,7 +5,7 @@ use serow_message::{Headers, Method, ReceivedFields, RequestHead, ResponseHead, 
 
 use crate::{
     Limits, ProtocolError,
-    limits::LONGEST_METHOD,
+    limits::MAX_METHOD_LENGTH,
     scan::{Scanner, TARGET, TOKEN},
 };
 
@@ -155,7 +155,7 @@ impl Parts for RequestParts {
         if target.len() > limits.target {
             return Err(ProtocolError::TargetTooLong);
         }
-        if method.len() > LONGEST_METHOD {
+        if method.len() > MAX_METHOD_LENGTH {
             return Err(ProtocolError::MethodTooLong);
         }
         let method = Method::from_bytes(method).map_err(|_| ProtocolError::StartLine)?;
@@ -165,7 +165,7 @@ impl Parts for RequestParts {
 
     #[inline]
     fn check_first_line(line: &[u8], limits: &Limits) -> Result<(), ProtocolError> {
-        let beside_target = LONGEST_METHOD + 1 + VERSION_LENGTH + 1;
+        let beside_target = MAX_METHOD_LENGTH + 1 + VERSION_LENGTH + 1;
         if line.len() > limits.target + beside_target { Err(too_long(line)) } else { Ok(()) }
     }
 
@@ -237,7 +237,7 @@ impl Parts for Trailers {
 /// What is too long in a request line.
 #[cold]
 fn too_long(line: &[u8]) -> ProtocolError {
-    match line.iter().take(LONGEST_METHOD + 1).all(|&byte| TOKEN[byte as usize]) {
+    match line.iter().take(MAX_METHOD_LENGTH + 1).all(|&byte| TOKEN[byte as usize]) {
         true => ProtocolError::MethodTooLong,
         false => ProtocolError::TargetTooLong,
     }

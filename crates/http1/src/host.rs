@@ -1,6 +1,6 @@
 //! Where a request is to be sent: the `Host` field and the authority of the target.
 
-use serow_message::{Known, Method, RequestHead, TargetForm, Version, authority};
+use serow_message::{KnownHeader, Method, RequestHead, TargetForm, Version, authority};
 
 use crate::ProtocolError;
 
@@ -9,7 +9,7 @@ use crate::ProtocolError;
 #[inline]
 pub(crate) fn check(request: &RequestHead) -> Result<(), ProtocolError> {
     // RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0. It may be empty, where the target has no authority.
-    let mut values = request.headers.get_all(Known::Host);
+    let mut values = request.headers.get_all(KnownHeader::Host);
     let host = values.next();
     if values.next().is_some() || host.is_none() && request.version == Version::HTTP_11 {
         return Err(ProtocolError::Host);

@@ -41,7 +41,7 @@ mod receiving;
 mod scan;
 mod server;
 
-pub use serow_message::{BodyLength, Misuse};
+pub use serow_message::{BodyLength, UsageError};
 
 pub use self::{
     client::{Client, ReceivedResponse},

@@ -35,4 +35,4 @@ impl Default for Limits {
 
 /// RFC 9112 §3: a method longer than all that are known is answered with 501. The longest registered one,
 /// `UPDATEREDIRECTREF`, has 17 letters.
-pub(crate) const LONGEST_METHOD: usize = 32;
+pub(crate) const MAX_METHOD_LENGTH: usize = 32;

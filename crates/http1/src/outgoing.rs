@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{Headers, Known, Misuse, StatusCode, content::NO_TRAILERS};
+use serow_message::{Headers, KnownHeader, StatusCode, UsageError, content::NO_TRAILERS};
 
 /// What of a message has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub(crate) enum Outgoing {
 
 impl Outgoing {
     /// Announces that so many bytes of the body follow; in chunks, writes the line before them.
-    pub(crate) fn begin_chunk(&mut self, length: u64, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub(crate) fn begin_chunk(&mut self, length: u64, output: &mut Vec<u8>) -> Result<(), UsageError> {
         match self {
             Self::Length(left) => {
-                *left = left.checked_sub(length).ok_or(Misuse::TooManyBytes)?;
+                *left = left.checked_sub(length).ok_or(UsageError::TooManyBytes)?;
                 Ok(())
             }
             // RFC 9112 §7.1: a chunk of size 0 would be the last.
@@ -36,8 +36,8 @@ impl Outgoing {
             }
             Self::Chunked | Self::UntilClose => Ok(()),
             Self::Done if length == 0 => Ok(()),
-            Self::Done => Err(Misuse::TooManyBytes),
-            Self::Head => Err(Misuse::OutOfTurn),
+            Self::Done => Err(UsageError::TooManyBytes),
+            Self::Head => Err(UsageError::OutOfTurn),
         }
     }
 
@@ -49,10 +49,10 @@ impl Outgoing {
     }
 
     /// Ends the body.
-    pub(crate) fn end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub(crate) fn end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), UsageError> {
         match self {
-            Self::Head => return Err(Misuse::OutOfTurn),
-            Self::Length(1..) => return Err(Misuse::TooFewBytes),
+            Self::Head => return Err(UsageError::OutOfTurn),
+            Self::Length(1..) => return Err(UsageError::TooFewBytes),
             Self::Chunked => {
                 output.extend_from_slice(b"0\r\n");
                 if let Some(trailers) = trailers {
@@ -68,7 +68,8 @@ impl Outgoing {
 }
 
 /// Fields that this crate writes itself; what a caller says of them is left out.
-pub(crate) const FRAMING: [Known; 3] = [Known::ContentLength, Known::TransferEncoding, Known::Connection];
+pub(crate) const FRAMING: [KnownHeader; 3] =
+    [KnownHeader::ContentLength, KnownHeader::TransferEncoding, KnownHeader::Connection];
 
 /// The status line. RFC 9112 §4: the reason may be empty, the space before it may not.
 #[inline]
@@ -125,11 +126,11 @@ mod tests {
     fn a_caller_that_breaks_its_word_is_told() {
         let mut output = Vec::new();
         let mut outgoing = Outgoing::Length(3);
-        assert_eq!(outgoing.begin_chunk(4, &mut output), Err(Misuse::TooManyBytes));
+        assert_eq!(outgoing.begin_chunk(4, &mut output), Err(UsageError::TooManyBytes));
         assert_eq!(outgoing.begin_chunk(2, &mut output), Ok(()));
-        assert_eq!(outgoing.end(None, &mut output), Err(Misuse::TooFewBytes));
-        assert_eq!(Outgoing::Head.end(None, &mut output), Err(Misuse::OutOfTurn));
-        assert_eq!(Outgoing::Done.begin_chunk(1, &mut output), Err(Misuse::TooManyBytes));
+        assert_eq!(outgoing.end(None, &mut output), Err(UsageError::TooFewBytes));
+        assert_eq!(Outgoing::Head.end(None, &mut output), Err(UsageError::OutOfTurn));
+        assert_eq!(Outgoing::Done.begin_chunk(1, &mut output), Err(UsageError::TooManyBytes));
         assert!(output.is_empty());
     }
 }

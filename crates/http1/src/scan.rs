@@ -4,7 +4,7 @@
 //! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a head
 //! that comes in pieces is judged as one that comes whole.
 
-use serow_message::{Known, ReceivedFields, Span, is_token_byte, text_length};
+use serow_message::{KnownHeader, ReceivedFields, Span, is_token_byte, text_length};
 
 use crate::{Limits, ProtocolError};
 
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
 
     /// Takes one field: name, colon, value between optional white space, end of the line.
     #[inline(always)]
-    fn field(&mut self) -> Partial<(Option<Known>, Span)> {
+    fn field(&mut self) -> Partial<(Option<KnownHeader>, Span)> {
         let name_start = self.place;
         let Some((name_length, known)) = self.name()? else { return Ok(None) };
         self.place += name_length + 1;
@@ -114,11 +114,11 @@ impl<'a> Scanner<'a> {
 
     /// The length of the name at this place, behind which there is a colon, and which well-known name it is.
     #[inline(always)]
-    fn name(&self) -> Partial<(usize, Option<Known>)> {
+    fn name(&self) -> Partial<(usize, Option<KnownHeader>)> {
         let rest = &self.text[self.place..];
         // A well-known name is a token, and its bytes need no further look.
         if let Some(length) = first_colon(rest)
-            && let Some(known) = Known::recognise_usual(&rest[..length])
+            && let Some(known) = KnownHeader::recognise_usual(&rest[..length])
         {
             return Ok(Some((length, Some(known))));
         }
@@ -127,7 +127,7 @@ impl<'a> Scanner<'a> {
         if length == 0 || rest[length] != b':' {
             return Err(if rest[length] == b'\n' { ProtocolError::LineEnd } else { ProtocolError::Field });
         }
-        Ok(Some((length, Known::recognise_any_case(&rest[..length]))))
+        Ok(Some((length, KnownHeader::recognise_any_case(&rest[..length]))))
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Misuse, RequestHead, ResponseHead, StatusCode, Version,
+    BodyLength, Headers, KnownHeader, RequestHead, ResponseHead, StatusCode, UsageError, Version,
     content::{self, write_decimal},
     refusal_text,
 };
@@ -138,16 +138,16 @@ impl Server {
         }
     }
 
-    /// Writes an interim response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it for the
+    /// Writes an informational response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it for the
     /// response (RFC 9110 §15.2).
     ///
     /// # Errors
     ///
-    /// When no request waits for a response, the response has begun already, or the status is none of an interim
+    /// When no request waits for a response, the response has begun already, or the status is none of an informational
     /// response.
-    pub fn send_interim(&mut self, head: &ResponseHead, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        if !self.awaits_response() || !is_interim(head.status) {
-            return Err(Misuse::OutOfTurn);
+    pub fn send_informational(&mut self, head: &ResponseHead, output: &mut Vec<u8>) -> Result<(), UsageError> {
+        if !self.awaits_response() || !is_informational(head.status) {
+            return Err(UsageError::OutOfTurn);
         }
         if self.exchange.version == Version::HTTP_11 {
             write_status(head.status, output);
@@ -163,7 +163,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When no request waits for a response, the response has begun already, the status is that of an interim response,
+    /// When no request waits for a response, the response has begun already, the status is that of an informational response,
     /// or 101 where no upgrade was asked for (RFC 9110 §15.2.2).
     #[inline]
     pub fn send_head(
@@ -173,10 +173,10 @@ impl Server {
         length: BodyLength,
         lines: &[u8],
         output: &mut Vec<u8>,
-    ) -> Result<bool, Misuse> {
+    ) -> Result<bool, UsageError> {
         let switch = status == StatusCode::SWITCHING_PROTOCOLS;
-        if !self.awaits_response() || is_interim(status) || switch && !self.exchange.upgrade {
-            return Err(Misuse::OutOfTurn);
+        if !self.awaits_response() || is_informational(status) || switch && !self.exchange.upgrade {
+            return Err(UsageError::OutOfTurn);
         }
         write_status(status, output);
         output.extend_from_slice(lines);
@@ -224,7 +224,7 @@ impl Server {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.begin_chunk(data.len() as u64, output)?;
         output.extend_from_slice(data);
         self.end_chunk(data.len() as u64, output);
@@ -237,7 +237,7 @@ impl Server {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn begin_chunk(&mut self, length: u64, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn begin_chunk(&mut self, length: u64, output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.sending.begin_chunk(length, output)
     }
 
@@ -253,7 +253,7 @@ impl Server {
     ///
     /// Before the head, or fewer bytes than were announced: then the connection must be cut, so that the client does not
     /// take the response for whole.
-    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), UsageError> {
         let trailers = trailers.filter(|_| self.exchange.takes_trailers);
         self.sending.end(trailers, output)
     }
@@ -343,7 +343,7 @@ impl Server {
         if head_only {
             self.sending = Outgoing::Done;
         }
-        let upgrade = headers.contains(Known::Upgrade);
+        let upgrade = headers.contains(KnownHeader::Upgrade);
         if exchange.after == Next::Reuse && exchange.version == Version::HTTP_11 && !upgrade {
             // HTTP/1.1 stays open without saying so.
             return;
@@ -360,7 +360,7 @@ impl Server {
     }
 }
 
-/// RFC 9110 §15.2: 101 is no interim response, it is the last of HTTP on its connection.
-fn is_interim(status: StatusCode) -> bool {
+/// RFC 9110 §15.2: 101 is no informational response, it is the last of HTTP on its connection.
+fn is_informational(status: StatusCode) -> bool {
     status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use proptest::{collection::vec, prelude::*, sample::select};
-use serow_http1::{BodyLength, Client, Event, Limits, Misuse, Next, ProtocolError};
+use serow_http1::{BodyLength, Client, Event, Limits, Next, ProtocolError, UsageError};
 use serow_message::{Headers, Method, RequestHead, Target, Version};
 
 /// What servers send: whole responses, parts of them, and what nobody should send.
@@ -122,7 +122,7 @@ impl Connection {
                 self.came.iter_mut().for_each(|came| *came = self.sent);
                 self.drain();
             }
-            Err(misuse) => assert_eq!(misuse, Misuse::OutOfTurn),
+            Err(misuse) => assert_eq!(misuse, UsageError::OutOfTurn),
         }
     }
 
@@ -206,7 +206,7 @@ fn bytes_that_come_while_no_response_is_due_are_an_error() {
         let mut input = BytesMut::from(tail);
         assert_eq!(client.receive(&mut input).err(), Some(ProtocolError::Unsolicited), "{tail:?}");
         assert_eq!(client.begin_next(&BytesMut::new()), Next::Close);
-        assert_eq!(client.expect(&Method::GET), Err(Misuse::OutOfTurn));
+        assert_eq!(client.expect(&Method::GET), Err(UsageError::OutOfTurn));
     }
 }
 
@@ -217,7 +217,7 @@ fn informational_responses_have_a_limit() {
         client.expect(&Method::GET).unwrap();
         let mut input = BytesMut::from(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(64)[..]);
         while let Some(event) = client.receive(&mut input).unwrap() {
-            assert!(matches!(event, Event::Head(response) if response.is_interim()));
+            assert!(matches!(event, Event::Head(response) if response.is_informational()));
         }
         input.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))));

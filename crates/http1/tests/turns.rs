@@ -1,8 +1,8 @@
 //! What the two machines say to a caller that calls out of turn, and of a connection that cannot go on.
 
 use bytes::BytesMut;
-use serow_http1::{BodyLength, Client, Event, Limits, Misuse, Next, ProtocolError, Server};
-use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
+use serow_http1::{BodyLength, Client, Event, Limits, Next, ProtocolError, Server, UsageError};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 fn received(request: &[u8]) -> (Server, BytesMut) {
     let (mut server, mut input) = (Server::new(Limits::default()), BytesMut::from(request));
@@ -10,17 +10,20 @@ fn received(request: &[u8]) -> (Server, BytesMut) {
     (server, input)
 }
 
-fn respond(server: &mut Server, status: u16, length: BodyLength) -> Result<String, Misuse> {
+fn respond(server: &mut Server, status: u16, length: BodyLength) -> Result<String, UsageError> {
     let mut output = Vec::new();
     let status = StatusCode::from_u16(status).expect("a status");
     server.send_head(status, &Headers::new(), length, b"", &mut output)?;
     Ok(String::from_utf8(output).expect("text"))
 }
 
-fn interim(server: &mut Server, status: u16) -> Result<String, Misuse> {
+fn interim(server: &mut Server, status: u16) -> Result<String, UsageError> {
     let status = StatusCode::from_u16(status).expect("a status");
     let mut output = Vec::new();
-    server.send_interim(&ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() }, &mut output)?;
+    server.send_informational(
+        &ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() },
+        &mut output,
+    )?;
     Ok(String::from_utf8(output).expect("text"))
 }
 
@@ -37,10 +40,10 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 #[test]
 fn a_response_waits_for_its_request() {
     let mut server = Server::new(Limits::default());
-    assert_eq!(respond(&mut server, 200, BodyLength::Known(0)), Err(Misuse::OutOfTurn));
-    assert_eq!(interim(&mut server, 103), Err(Misuse::OutOfTurn));
-    assert_eq!(server.send_data(b"x", &mut Vec::new()), Err(Misuse::OutOfTurn));
-    assert_eq!(server.send_end(None, &mut Vec::new()), Err(Misuse::OutOfTurn));
+    assert_eq!(respond(&mut server, 200, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
+    assert_eq!(interim(&mut server, 103), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_data(b"x", &mut Vec::new()), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_end(None, &mut Vec::new()), Err(UsageError::OutOfTurn));
     assert_eq!(server.begin_next(), Next::Unfinished);
 }
 
@@ -48,27 +51,27 @@ fn a_response_waits_for_its_request() {
 fn a_request_has_one_response() {
     let (mut server, _) = received(GET);
     assert!(respond(&mut server, 200, BodyLength::Known(3)).is_ok());
-    assert_eq!(respond(&mut server, 200, BodyLength::Known(3)), Err(Misuse::OutOfTurn));
-    assert_eq!(interim(&mut server, 103), Err(Misuse::OutOfTurn));
+    assert_eq!(respond(&mut server, 200, BodyLength::Known(3)), Err(UsageError::OutOfTurn));
+    assert_eq!(interim(&mut server, 103), Err(UsageError::OutOfTurn));
     let mut output = Vec::new();
-    assert_eq!(server.send_data(b"four", &mut output), Err(Misuse::TooManyBytes));
+    assert_eq!(server.send_data(b"four", &mut output), Err(UsageError::TooManyBytes));
     assert_eq!(server.send_data(b"tw", &mut output), Ok(()));
-    assert_eq!(server.send_end(None, &mut output), Err(Misuse::TooFewBytes));
+    assert_eq!(server.send_end(None, &mut output), Err(UsageError::TooFewBytes));
     assert_eq!(server.begin_next(), Next::Unfinished);
     assert_eq!(server.send_data(b"o", &mut output), Ok(()));
     assert_eq!(server.send_end(None, &mut output), Ok(()));
     assert_eq!(output, b"two");
     assert_eq!(server.begin_next(), Next::Reuse);
-    assert_eq!(respond(&mut server, 200, BodyLength::Known(0)), Err(Misuse::OutOfTurn));
+    assert_eq!(respond(&mut server, 200, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
 }
 
 #[test]
 fn an_interim_status_is_no_response_and_the_other_way_round() {
     // RFC 9110 §15.2: the client would wait for the response for ever, or take 200 for it.
     let (mut server, _) = received(GET);
-    assert_eq!(respond(&mut server, 100, BodyLength::Known(0)), Err(Misuse::OutOfTurn));
-    assert_eq!(interim(&mut server, 200), Err(Misuse::OutOfTurn));
-    assert_eq!(interim(&mut server, 101), Err(Misuse::OutOfTurn));
+    assert_eq!(respond(&mut server, 100, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
+    assert_eq!(interim(&mut server, 200), Err(UsageError::OutOfTurn));
+    assert_eq!(interim(&mut server, 101), Err(UsageError::OutOfTurn));
     assert_eq!(interim(&mut server, 103), Ok("HTTP/1.1 103 Early Hints\r\n\r\n".into()));
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     let (mut server, _) = received(b"GET / HTTP/1.0\r\n\r\n");
@@ -79,7 +82,7 @@ fn an_interim_status_is_no_response_and_the_other_way_round() {
 fn nobody_switches_protocols_unasked() {
     // RFC 9110 §7.8: only to a protocol that the client named.
     let (mut server, _) = received(GET);
-    assert_eq!(respond(&mut server, 101, BodyLength::Known(0)), Err(Misuse::OutOfTurn));
+    assert_eq!(respond(&mut server, 101, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
 
     let mut client = Client::new(Limits::default());
     let head = request(Method::GET, &[("host", "a")]);
@@ -99,7 +102,7 @@ fn options_are_named_in_connection() {
 
     let (mut server, _) = received(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let (mut headers, mut output) = (Headers::new(), Vec::new());
-    headers.append(Known::Upgrade, "x").unwrap();
+    headers.append(KnownHeader::Upgrade, "x").unwrap();
     let status = StatusCode::UPGRADE_REQUIRED;
     server.send_head(status, &headers, BodyLength::Known(0), b"", &mut output).unwrap();
     assert!(String::from_utf8(output).unwrap().contains("\r\nconnection: close, upgrade\r\n"));
@@ -122,7 +125,7 @@ fn head_is_told_the_length_of_get() {
     for (said, written) in [("42", "content-length: 42\r\n"), ("x", "content-length: 0\r\n")] {
         let (mut server, _) = received(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
         let (mut headers, mut output) = (Headers::new(), Vec::new());
-        headers.append(Known::ContentLength, said).unwrap();
+        headers.append(KnownHeader::ContentLength, said).unwrap();
         let body = server.send_head(StatusCode::OK, &headers, BodyLength::Known(0), b"", &mut output);
         assert_eq!(body, Ok(false));
         assert!(String::from_utf8(output).unwrap().contains(written));
@@ -250,7 +253,7 @@ fn requests_written_by_other_means_are_announced() {
     );
     for (method, body) in [(Method::HEAD, 0), (Method::DELETE, 0), (Method::GET, 1)] {
         client.expect(&method).unwrap();
-        assert_eq!(client.expect(&method), Err(Misuse::OutOfTurn));
+        assert_eq!(client.expect(&method), Err(UsageError::OutOfTurn));
         assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))), "{method}");
         let mut bytes = 0;
         while let Some(event) = client.receive(&mut input).unwrap() {

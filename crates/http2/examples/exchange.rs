@@ -102,7 +102,7 @@ fn write_request(small: bool, encoder: &mut Encoder, bytes: &mut Vec<u8>) {
     .into_iter()
     .take(if small { 1 } else { usize::MAX })
     {
-        let known = serow_message::Known::recognise(name.as_bytes());
+        let known = serow_message::KnownHeader::recognise(name.as_bytes());
         encoder.encode(name.as_bytes(), known, value.as_bytes(), bytes);
     }
     frame::finish_headers(start, StreamId::new(1), true, 16_384, bytes);

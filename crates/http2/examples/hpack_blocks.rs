@@ -8,7 +8,7 @@
 use std::io::{self, BufWriter, Read, Write};
 
 use serow_http2::hpack::{Encoder, Pseudo};
-use serow_message::Known;
+use serow_message::KnownHeader;
 
 const PSEUDO: [Pseudo; 6] =
     [Pseudo::Authority, Pseudo::Method, Pseudo::Path, Pseudo::Protocol, Pseudo::Scheme, Pseudo::Status];
@@ -39,7 +39,7 @@ fn main() -> io::Result<()> {
 fn encode(encoder: &mut Encoder, name: &[u8], value: &[u8], block: &mut Vec<u8>) {
     match PSEUDO.into_iter().find(|pseudo| pseudo.as_str().as_bytes() == name) {
         Some(pseudo) => encoder.encode_pseudo(pseudo, value, block),
-        None => encoder.encode(name, Known::recognise(name), value, block),
+        None => encoder.encode(name, KnownHeader::recognise(name), value, block),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{hint::black_box, ops::ControlFlow, process::ExitCode};
 
 use serow_http2::hpack::{Decoder, Encoder, Pseudo};
-use serow_message::{Known, StatusCode};
+use serow_message::{KnownHeader, StatusCode};
 
 /// What h2load sends.
 const LOAD: [(&str, &str); 5] = [
@@ -54,7 +54,7 @@ type Fields = Vec<(Kind, String, String)>;
 
 enum Kind {
     Pseudo(Pseudo),
-    Header(Option<Known>),
+    Header(Option<KnownHeader>),
 }
 
 const PSEUDO: [Pseudo; 5] = [Pseudo::Status, Pseudo::Method, Pseudo::Scheme, Pseudo::Authority, Pseudo::Path];
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
 fn fields(lines: &[(&str, &str)]) -> Fields {
     let kind = |name: &str| match PSEUDO.into_iter().find(|pseudo| pseudo.as_str() == name) {
         Some(pseudo) => Kind::Pseudo(pseudo),
-        None => Kind::Header(Known::recognise(name.as_bytes())),
+        None => Kind::Header(KnownHeader::recognise(name.as_bytes())),
     };
     lines.iter().map(|(name, value)| (kind(name), name.to_string(), value.to_string())).collect()
 }

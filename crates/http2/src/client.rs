@@ -3,11 +3,11 @@
 use core::{fmt, time::Duration};
 
 use bytes::BytesMut;
-use serow_message::{BodyLength, Known, Method, Priority, RequestHead, TargetForm};
+use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
-    connection::{Connection, Leaving, Opening, Step},
+    connection::{Connection, Opening, Shutdown, Step},
     frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
     response::{self, Accepted},
@@ -31,9 +31,9 @@ pub enum OpenError {
     /// As many streams are open as the server allows; one must end first (RFC 9113 §5.1.2).
     WouldBlock,
     /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
-    Leaving,
+    GoAway,
     /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no host.
-    Misuse,
+    Usage,
 }
 
 /// What a request says beside its head.
@@ -79,15 +79,15 @@ impl Client {
         let connection = &mut self.connection;
         // A tunnel has no length.
         if connect && length != BodyLength::Unknown {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
         if asking.protocol.is_some() && !(connect && connection.allowed.enable_connect_protocol) {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
-        let authority = head.target.authority().or_else(|| head.headers.get_str(Known::Host));
-        let authority = authority.ok_or(OpenError::Misuse)?;
+        let authority = head.target.authority().or_else(|| head.headers.get_str(KnownHeader::Host));
+        let authority = authority.ok_or(OpenError::Usage)?;
         if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
         connection.check_room()?;
         let highest = connection.streams.highest();
@@ -147,7 +147,7 @@ impl Client {
         if let Some(protocol) = asking.protocol {
             pseudo(Pseudo::Protocol, protocol);
         }
-        connection.encode_headers(&head.headers, &[Known::ContentLength, Known::Host], &mut output);
+        connection.encode_headers(&head.headers, &[KnownHeader::ContentLength, KnownHeader::Host], &mut output);
         match length {
             // RFC 9110 §8.6: no length where the method foresees no content and there is none.
             BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
@@ -155,8 +155,8 @@ impl Client {
             BodyLength::Unknown => {}
         }
         // The one field of a connection that HTTP/2 has (RFC 9113 §8.2.2).
-        if head.headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
-            connection.encoder.encode(b"te", Some(Known::Te), b"trailers", &mut output);
+        if head.headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
+            connection.encoder.encode(b"te", Some(KnownHeader::Te), b"trailers", &mut output);
         }
         let end = length == BodyLength::Known(0);
         frame::finish_headers(start, id, end, connection.allowed.max_frame_size as usize, &mut output);
@@ -219,7 +219,7 @@ impl Client {
         self.connection.allowed.enable_connect_protocol
     }
 
-    /// A response's head has come, or an interim one.
+    /// A response's head has come, or an informational one.
     fn handle_response(&mut self, opening: HeadersStart) -> ClientEvent {
         let HeadersStart { stream: id, end_stream, .. } = opening;
         let most = self.connection.limits.body;
@@ -257,8 +257,8 @@ impl Client {
 impl Connection {
     /// Whether a client may open a stream.
     fn check_room(&self) -> Result<(), OpenError> {
-        if self.leaving != Leaving::Stay || self.peer_leaves || self.streams.highest() >= LAST_STREAM {
-            return Err(OpenError::Leaving);
+        if self.shutdown != Shutdown::Open || self.peer_sent_goaway || self.streams.highest() >= LAST_STREAM {
+            return Err(OpenError::GoAway);
         }
         let most = self.allowed.max_concurrent_streams.unwrap_or(STREAMS_UNTIL_TOLD);
         if self.streams.len() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
@@ -266,11 +266,11 @@ impl Connection {
 }
 
 impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::WouldBlock => "the server allows no more streams at once",
-            Self::Leaving => "the connection takes no more requests",
-            Self::Misuse => "the request cannot be sent on this connection",
+            Self::GoAway => "the connection takes no more requests",
+            Self::Usage => "the request cannot be sent on this connection",
         })
     }
 }

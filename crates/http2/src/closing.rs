@@ -2,7 +2,7 @@
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
-    connection::{Connection, Leaving, PARTING},
+    connection::{Connection, SHUTDOWN_PING, Shutdown},
     frame,
     stream::{Receiving, Sending},
 };
@@ -83,55 +83,55 @@ impl Connection {
     /// Ends the connection over an error.
     #[cold]
     pub(crate) fn fail(&mut self, code: ErrorCode, reason: &'static str) {
-        if matches!(self.leaving, Leaving::Failed(_)) {
+        if matches!(self.shutdown, Shutdown::Failed(_)) {
             return;
         }
         let last = self.last_looked_at();
         frame::write_go_away(last, code, reason.as_bytes(), &mut self.control);
-        self.leaving = Leaving::Failed(ProtocolError::Connection { code, reason });
+        self.shutdown = Shutdown::Failed(ProtocolError::Connection { code, reason });
         self.block = None;
     }
 
     /// Tells the peer to open no more streams (RFC 9113 §6.8). Those on their way are still served.
     pub(crate) fn begin_shutdown(&mut self) {
-        if self.leaving != Leaving::Stay {
+        if self.shutdown != Shutdown::Open {
             return;
         }
         if self.peer == Sender::Server {
             // It opens none.
-            self.leaving = Leaving::Last(StreamId::CONNECTION);
+            self.shutdown = Shutdown::Last(StreamId::CONNECTION);
             return frame::write_go_away(StreamId::CONNECTION, ErrorCode::NO_ERROR, b"", &mut self.control);
         }
-        self.leaving = Leaving::Announced;
+        self.shutdown = Shutdown::Announced;
         frame::write_go_away(StreamId::MAX, ErrorCode::NO_ERROR, b"", &mut self.control);
-        frame::write_ping(*PARTING, false, &mut self.control);
+        frame::write_ping(*SHUTDOWN_PING, false, &mut self.control);
     }
 
     /// The peer has heard of it: what it opened before is all there is.
     pub(crate) fn finish_shutdown(&mut self) {
-        if self.leaving != Leaving::Announced {
+        if self.shutdown != Shutdown::Announced {
             return;
         }
         let last = self.streams.highest();
-        self.leaving = Leaving::Last(last);
+        self.shutdown = Shutdown::Last(last);
         frame::write_go_away(self.last_looked_at(), ErrorCode::NO_ERROR, b"", &mut self.control);
     }
 
     /// Whether nothing is left to be done but to flush and close.
     pub(crate) fn is_finished(&self) -> bool {
-        match self.leaving {
-            Leaving::Stay => self.peer_leaves && self.active_streams() == 0,
-            Leaving::Announced => false,
-            Leaving::Last(_) => self.active_streams() == 0,
-            Leaving::Failed(_) => true,
+        match self.shutdown {
+            Shutdown::Open => self.peer_sent_goaway && self.active_streams() == 0,
+            Shutdown::Announced => false,
+            Shutdown::Last(_) => self.active_streams() == 0,
+            Shutdown::Failed(_) => true,
         }
     }
 
     /// The last stream of the peer's that was, or may have been, looked at. A server opens none.
     fn last_looked_at(&self) -> StreamId {
-        match (self.peer, self.leaving) {
+        match (self.peer, self.shutdown) {
             (Sender::Server, _) => StreamId::CONNECTION,
-            (_, Leaving::Last(last)) => last,
+            (_, Shutdown::Last(last)) => last,
             _ => self.streams.highest(),
         }
     }

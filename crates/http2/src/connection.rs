@@ -29,9 +29,9 @@ pub(crate) struct Connection {
     /// What the peer allows.
     pub(crate) allowed: Settings,
     pub(crate) opening: Opening,
-    pub(crate) leaving: Leaving,
+    pub(crate) shutdown: Shutdown,
     /// Whether the peer opens no more streams, or takes none.
-    pub(crate) peer_leaves: bool,
+    pub(crate) peer_sent_goaway: bool,
     /// Until when our settings must be acknowledged.
     pub(crate) settings_due: Option<Duration>,
     /// Frames that go out before everything else.
@@ -71,9 +71,9 @@ pub(crate) enum Opening {
 
 /// How far we are with leaving (RFC 9113 §6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leaving {
+pub(crate) enum Shutdown {
     /// Not at all.
-    Stay,
+    Open,
     /// The peer was told to open no more streams; some may be on their way until it has answered a PING.
     Announced,
     /// No stream above this one is looked at.
@@ -85,7 +85,7 @@ pub(crate) enum Leaving {
 /// What became of received frames, as far as the roles differ in it.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A request's or response's head, or an interim one: [`Connection::fields`].
+    /// A request's or response's head, or an informational one: [`Connection::fields`].
     Fields { headers: HeadersStart },
     /// A piece of a body.
     Data { stream: StreamId, data: Bytes },
@@ -113,8 +113,8 @@ impl Connection {
             peer,
             allowed: Settings::default(),
             opening,
-            leaving: Leaving::Stay,
-            peer_leaves: false,
+            shutdown: Shutdown::Open,
+            peer_sent_goaway: false,
             settings_due: Some(now + limits.settings_time),
             control: Vec::new(),
             decoder: Decoder::new(DEFAULT_CAPACITY),
@@ -169,7 +169,7 @@ impl Connection {
 
     #[inline]
     fn receive_step(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Step>, ProtocolError> {
-        if let Leaving::Failed(error) = self.leaving {
+        if let Shutdown::Failed(error) = self.shutdown {
             return Err(error);
         }
         loop {
@@ -259,7 +259,7 @@ impl Connection {
             Frame::ResetStream { stream, code } => self.handle_reset(stream, code, now),
             Frame::WindowUpdate { stream, increment } => self.handle_window_update(stream, increment, now),
             Frame::GoAway { last_stream, code, .. } => {
-                self.peer_leaves = true;
+                self.peer_sent_goaway = true;
                 self.calm(now)?;
                 Ok(Some(Step::GoAway { last_stream, code }))
             }
@@ -294,7 +294,7 @@ impl Connection {
 
     /// The answer to a PING of ours, or to one that nobody sent.
     fn handle_answer(&mut self, payload: &[u8; 8]) {
-        if payload == PARTING {
+        if payload == SHUTDOWN_PING {
             self.finish_shutdown();
         } else if payload == MEASURING && self.growth.end() {
             self.give_back();
@@ -419,7 +419,7 @@ impl Connection {
 
     /// When [`Self::handle_timeout`] is to be called, if ever.
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        self.settings_due.filter(|_| !matches!(self.leaving, Leaving::Failed(_)))
+        self.settings_due.filter(|_| !matches!(self.shutdown, Shutdown::Failed(_)))
     }
 
     /// RFC 9113 §6.5.3: SETTINGS that are not acknowledged.
@@ -470,7 +470,7 @@ const OVERFLOW: ProtocolError =
 pub(crate) const MEASURING: &[u8; 8] = b"measure.";
 
 /// The PING behind the first GOAWAY.
-pub(crate) const PARTING: &[u8; 8] = b"parting.";
+pub(crate) const SHUTDOWN_PING: &[u8; 8] = b"parting.";
 
 /// The PING whose answer says that the peer is there.
 pub(crate) const LIFE_SIGN: &[u8; 8] = b"alive?..";

@@ -22,7 +22,7 @@
 //!   after the other, and derives the weight from one of eight urgencies (256, 220, 183, 147, 110, 74, 37, 1), which is
 //!   turned round here.
 //!
-//! There is no tree. What a client can make the server keep is [`Dependencies::MOST_GROUPS`] groups, the first ones that
+//! There is no tree. What a client can make the server keep is [`Dependencies::MAX_GROUPS`] groups, the first ones that
 //! it names: trees have been grown, by PRIORITY frames for streams that never open, and shuffled, by frames that move a
 //! stream with many children, until servers did nothing else (CVE-2019-9513). Here each signal costs one look at a list
 //! of that length.
@@ -48,7 +48,7 @@ struct Group {
 
 impl Dependencies {
     /// Firefox names six, nghttp five.
-    pub const MOST_GROUPS: usize = 8;
+    pub const MAX_GROUPS: usize = 8;
 
     /// Nothing was said yet; allocates nothing.
     #[must_use]
@@ -90,7 +90,7 @@ impl Dependencies {
         }
         if let Some(group) = self.groups.iter_mut().find(|group| group.stream == stream) {
             group.priority = priority;
-        } else if self.groups.len() < Self::MOST_GROUPS {
+        } else if self.groups.len() < Self::MAX_GROUPS {
             self.groups.push(Group { stream, priority });
         }
     }

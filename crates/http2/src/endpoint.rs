@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use serow_message::{Headers, Misuse};
+use serow_message::{Headers, UsageError};
 
 use crate::{
     Counters, ErrorCode, StreamId, Turn,
@@ -56,7 +56,13 @@ impl<Role> Endpoint<Role> {
     /// Before the head, more bytes than the turn or the announced length allow, or an end before that: nothing was
     /// written. Then the stream must be [reset](Self::reset), so that the peer does not take the message for whole.
     #[inline]
-    pub fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn write_data(
+        &mut self,
+        stream: StreamId,
+        data: &[u8],
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<(), UsageError> {
         self.begin_data(stream, data.len(), end, output)?;
         output.extend_from_slice(data);
         Ok(())
@@ -74,7 +80,7 @@ impl<Role> Endpoint<Role> {
         length: usize,
         end: bool,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
+    ) -> Result<(), UsageError> {
         self.connection.begin_data(stream, length, end, output)
     }
 
@@ -84,7 +90,12 @@ impl<Role> Endpoint<Role> {
     /// # Errors
     ///
     /// Before the head, or before the announced length.
-    pub fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn write_trailers(
+        &mut self,
+        stream: StreamId,
+        trailers: &Headers,
+        output: &mut Vec<u8>,
+    ) -> Result<(), UsageError> {
         self.connection.write_trailers(stream, trailers, output)
     }
 

@@ -85,25 +85,25 @@ pub enum ProtocolError {
 }
 
 impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{:#x}", self.0),
+            Some(name) => formatter.write_str(name),
+            None => write!(formatter, "{:#x}", self.0),
         }
     }
 }
 
 impl fmt::Debug for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 
 impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connection { code, reason } => write!(f, "{reason} ({code})"),
-            Self::Stream { stream, code, reason } => write!(f, "{reason} (stream {stream}, {code})"),
+            Self::Connection { code, reason } => write!(formatter, "{reason} ({code})"),
+            Self::Stream { stream, code, reason } => write!(formatter, "{reason} (stream {stream}, {code})"),
         }
     }
 }

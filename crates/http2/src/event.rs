@@ -78,7 +78,7 @@ impl ReceivedRequest {
 /// What a client received.
 #[derive(Debug)]
 pub enum ClientEvent {
-    /// The head of the response, or an interim one (status 1xx), which the response itself follows.
+    /// The head of the response, or an informational one (status 1xx), which the response itself follows.
     Response(ReceivedResponse),
     /// A piece of the response's body.
     Data {
@@ -124,7 +124,7 @@ pub struct ReceivedResponse {
 impl ReceivedResponse {
     /// Whether the response itself is still to come (RFC 9110 §15.2).
     #[must_use]
-    pub fn is_interim(&self) -> bool {
+    pub fn is_informational(&self) -> bool {
         self.head.status.is_informational()
     }
 }

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use core::ops::{ControlFlow, Range};
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Known, ReceivedFields, Span, hop_by_hop};
+use serow_message::{Headers, KnownHeader, ReceivedFields, Span, hop_by_hop};
 
 use crate::{
     Limits,
-    hpack::{DecodeError, DecodedField, Decoder, Flaw, Name, Pseudo},
+    hpack::{DecodeError, DecodedField, Decoder, FieldError, Name, Pseudo},
 };
 
 /// What stood in the header block that was decoded last, and room for the next ones.
@@ -145,7 +145,7 @@ impl Collector<'_> {
             Name::Known(known) => self.take_known(known, field.value),
             Name::Other => self.take_other(field),
         };
-        let outcome = outcome.and_then(|()| field.flaw.map_or(Ok(()), |flaw| Err(malformed(flaw))));
+        let outcome = outcome.and_then(|()| field.error.map_or(Ok(()), |error| Err(malformed(error))));
         if let Err(problem) = outcome {
             self.fields.problem.get_or_insert(problem);
         }
@@ -165,7 +165,7 @@ impl Collector<'_> {
         }
         if pseudo == Pseudo::Authority && !value.is_empty() {
             // Handlers know it by this name (RFC 9113 §8.3.1).
-            self.push(Known::Host, value)?;
+            self.push(KnownHeader::Host, value)?;
         } else {
             self.check_size()?;
             self.fields.add(value);
@@ -176,11 +176,11 @@ impl Collector<'_> {
     }
 
     #[inline]
-    fn take_known(&mut self, known: Known, value: &[u8]) -> Result<(), Problem> {
+    fn take_known(&mut self, known: KnownHeader, value: &[u8]) -> Result<(), Problem> {
         self.regular = true;
         match known {
             // RFC 9113 §8.2.3: may come in pieces, which others do not know.
-            Known::Cookie => {
+            KnownHeader::Cookie => {
                 self.check_size()?;
                 if !self.cookie.is_empty() {
                     self.cookie.extend_from_slice(b"; ");
@@ -189,7 +189,7 @@ impl Collector<'_> {
                 Ok(())
             }
             // RFC 9113 §8.3.1: the two must not speak of different places.
-            Known::Host => {
+            KnownHeader::Host => {
                 match self.fields.pseudo[Pseudo::Authority as usize].range() {
                     Some(authority) if !authority.is_empty() => {
                         if self.fields.room[authority].eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
@@ -198,7 +198,7 @@ impl Collector<'_> {
                 }
             }
             // RFC 9113 §8.2.2.
-            Known::Te if value.eq_ignore_ascii_case(b"trailers") => self.push(known, value),
+            KnownHeader::Te if value.eq_ignore_ascii_case(b"trailers") => self.push(known, value),
             _ if hop_by_hop::NAMES.contains(&known) => {
                 Err(Problem::Malformed("a field that speaks of an HTTP/1.1 connection"))
             }
@@ -209,8 +209,8 @@ impl Collector<'_> {
     #[inline]
     fn take_other(&mut self, field: &DecodedField<'_>) -> Result<(), Problem> {
         self.regular = true;
-        if field.flaw == Some(Flaw::Name) {
-            return Err(malformed(Flaw::Name));
+        if field.error == Some(FieldError::Name) {
+            return Err(malformed(FieldError::Name));
         }
         self.check_size()?;
         let (name, value) = (field.name, field.value);
@@ -226,7 +226,7 @@ impl Collector<'_> {
     }
 
     #[inline]
-    fn push(&mut self, known: Known, value: &[u8]) -> Result<(), Problem> {
+    fn push(&mut self, known: KnownHeader, value: &[u8]) -> Result<(), Problem> {
         self.check_size()?;
         let start = self.fields.add(value);
         self.fields.list.push_known(known, start, value.len()).map_err(|_| Problem::TooLarge)
@@ -245,13 +245,13 @@ impl Collector<'_> {
     fn finish(mut self) {
         if !self.cookie.is_empty() {
             let cookie = core::mem::take(&mut self.cookie);
-            if let Err(problem) = self.push(Known::Cookie, &cookie) {
+            if let Err(problem) = self.push(KnownHeader::Cookie, &cookie) {
                 self.fields.problem.get_or_insert(problem);
             }
         }
         let fields = self.fields;
         fields.text = fields.room.split().freeze();
-        if fields.text.len() > MOST_KEPT {
+        if fields.text.len() > MAX_KEPT {
             fields.room = BytesMut::new();
         }
     }
@@ -259,11 +259,11 @@ impl Collector<'_> {
 
 /// RFC 9113 §8.2.1.
 #[cold]
-fn malformed(flaw: Flaw) -> Problem {
-    Problem::Malformed(match flaw {
-        Flaw::Name => "the name of a field has a byte that must not be in it",
-        Flaw::Control => "the value of a field has a control character",
-        Flaw::Space => "the value of a field begins or ends with white space",
+fn malformed(error: FieldError) -> Problem {
+    Problem::Malformed(match error {
+        FieldError::Name => "the name of a field has a byte that must not be in it",
+        FieldError::Control => "the value of a field has a control character",
+        FieldError::Space => "the value of a field begins or ends with white space",
     })
 }
 
@@ -276,4 +276,4 @@ const FIELD_OVERHEAD: usize = 32;
 const USUAL_HEAD: usize = 1024;
 
 /// What a larger head needed is not kept.
-const MOST_KEPT: usize = 4 * USUAL_HEAD;
+const MAX_KEPT: usize = 4 * USUAL_HEAD;

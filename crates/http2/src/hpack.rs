@@ -26,7 +26,7 @@ mod decoder;
 mod dynamic_table;
 mod encoder;
 mod error;
-mod flaw;
+mod field_error;
 mod huffman;
 mod integer;
 mod name;
@@ -38,7 +38,7 @@ pub use self::{
     decoder::{DecodedField, Decoder},
     encoder::Encoder,
     error::DecodeError,
-    flaw::Flaw,
+    field_error::FieldError,
     name::{Name, Pseudo},
 };
 

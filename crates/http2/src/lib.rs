@@ -31,7 +31,7 @@ mod stream_id;
 mod streams;
 mod window;
 
-pub use serow_message::{BodyLength, Misuse};
+pub use serow_message::{BodyLength, UsageError};
 
 pub use self::{
     client::{Asking, BodyOrder, Client, ClientRole, OpenError},

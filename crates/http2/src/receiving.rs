@@ -8,7 +8,7 @@ use serow_message::content::NO_TRAILERS;
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
-    connection::{Connection, Leaving, MEASURING, Step, too_much, wrong},
+    connection::{Connection, MEASURING, Shutdown, Step, too_much, wrong},
     fields::Problem,
     frame::{self, HeadersStart},
     stream::{Receiving, Stream, WrongLength},
@@ -101,7 +101,7 @@ impl Connection {
             Gone::Idle | Gone::PassedOver => return Err(wrong("HEADERS on a stream that cannot be opened")),
         }
         // RFC 9113 §6.8: such streams are as if they had never been.
-        if matches!(self.leaving, Leaving::Last(_)) {
+        if matches!(self.shutdown, Shutdown::Last(_)) {
             self.calm(now)?;
             return Ok(false);
         }
@@ -210,7 +210,7 @@ impl Connection {
     fn handle_late_data(&mut self, id: StreamId, now: Duration) -> Result<(), ProtocolError> {
         match self.gone(id) {
             // RFC 9113 §6.8: streams that we said we would not look at.
-            Gone::Idle if matches!(self.leaving, Leaving::Last(_)) && id.is_of_client() => self.calm(now),
+            Gone::Idle if matches!(self.shutdown, Shutdown::Last(_)) && id.is_of_client() => self.calm(now),
             Gone::Idle | Gone::PassedOver => Err(wrong("DATA on an idle stream")),
             Gone::CutOff => self.calm(now),
             Gone::Closed => Err(CLOSED),
@@ -305,7 +305,7 @@ impl Connection {
         let held = stream.receive_window.held();
         stream.receive_window.release(held);
         if stream.receiving == Receiving::Body {
-            stream.receiving = Receiving::Discarded(MOST_DISCARDED);
+            stream.receiving = Receiving::Discarded(MAX_DISCARDED);
         }
         self.release_connection(held);
         self.conclude(place);
@@ -358,7 +358,7 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
 
 /// Bytes of an unread body that are passed over before the stream is cut off: as over HTTP/1, where that saves the
 /// connection.
-const MOST_DISCARDED: u32 = 64 * 1024;
+const MAX_DISCARDED: u32 = 64 * 1024;
 
 /// RFC 9113 §5.1: half-closed (remote).
 fn closed(stream: StreamId) -> ProtocolError {

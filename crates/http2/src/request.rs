@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 
 use bytes::Bytes;
-use serow_message::{Headers, Known, Method, RequestHead, StatusCode, Target, TargetForm, Version, authority, content};
+use serow_message::{
+    Headers, KnownHeader, Method, RequestHead, StatusCode, Target, TargetForm, Version, authority, content,
+};
 
 use crate::{
     Limits, ReceivedRequest, StreamId,
@@ -68,7 +70,7 @@ pub(crate) fn accept(
 #[inline]
 fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Bytes>), Refusal> {
     let method = fields.pseudo(Pseudo::Method).ok_or(malformed("no :method"))?;
-    if method.len() > LONGEST_METHOD {
+    if method.len() > MAX_METHOD_LENGTH {
         return Err((Answer::Status(StatusCode::NOT_IMPLEMENTED), "a method that nobody knows"));
     }
     let method = Method::from_bytes(method).map_err(|_| malformed("a :method that is no token"))?;
@@ -119,7 +121,7 @@ fn judge(
     let headers = &head.headers;
     check_host(head)?;
     let connect = head.method == Method::CONNECT;
-    let mut length = match headers.contains(Known::ContentLength) {
+    let mut length = match headers.contains(KnownHeader::ContentLength) {
         true => content::length(headers).map_err(|_| malformed("content-length is malformed or repeated"))?,
         false => None,
     };
@@ -136,7 +138,7 @@ fn judge(
     if length.is_some_and(|length| length > limits.body) {
         return Err((Answer::Status(StatusCode::PAYLOAD_TOO_LARGE), "the body is too large"));
     }
-    let takes_trailers = headers.contains(Known::Te);
+    let takes_trailers = headers.contains(KnownHeader::Te);
     let awaits_continue = awaits_continue(headers)? && !end_stream;
     let head_only = head.method == Method::HEAD;
     Ok((length, Exchange { head_only, connect, tunnel: false, takes_trailers, awaits_continue }))
@@ -151,7 +153,7 @@ fn check_host(head: &RequestHead) -> Result<(), Refusal> {
             _ => Err(bad(NO_TARGET)),
         };
     }
-    let mut hosts = head.headers.get_all(Known::Host);
+    let mut hosts = head.headers.get_all(KnownHeader::Host);
     match (hosts.next(), hosts.next()) {
         (Some(host), None) if authority::is_valid(host) => Ok(()),
         (Some(_), None) => Err(bad("a host that is none")),
@@ -163,11 +165,11 @@ fn check_host(head: &RequestHead) -> Result<(), Refusal> {
 /// RFC 9110 §10.1.1.
 #[inline]
 fn awaits_continue(headers: &Headers) -> Result<bool, Refusal> {
-    if !headers.contains(Known::Expect) {
+    if !headers.contains(KnownHeader::Expect) {
         return Ok(false);
     }
     let mut expects = false;
-    for value in headers.list(Known::Expect) {
+    for value in headers.list(KnownHeader::Expect) {
         if !value.eq_ignore_ascii_case(b"100-continue") {
             return Err((Answer::Status(StatusCode::EXPECTATION_FAILED), "an expectation that nobody knows"));
         }
@@ -207,4 +209,4 @@ const fn bad(reason: &'static str) -> Refusal {
 const NO_TARGET: &str = "the target is none";
 
 /// As HTTP/1 has it: the longest registered one, `UPDATEREDIRECTREF`, has 17 letters.
-const LONGEST_METHOD: usize = 32;
+const MAX_METHOD_LENGTH: usize = 32;

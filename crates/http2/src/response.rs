@@ -8,7 +8,7 @@ use crate::{
     stream::{Content, Exchange},
 };
 
-/// A response, or an interim one.
+/// A response, or an informational one.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) head: ResponseHead,
@@ -34,7 +34,7 @@ pub(crate) fn accept(
     if of_requests.into_iter().any(|pseudo| fields.pseudo(pseudo).is_some()) {
         return Err("a request's pseudo-header field in a response");
     }
-    // RFC 9113 §8.6, §8.1: and an interim response is not the last.
+    // RFC 9113 §8.6, §8.1: and an informational response is not the last.
     if status == StatusCode::SWITCHING_PROTOCOLS || status.is_informational() && end_stream {
         return Err("a status that cannot be");
     }

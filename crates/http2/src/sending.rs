@@ -3,14 +3,14 @@
 use alloc::vec::Vec;
 
 use serow_message::{
-    Headers, Known, Misuse, ResponseHead, StatusCode,
+    Headers, KnownHeader, ResponseHead, StatusCode, UsageError,
     content::{NO_TRAILERS, decimal},
     hop_by_hop, refusal_text,
 };
 
 use crate::{
     Sender, StreamId,
-    connection::{Connection, Leaving, schedule},
+    connection::{Connection, Shutdown, schedule},
     frame,
     stream::Sending,
 };
@@ -30,7 +30,7 @@ impl Connection {
     /// See [`Server::next_turn`](crate::Server::next_turn).
     #[inline]
     pub(crate) fn next_turn(&mut self, room: usize) -> Option<Turn> {
-        if matches!(self.leaving, Leaving::Failed(_)) {
+        if matches!(self.shutdown, Shutdown::Failed(_)) {
             return None;
         }
         let window = self.send_window.available();
@@ -60,22 +60,22 @@ impl Connection {
 
     /// Writes a queued head.
     #[inline]
-    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         // What was encoded before must be sent before: the peer decodes in the order in which it receives.
         self.write_control(output);
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
-        let head = stream.head.take().ok_or(Misuse::OutOfTurn)?;
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
+        let head = stream.head.take().ok_or(UsageError::OutOfTurn)?;
         if head.is_refusal {
             return self.write_refusal(place, id, head.status, date, output);
         }
         let end = stream.sending == Sending::Done;
         let start = frame::begin_headers(output);
         self.encoder.encode_status(head.status, output);
-        if !date.is_empty() && !head.headers.contains(Known::Date) {
-            self.encoder.encode(b"date", Some(Known::Date), date, output);
+        if !date.is_empty() && !head.headers.contains(KnownHeader::Date) {
+            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
         }
-        self.encode_headers(&head.headers, &[Known::ContentLength], output);
+        self.encode_headers(&head.headers, &[KnownHeader::ContentLength], output);
         if let Some(length) = head.content_length {
             self.encode_length(length, output);
         }
@@ -93,8 +93,8 @@ impl Connection {
         status: StatusCode,
         date: &[u8],
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         let head_only = stream.exchange.head_only;
         let text = refusal_text(status, self.limits.body);
         let fits = text.len() <= stream.send_window.available().min(self.send_window.available());
@@ -102,10 +102,10 @@ impl Connection {
         let start = frame::begin_headers(output);
         self.encoder.encode_status(status, output);
         if !date.is_empty() {
-            self.encoder.encode(b"date", Some(Known::Date), date, output);
+            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
         }
         if has_body || head_only {
-            self.encoder.encode(b"content-type", Some(Known::ContentType), b"text/plain; charset=utf-8", output);
+            self.encoder.encode(b"content-type", Some(KnownHeader::ContentType), b"text/plain; charset=utf-8", output);
         }
         self.encode_length(if has_body || head_only { text.len() as u64 } else { 0 }, output);
         frame::finish_headers(start, id, !has_body, self.allowed.max_frame_size as usize, output);
@@ -130,17 +130,17 @@ impl Connection {
         length: usize,
         end: bool,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if stream.head.is_some() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let sending = stream.sending.after(length, end)?;
         let most = stream.send_window.available().min(self.send_window.available());
         // RFC 9113 §6.9: an empty frame needs no window.
         if length > most.min(self.allowed.max_frame_size as usize) {
-            return Err(Misuse::TooManyBytes);
+            return Err(UsageError::TooManyBytes);
         }
         if length == 0 && !end {
             return Ok(());
@@ -164,11 +164,11 @@ impl Connection {
         id: StreamId,
         trailers: &Headers,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if stream.head.is_some() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let sent = trailers.iter_known().any(|(_, known, _)| !known.is_some_and(|known| NO_TRAILERS.contains(&known)));
         if !sent || !stream.exchange.takes_trailers {
@@ -183,19 +183,19 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes an interim response, ahead of everything else.
-    pub(crate) fn write_interim(&mut self, id: StreamId, head: &ResponseHead) {
+    /// Writes an informational response, ahead of everything else.
+    pub(crate) fn write_informational(&mut self, id: StreamId, head: &ResponseHead) {
         let start = frame::begin_headers(&mut self.control);
         self.encoder.encode_status(head.status, &mut self.control);
         let mut control = core::mem::take(&mut self.control);
-        self.encode_headers(&head.headers, &[Known::ContentLength], &mut control);
+        self.encode_headers(&head.headers, &[KnownHeader::ContentLength], &mut control);
         self.control = control;
         frame::finish_headers(start, id, false, self.allowed.max_frame_size as usize, &mut self.control);
     }
 
     /// Encodes fields, without those named in `except` and those of a connection (RFC 9113 §8.2.2).
     #[inline]
-    pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+    pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
         if headers.contains_any(&hop_by_hop::NAMES) {
             let mut without = headers.clone();
             hop_by_hop::remove(&mut without);
@@ -205,7 +205,7 @@ impl Connection {
     }
 
     #[inline]
-    fn encode_fields(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+    fn encode_fields(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
         for (name, known, value) in headers.iter_known() {
             if !known.is_some_and(|known| except.contains(&known)) {
                 self.encoder.encode(name, known, value, output);
@@ -218,7 +218,7 @@ impl Connection {
     pub(crate) fn encode_length(&mut self, length: u64, output: &mut Vec<u8>) {
         let mut digits = [0; 20];
         let digits = decimal(length, &mut digits);
-        self.encoder.encode(b"content-length", Some(Known::ContentLength), digits, output);
+        self.encoder.encode(b"content-length", Some(KnownHeader::ContentLength), digits, output);
     }
 
     /// The stream of this place had its turn, and is done, or may want another.

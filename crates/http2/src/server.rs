@@ -5,12 +5,12 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Misuse, PartialPriority, Priority, ResponseHead, StatusCode, Version, content,
+    BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version, content,
 };
 
 use crate::{
     Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
-    connection::{Connection, Leaving, Step, schedule},
+    connection::{Connection, Shutdown, Step, schedule},
     frame::HeadersStart,
     hpack::Pseudo,
     request::{self, Accepted, Answer, Rejected},
@@ -75,7 +75,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When no request waits for a response there, or the status is that of an interim response or 101 (RFC 9113 §8.6).
+    /// When no request waits for a response there, or the status is that of an informational response or 101 (RFC 9113 §8.6).
     #[inline]
     pub fn send_head(
         &mut self,
@@ -83,11 +83,11 @@ impl Server {
         status: StatusCode,
         headers: Headers,
         length: BodyLength,
-    ) -> Result<bool, Misuse> {
-        let place = self.connection.streams.place(stream).ok_or(Misuse::OutOfTurn)?;
-        let waiting = self.connection.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<bool, UsageError> {
+        let place = self.connection.streams.place(stream).ok_or(UsageError::OutOfTurn)?;
+        let waiting = self.connection.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if waiting.sending != Sending::Head || status.is_informational() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let Exchange { head_only, connect, .. } = waiting.exchange;
         waiting.exchange.tunnel = connect && status.is_success();
@@ -104,7 +104,7 @@ impl Server {
         };
         let sending = if head_only { Sending::Done } else { sending };
         // RFC 9218 §8. The scheduler does not have the stream yet.
-        if headers.contains(Known::Priority)
+        if headers.contains(KnownHeader::Priority)
             && let Some(said) = PartialPriority::of_fields(&headers)
         {
             waiting.priority = waiting.priority.merge(said);
@@ -115,17 +115,17 @@ impl Server {
         Ok(sending != Sending::Done)
     }
 
-    /// Queues an interim response (1xx but 101).
+    /// Queues an informational response (1xx but 101).
     ///
     /// # Errors
     ///
-    /// When no request waits for a response there, or the status is none of an interim response.
-    pub fn send_interim(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse> {
+    /// When no request waits for a response there, or the status is none of an informational response.
+    pub fn send_informational(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), UsageError> {
         let switch = head.status == StatusCode::SWITCHING_PROTOCOLS;
         if self.awaiting_response(stream).is_none() || !head.status.is_informational() || switch {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
-        self.connection.write_interim(stream, head);
+        self.connection.write_informational(stream, head);
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Server {
         let Some(waiting) = self.awaiting_response(stream) else { return };
         if core::mem::take(&mut waiting.exchange.awaits_continue) {
             let head = ResponseHead { status: StatusCode::CONTINUE, version: Version::HTTP_2, headers: Headers::new() };
-            self.connection.write_interim(stream, &head);
+            self.connection.write_informational(stream, &head);
         }
     }
 
@@ -163,7 +163,7 @@ impl Server {
     ///
     /// Where no head waits.
     #[inline]
-    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.connection.write_head(stream, date, output)
     }
 
@@ -214,8 +214,8 @@ impl Server {
 
     /// Whether the connection is being shut down, by either side.
     #[must_use]
-    pub fn is_leaving(&self) -> bool {
-        self.connection.peer_leaves || self.connection.leaving != Leaving::Stay
+    pub fn is_shutting_down(&self) -> bool {
+        self.connection.peer_sent_goaway || self.connection.shutdown != Shutdown::Open
     }
 
     /// Whether no stream is open, and no frame has begun to come.

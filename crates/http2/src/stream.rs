@@ -1,6 +1,6 @@
 //! One stream (RFC 9113 §5.1).
 
-use serow_message::{Headers, Misuse, Priority, StatusCode};
+use serow_message::{Headers, Priority, StatusCode, UsageError};
 
 use crate::{
     StreamId,
@@ -163,16 +163,16 @@ impl Stream {
 impl Sending {
     /// So many bytes of the body are sent now.
     #[inline]
-    pub(crate) fn after(self, bytes: usize, end: bool) -> Result<Self, Misuse> {
+    pub(crate) fn after(self, bytes: usize, end: bool) -> Result<Self, UsageError> {
         match self {
             Self::Length(left) => match left.checked_sub(bytes as u64) {
-                None => Err(Misuse::TooManyBytes),
-                Some(1..) if end => Err(Misuse::TooFewBytes),
+                None => Err(UsageError::TooManyBytes),
+                Some(1..) if end => Err(UsageError::TooFewBytes),
                 Some(_) if end => Ok(Self::Done),
                 Some(left) => Ok(Self::Length(left)),
             },
             Self::UntilEnd => Ok(if end { Self::Done } else { self }),
-            Self::Head | Self::Done => Err(Misuse::OutOfTurn),
+            Self::Head | Self::Done => Err(UsageError::OutOfTurn),
         }
     }
 }

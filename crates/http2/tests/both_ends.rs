@@ -186,7 +186,7 @@ impl Pair {
         self.to_client.drain(..bytes);
         while let Some(event) = self.client.receive(&mut self.at_client, NOW).expect("no rule is broken") {
             match event {
-                ClientEvent::Response(response) if response.is_interim() => {
+                ClientEvent::Response(response) if response.is_informational() => {
                     assert_eq!(response.head.status, StatusCode::EARLY_HINTS);
                     assert!(!self.asking[&response.stream].got_head);
                 }
@@ -310,7 +310,7 @@ impl Pair {
                     ResponseHead { status: StatusCode::EARLY_HINTS, version: Version::HTTP_2, headers: Headers::new() };
                 if let Some(stream) = self.pick(number) {
                     // Nearly always too late: the answer was given with the request.
-                    let _ = self.server.send_interim(stream, &head);
+                    let _ = self.server.send_informational(stream, &head);
                 }
             }
             Operation::Prioritise(number, urgency, incremental) => {
@@ -428,7 +428,7 @@ fn the_server_leaves() {
         version: Version::HTTP_2,
         headers: Headers::new(),
     };
-    assert_eq!(pair.client.open(&head, BodyLength::Known(0), Asking::default()), Err(OpenError::Leaving));
+    assert_eq!(pair.client.open(&head, BodyLength::Known(0), Asking::default()), Err(OpenError::GoAway));
     assert!(!pair.server.is_finished());
     pair.client.write_control(&mut pair.to_server);
     pair.deliver_to_server(usize::MAX);

@@ -72,7 +72,7 @@ fn run(file: &str) {
 
 /// The connection goes on with the next request, as if nothing had been, or not at all.
 fn follow(mut talk: Talk, case: &Case) {
-    if talk.error.is_some() || talk.server.is_leaving() || case.limits.streams < 100 || case.limits.fields < 4 {
+    if talk.error.is_some() || talk.server.is_shutting_down() || case.limits.streams < 100 || case.limits.fields < 4 {
         return;
     }
     talk.events.clear();

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use reader::{Line, decode, line, table, unhex};
 use serow_http2::hpack::{DecodeError, Decoder, Encoder, Name, Pseudo};
-use serow_message::{Headers, Known, StatusCode};
+use serow_message::{Headers, KnownHeader, StatusCode};
 
 #[test]
 fn the_examples_of_the_rfc() {
@@ -109,14 +109,14 @@ fn names_are_told() {
             pseudo(Pseudo::Path),
             pseudo(Pseudo::Scheme),
             pseudo(Pseudo::Status),
-            known(Known::AcceptEncoding),
+            known(KnownHeader::AcceptEncoding),
             pseudo(Pseudo::Authority),
-            known(Known::UserAgent),
-            known(Known::Date),
+            known(KnownHeader::UserAgent),
+            known(KnownHeader::Date),
             // A capital.
             (Name::Other, false),
             (Name::Other, false),
-            (Name::Known(Known::ContentRange), true),
+            (Name::Known(KnownHeader::ContentRange), true),
         ]
     );
 }
@@ -203,7 +203,7 @@ fn an_encoder_without_table_writes_literals() {
     let (mut encoder, mut block) = (Encoder::new(), Vec::new());
     encoder.set_capacity(0);
     for _ in 0..3 {
-        encoder.encode(b"server", Some(Known::Server), b"a", &mut block);
+        encoder.encode(b"server", Some(KnownHeader::Server), b"a", &mut block);
     }
     assert_eq!(block, unhex("20 0f270161 0f270161 0f270161"));
 }
@@ -220,7 +220,7 @@ fn thrice(name: &str, value: &str) -> String {
     let mut kinds = String::new();
     for _ in 0..3 {
         let mut block = Vec::new();
-        encoder.encode(name.as_bytes(), Known::recognise(name.as_bytes()), value.as_bytes(), &mut block);
+        encoder.encode(name.as_bytes(), KnownHeader::recognise(name.as_bytes()), value.as_bytes(), &mut block);
         kinds.push(kind(&block));
     }
     kinds
@@ -254,14 +254,14 @@ fn secrets_are_never_indexed_and_what_changes_only_when_it_comes_again() {
 fn what_differs_each_time_does_not_push_out_what_does_not() {
     let mut encoder = Encoder::new();
     let (mut first, mut block) = (Vec::new(), Vec::new());
-    encoder.encode(b"server", Some(Known::Server), b"serow", &mut first);
+    encoder.encode(b"server", Some(KnownHeader::Server), b"serow", &mut first);
     for number in 0..10_000 {
         let number = format!("\"{number}\"");
-        encoder.encode(b"etag", Some(Known::Etag), number.as_bytes(), &mut block);
-        encoder.encode(b"location", Some(Known::Location), number.as_bytes(), &mut block);
+        encoder.encode(b"etag", Some(KnownHeader::Etag), number.as_bytes(), &mut block);
+        encoder.encode(b"location", Some(KnownHeader::Location), number.as_bytes(), &mut block);
     }
     block.clear();
-    encoder.encode(b"server", Some(Known::Server), b"serow", &mut block);
+    encoder.encode(b"server", Some(KnownHeader::Server), b"serow", &mut block);
     assert!(matches!(block[..], [0x80..=0xff]), "{block:x?}");
 }
 
@@ -319,7 +319,7 @@ proptest! {
                 decoder.set_capacity(capacity);
             }
             for (name, value) in &fields {
-                encoder.encode(name, Known::recognise(name), value, &mut block);
+                encoder.encode(name, KnownHeader::recognise(name), value, &mut block);
             }
             let expected: Vec<(Vec<u8>, Vec<u8>)> =
                 fields.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();

@@ -10,7 +10,7 @@ mod suites;
 
 use reader::decode;
 use serow_http2::hpack::{Decoder, Encoder, Pseudo};
-use serow_message::Known;
+use serow_message::KnownHeader;
 use story::Case;
 use suites::Suite;
 
@@ -61,7 +61,7 @@ fn encode_and_decode(name: &str, cases: &[Case]) -> [usize; 2] {
         for (name, value) in &case.fields {
             match PSEUDO.into_iter().find(|pseudo| pseudo.as_str().as_bytes() == name) {
                 Some(pseudo) => encoder.encode_pseudo(pseudo, value, &mut block),
-                None => encoder.encode(name, Known::recognise(name), value, &mut block),
+                None => encoder.encode(name, KnownHeader::recognise(name), value, &mut block),
             }
             sizes[0] += name.len() + value.len();
         }

@@ -4,10 +4,11 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_http2::{
-    BodyLength, ErrorCode, Event, Limits, Misuse, PREFACE, ReceivedRequest, Server, Settings, StreamId, Turn, frame,
+    BodyLength, ErrorCode, Event, Limits, PREFACE, ReceivedRequest, Server, Settings, StreamId, Turn, UsageError,
+    frame,
     hpack::{Decoder, Encoder, Pseudo},
 };
-use serow_message::{Headers, Known, Priority, ResponseHead, StatusCode, Version};
+use serow_message::{Headers, KnownHeader, Priority, ResponseHead, StatusCode, Version};
 
 const NOW: Duration = Duration::from_secs(1);
 
@@ -22,7 +23,7 @@ fn received(method: &str, fields: &[(&str, &str)]) -> (Server, ReceivedRequest) 
         encoder.encode_pseudo(pseudo, value.as_bytes(), &mut bytes);
     }
     for (name, value) in fields {
-        encoder.encode(name.as_bytes(), Known::recognise(name.as_bytes()), value.as_bytes(), &mut bytes);
+        encoder.encode(name.as_bytes(), KnownHeader::recognise(name.as_bytes()), value.as_bytes(), &mut bytes);
     }
     frame::finish_headers(start, StreamId::new(1), true, 16_384, &mut bytes);
     let mut server = Server::new(Limits::default(), NOW);
@@ -42,13 +43,13 @@ fn a_request_and_its_response() {
     assert!(!output.is_empty() && !server.has_control());
     assert_eq!(server.next_turn(100), None);
     assert_eq!(server.send_head(stream, StatusCode::OK, Headers::new(), BodyLength::Known(5)), Ok(true));
-    assert_eq!(server.write_data(stream, b"hello", true, &mut output), Err(Misuse::OutOfTurn));
+    assert_eq!(server.write_data(stream, b"hello", true, &mut output), Err(UsageError::OutOfTurn));
     server.set_ready(stream, true);
     assert_eq!(server.next_turn(100), Some(Turn { stream, head: true, bytes: 5 }));
     output.clear();
     assert_eq!(server.write_head(stream, b"", &mut output), Ok(()));
-    assert_eq!(server.write_data(stream, b"hell", true, &mut output), Err(Misuse::TooFewBytes));
-    assert_eq!(server.write_data(stream, b"hello!", true, &mut output), Err(Misuse::TooManyBytes));
+    assert_eq!(server.write_data(stream, b"hell", true, &mut output), Err(UsageError::TooFewBytes));
+    assert_eq!(server.write_data(stream, b"hello!", true, &mut output), Err(UsageError::TooManyBytes));
     assert_eq!(server.write_data(stream, b"hello", true, &mut output), Ok(()));
     assert!(output.ends_with(b"\0\0\x05\0\x01\0\0\0\x01hello"));
     assert_eq!((server.active_streams(), server.next_turn(100)), (0, None));
@@ -59,7 +60,7 @@ fn head(status: u16) -> ResponseHead {
     ResponseHead { status, version: Version::HTTP_2, headers: Headers::new() }
 }
 
-fn send(server: &mut Server, status: u16, length: BodyLength) -> Result<bool, Misuse> {
+fn send(server: &mut Server, status: u16, length: BodyLength) -> Result<bool, UsageError> {
     let head = head(status);
     server.send_head(StreamId::new(1), head.status, head.headers, length)
 }
@@ -67,21 +68,21 @@ fn send(server: &mut Server, status: u16, length: BodyLength) -> Result<bool, Mi
 #[test]
 fn a_response_waits_for_its_request_and_is_one() {
     let mut server = Server::new(Limits::default(), NOW);
-    assert_eq!(send(&mut server, 200, BodyLength::Known(0)), Err(Misuse::OutOfTurn));
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Err(Misuse::OutOfTurn));
+    assert_eq!(send(&mut server, 200, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
     let (mut server, _) = received("GET", &[]);
     for status in [100, 101, 103] {
-        assert_eq!(send(&mut server, status, BodyLength::Known(0)), Err(Misuse::OutOfTurn), "{status}");
+        assert_eq!(send(&mut server, status, BodyLength::Known(0)), Err(UsageError::OutOfTurn), "{status}");
     }
     for status in [101, 200, 404] {
-        assert_eq!(server.send_interim(StreamId::new(1), &head(status)), Err(Misuse::OutOfTurn), "{status}");
+        assert_eq!(server.send_informational(StreamId::new(1), &head(status)), Err(UsageError::OutOfTurn), "{status}");
     }
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Ok(()));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Ok(()));
     assert!(!server.has_begun_response(StreamId::new(1)));
     assert_eq!(send(&mut server, 200, BodyLength::Unknown), Ok(true));
     assert!(server.has_begun_response(StreamId::new(1)));
-    assert_eq!(send(&mut server, 200, BodyLength::Unknown), Err(Misuse::OutOfTurn));
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Err(Misuse::OutOfTurn));
+    assert_eq!(send(&mut server, 200, BodyLength::Unknown), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn what_a_body_may_have() {
         let mut output = Vec::new();
         assert_eq!(server.next_turn(100), Some(Turn { stream: request.stream, head: true, bytes: 0 }));
         assert_eq!(server.write_head(request.stream, b"", &mut output), Ok(()));
-        assert_eq!(server.write_head(request.stream, b"", &mut output), Err(Misuse::OutOfTurn));
+        assert_eq!(server.write_head(request.stream, b"", &mut output), Err(UsageError::OutOfTurn));
         assert_eq!(server.active_streams(), usize::from(sends), "{method} {status} {length:?}");
     }
 }
@@ -113,11 +114,11 @@ fn trailers_end_a_response_where_they_are_wanted() {
     for (fields, kind, flags) in [(&[][..], 0, 1), (&[("te", "trailers")], 1, 5)] {
         let (mut server, request) = received("GET", fields);
         let mut output = Vec::new();
-        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(Misuse::OutOfTurn));
+        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(UsageError::OutOfTurn));
         assert_eq!(send(&mut server, 200, BodyLength::Known(3)), Ok(true));
-        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(Misuse::OutOfTurn));
+        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(UsageError::OutOfTurn));
         server.write_head(request.stream, b"", &mut output).expect("its turn");
-        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(Misuse::TooFewBytes));
+        assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Err(UsageError::TooFewBytes));
         server.write_data(request.stream, b"abc", false, &mut output).expect("its turn");
         output.clear();
         assert_eq!(server.write_trailers(request.stream, &trailers, &mut output), Ok(()));
@@ -180,6 +181,6 @@ fn calls_for_streams_that_are_over_do_nothing() {
     server.abandon_body(request.stream);
     server.send_continue(request.stream);
     server.set_priority(request.stream, Priority::DEFAULT);
-    assert_eq!(server.write_data(request.stream, b"x", true, &mut output), Err(Misuse::OutOfTurn));
+    assert_eq!(server.write_data(request.stream, b"x", true, &mut output), Err(UsageError::OutOfTurn));
     assert_eq!((server.has_control(), server.next_turn(100), server.counters().reset_by_us), (false, None, 1));
 }

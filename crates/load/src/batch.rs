@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use bytes::{Bytes, BytesMut};
 use serow_http1::{Event, Limits, ProtocolError, Server};
-use serow_message::{Headers, Known, Method, RequestHead, Target, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, Target, Version};
 
 /// Requests that are sent in one go: one, or several that are pipelined (HTTP/1.1).
 #[derive(Clone, Debug)]
@@ -78,12 +78,12 @@ impl Batch {
             append(name, value)?;
         }
         let mut text = format!("{method} {target} HTTP/1.1\r\n").into_bytes();
-        headers.write_lines(&mut text, &[Known::ContentLength, Known::TransferEncoding]);
+        headers.write_lines(&mut text, &[KnownHeader::ContentLength, KnownHeader::TransferEncoding]);
         // RFC 9110 §8.6: a length also where there is nothing, if the method foresees content.
         if !parts.body.is_empty() || matches!(method, Method::POST | Method::PUT | Method::PATCH) {
             text.extend_from_slice(format!("Content-Length: {}\r\n", parts.body.len()).as_bytes());
         }
-        if parts.close && !headers.contains(Known::Connection) {
+        if parts.close && !headers.contains(KnownHeader::Connection) {
             text.extend_from_slice(b"Connection: close\r\n");
         }
         text.extend_from_slice(b"\r\n");
@@ -146,7 +146,14 @@ impl fmt::Display for BatchError {
     }
 }
 
-impl Error for BatchError {}
+impl Error for BatchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Text(error) => Some(error),
+            Self::Method(_) | Self::Path(_) | Self::Field(_) | Self::Incomplete => None,
+        }
+    }
+}
 
 /// Bytes of a head that somebody wants to send: whatever fits into the memory.
 const MOST: usize = 1 << 30;

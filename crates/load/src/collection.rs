@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Distribution, Interval, Plan, Results,
     sender::{End, step},
-    tally::Stretch,
+    statistics::Stretch,
 };
 
 /// What the threads have reported.
@@ -21,7 +21,7 @@ pub(crate) struct Collection {
     began: Duration,
     all: Stretch,
     rates: Distribution,
-    course: Vec<Interval>,
+    time_series: Vec<Interval>,
     last_response: Duration,
     last: Duration,
     unsent: u64,
@@ -37,7 +37,7 @@ impl Collection {
             began,
             all: Stretch::default(),
             rates: Distribution::new(),
-            course: Vec::new(),
+            time_series: Vec::new(),
             last_response: began,
             last: began,
             unsent: 0,
@@ -75,7 +75,7 @@ impl Collection {
             let interval = self.interval(number, &stretch);
             self.all.merge(&stretch);
             watch(&interval);
-            self.course.push(interval);
+            self.time_series.push(interval);
         }
     }
 
@@ -103,7 +103,7 @@ impl Collection {
             (None, _) => self.last,
         };
         let elapsed = end.saturating_sub(self.began);
-        if let Some(last) = self.course.last_mut() {
+        if let Some(last) = self.time_series.last_mut() {
             last.length = elapsed.saturating_sub(last.start).clamp(Duration::from_millis(1), self.step);
         }
         let Stretch { requests, bytes, connections, sent_again, errors, latencies, connect_times, statuses } = self.all;
@@ -130,7 +130,7 @@ impl Collection {
             connect_times,
             latencies,
             thread_rates: self.rates,
-            course: self.course,
+            time_series: self.time_series,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_client::{Broken, Http1, IdleHttp1};
+use serow_client::{ClientError, Http1, IdleHttp1};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
 use serow_net::{Deadline, Readable, monotonic};
@@ -17,7 +17,7 @@ use crate::{
     Batch,
     schedule::{Permit, Place},
     source::Kept,
-    tally::Fault,
+    statistics::Fault,
     thread::Thread,
 };
 
@@ -78,7 +78,7 @@ enum Stage {
 enum Outcome {
     /// The last response that comes on this connection is whole.
     Answered(Next),
-    Broken(Broken),
+    Broken(ClientError),
     TimedOut,
 }
 
@@ -131,24 +131,24 @@ impl Lane {
         };
         connection.send_written(batch.text().clone());
         let outcome = poll_fn(|context| exchange.poll(context, &mut connection, thread, &self.deadline)).await;
-        thread.tally.note_bytes(connection.received() - exchange.received);
+        thread.statistics.note_bytes(connection.received() - exchange.received);
         let unanswered = if permit.counts { batch.requests().len() - exchange.answered } else { 0 };
         self.deadline.clear();
         match outcome {
             Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => match connection.into_idle() {
                 Ok(connection) => self.connection = Some(connection),
                 // More than was asked for: the next request must not take it for its response.
-                Err(_) => thread.tally.note_faults(Fault::Protocol, usize::from(permit.counts)),
+                Err(_) => thread.statistics.note_faults(Fault::Protocol, usize::from(permit.counts)),
             },
             Outcome::Answered(_) => {
-                thread.tally.note_faults(Fault::Read, unanswered);
+                thread.statistics.note_faults(Fault::Read, unanswered);
                 close(connection);
             }
             Outcome::Broken(broken) => {
                 let fault = thread.judge(&broken, connection.not_understood());
-                thread.tally.note_faults(fault, unanswered);
+                thread.statistics.note_faults(fault, unanswered);
             }
-            Outcome::TimedOut => thread.tally.note_faults(Fault::Timeout, unanswered),
+            Outcome::TimedOut => thread.statistics.note_faults(Fault::Timeout, unanswered),
         }
     }
 }
@@ -192,7 +192,7 @@ impl Exchange<'_> {
                 self.stage = Stage::Head;
             }
             match connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => {}
+                Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {}
                 Poll::Ready(Ok(Event::Head(response))) => {
                     let status = response.head.status.as_u16();
                     self.stage = Stage::Body(status);
@@ -228,7 +228,7 @@ impl Exchange<'_> {
             Stage::Body(status) if now <= self.limit => {
                 thread.note_response(self.counts, status, now - self.began, now);
             }
-            _ => thread.tally.note_faults(Fault::Timeout, usize::from(self.counts)),
+            _ => thread.statistics.note_faults(Fault::Timeout, usize::from(self.counts)),
         }
         if let Some(kept) = self.kept.take() {
             thread.show(&kept);

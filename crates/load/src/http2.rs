@@ -1,6 +1,6 @@
 //! A connection's place in the run, over HTTP/2: many requests at once.
 
-mod under_way;
+mod in_flight;
 
 use std::{
     collections::VecDeque,
@@ -12,16 +12,16 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 
-use self::under_way::{Request, RequestSource, UnderWay};
+use self::in_flight::{InFlight, Request, RequestSource};
 use crate::{
     Batch,
     schedule::{Permit, Place},
     source::Kept,
-    tally::Fault,
+    statistics::Fault,
     thread::Thread,
 };
 
@@ -58,7 +58,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             next: next.take(),
             refused: &mut refused,
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
-            under_way: UnderWay::new(),
+            in_flight: InFlight::new(),
             stage: Stage::Opening,
         };
         poll_fn(|context| lanes.poll(context)).await;
@@ -66,7 +66,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     }
 }
 
-/// One connection, with all that is under way on it.
+/// One connection, with all that is in flight on it.
 struct Lanes<'a> {
     thread: &'a Thread,
     place: &'a mut Place,
@@ -77,7 +77,7 @@ struct Lanes<'a> {
     refused: &'a mut VecDeque<Request>,
     /// What a script wants to wait for before it sends that.
     pause: Option<Pause<'a>>,
-    under_way: UnderWay,
+    in_flight: InFlight,
     stage: Stage,
 }
 
@@ -88,7 +88,7 @@ type Pause<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 struct Pending {
     permit: Permit,
     batch: Rc<Batch>,
-    /// How many of the batch are under way.
+    /// How many of the batch are in flight.
     opened: usize,
 }
 
@@ -96,12 +96,12 @@ struct Pending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Opening,
-    /// No more; those under way are awaited.
+    /// No more; those in flight are awaited.
     Finishing,
 }
 
 impl Pending {
-    /// Requests of the batch that are not under way.
+    /// Requests of the batch that are not in flight.
     fn unopened(&self) -> usize {
         self.batch.requests().len() - self.opened
     }
@@ -113,7 +113,7 @@ impl Lanes<'_> {
         loop {
             let received = self.connection.received();
             let outcome = self.take_events(context);
-            self.thread.tally.note_bytes(self.connection.received() - received);
+            self.thread.statistics.note_bytes(self.connection.received() - received);
             if let Err(broken) = outcome {
                 return self.end_broken(context, &broken);
             }
@@ -121,7 +121,7 @@ impl Lanes<'_> {
             if let Poll::Ready(Err(broken)) = self.connection.poll_flush(context) {
                 return self.end_broken(context, &broken);
             }
-            if self.under_way.count() == 0 && self.stage == Stage::Finishing {
+            if self.in_flight.count() == 0 && self.stage == Stage::Finishing {
                 self.connection.begin_shutdown();
             }
             if self.connection.is_finished() {
@@ -142,7 +142,7 @@ impl Lanes<'_> {
 
     /// Opens what may be opened.
     fn open_requests(&mut self, context: &mut Context<'_>) {
-        while self.stage == Stage::Opening && self.under_way.count() < self.thread.plan.streams {
+        while self.stage == Stage::Opening && self.in_flight.count() < self.thread.plan.streams {
             if let Some(request) = self.refused.pop_front() {
                 match self.open_again(request) {
                     Poll::Ready(()) => continue,
@@ -172,9 +172,9 @@ impl Lanes<'_> {
                     match opened {
                         Ok(request) => self.begin(request),
                         Err(OpenError::WouldBlock) => return,
-                        Err(OpenError::Leaving) => self.stage = Stage::Finishing,
-                        Err(OpenError::Misuse) => {
-                            self.thread.tally.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
+                        Err(OpenError::GoAway) => self.stage = Stage::Finishing,
+                        Err(OpenError::Usage) => {
+                            self.thread.statistics.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
                         }
                     }
                     if is_last {
@@ -189,36 +189,36 @@ impl Lanes<'_> {
     fn open_again(&mut self, request: Request) -> Poll<()> {
         match open(&mut self.connection, &request.source, self.thread) {
             Ok(()) => self.begin(Request { sent: monotonic(), status: 0, kept: None, ..request }),
-            Err(error @ (OpenError::WouldBlock | OpenError::Leaving)) => {
+            Err(error @ (OpenError::WouldBlock | OpenError::GoAway)) => {
                 self.refused.push_front(request);
                 if error == OpenError::WouldBlock {
                     return Poll::Pending;
                 }
                 self.stage = Stage::Finishing;
             }
-            Err(OpenError::Misuse) => self.thread.tally.note_faults(Fault::Protocol, usize::from(request.counts)),
+            Err(OpenError::Usage) => self.thread.statistics.note_faults(Fault::Protocol, usize::from(request.counts)),
         }
         Poll::Ready(())
     }
 
     fn begin(&mut self, request: Request) {
-        if self.under_way.count() == 0 {
+        if self.in_flight.count() == 0 {
             self.thread.begin_timeout(self.deadline);
         }
-        self.under_way.push(request);
+        self.in_flight.push(request);
         if !self.thread.plan.keep_alive {
             self.stage = Stage::Finishing;
         }
     }
 
     /// Takes what has come.
-    fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
+    fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), ClientError> {
         while let Poll::Ready(event) = self.connection.poll_receive(context, monotonic()) {
             match event? {
-                ClientEvent::Response(response) if response.is_interim() => {}
+                ClientEvent::Response(response) if response.is_informational() => {}
                 ClientEvent::Response(response) => {
                     let (status, keeps) = (response.head.status.as_u16(), self.thread.keeps_responses);
-                    if let Some(request) = self.under_way.find(response.stream) {
+                    if let Some(request) = self.in_flight.find(response.stream) {
                         request.status = status;
                         let headers = response.head.headers;
                         request.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
@@ -230,7 +230,7 @@ impl Lanes<'_> {
                 ClientEvent::Data { stream, data } => {
                     self.connection.note_consumed(stream, data.len());
                     if self.thread.keeps_responses
-                        && let Some(Request { kept: Some(kept), .. }) = self.under_way.find(stream)
+                        && let Some(Request { kept: Some(kept), .. }) = self.in_flight.find(stream)
                     {
                         kept.body.extend_from_slice(&data);
                     }
@@ -249,7 +249,7 @@ impl Lanes<'_> {
         let Some(request) = self.take(stream) else { return };
         let now = monotonic();
         if now > request.sent + self.thread.plan.timeout {
-            self.thread.tally.note_faults(Fault::Timeout, usize::from(request.counts));
+            self.thread.statistics.note_faults(Fault::Timeout, usize::from(request.counts));
         } else {
             self.thread.note_response(request.counts, request.status, now - request.began, now);
         }
@@ -263,11 +263,11 @@ impl Lanes<'_> {
         let Some(mut request) = self.take(stream) else { return };
         self.stage = Stage::Finishing;
         if request.source.refusals == MAX_REFUSALS {
-            return self.thread.tally.note_faults(Fault::Read, usize::from(request.counts));
+            return self.thread.statistics.note_faults(Fault::Read, usize::from(request.counts));
         }
         request.source.refusals += 1;
         if request.counts {
-            self.thread.tally.note_sent_again();
+            self.thread.statistics.note_sent_again();
         }
         // Of those refused by one GOAWAY, the last comes first.
         self.refused.push_front(request);
@@ -276,14 +276,14 @@ impl Lanes<'_> {
     /// There will be no whole response.
     fn lose(&mut self, stream: StreamId, fault: Fault) {
         if let Some(request) = self.take(stream) {
-            self.thread.tally.note_faults(fault, usize::from(request.counts));
+            self.thread.statistics.note_faults(fault, usize::from(request.counts));
         }
     }
 
     /// The connection is of no more use.
-    fn end_broken(&mut self, context: &mut Context<'_>, broken: &Broken) -> Poll<()> {
+    fn end_broken(&mut self, context: &mut Context<'_>, broken: &ClientError) -> Poll<()> {
         let fault = self.thread.judge(broken, self.connection.not_understood());
-        self.thread.tally.note_faults(fault, self.under_way.counted());
+        self.thread.statistics.note_faults(fault, self.in_flight.counted());
         self.deadline.clear();
         // What is to be told the server, as far as the kernel takes it.
         let _ = self.connection.poll_flush(context);
@@ -296,7 +296,7 @@ impl Lanes<'_> {
         self.connection.handle_timeout(now);
         let timeout = self.thread.plan.timeout;
         // They were sent in the order of their streams, so the oldest is the first whose time is over.
-        while let Some((stream, sent)) = self.under_way.oldest() {
+        while let Some((stream, sent)) = self.in_flight.oldest() {
             if sent + timeout > now {
                 return self.deadline.set(sent + timeout - now);
             }
@@ -307,8 +307,8 @@ impl Lanes<'_> {
 
     /// Takes a request off the list.
     fn take(&mut self, stream: StreamId) -> Option<Request> {
-        let request = self.under_way.take(stream);
-        if self.under_way.count() == 0 {
+        let request = self.in_flight.take(stream);
+        if self.in_flight.count() == 0 {
             self.deadline.clear();
         }
         request
@@ -319,7 +319,7 @@ impl Lanes<'_> {
 fn open_next(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
     let source = RequestSource { batch: Rc::clone(&pending.batch), number: pending.opened, refusals: 0 };
     let opened = open(connection, &source, thread);
-    if !matches!(opened, Err(OpenError::WouldBlock | OpenError::Leaving)) {
+    if !matches!(opened, Err(OpenError::WouldBlock | OpenError::GoAway)) {
         pending.opened += 1;
     }
     opened?;

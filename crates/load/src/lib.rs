@@ -6,7 +6,7 @@
 //! | requests as they are sent, and how they take turns | `batch.rs`, `mix.rs`, `source.rs` |
 //! | when a request may be sent | `schedule.rs` |
 //! | a run: its threads, and what they report | `run.rs`, `sender.rs`, `collection.rs` |
-//! | what the connections of a thread share, and count | `thread.rs`, `tally.rs` |
+//! | what the connections of a thread share, and count | `thread.rs`, `statistics.rs` |
 //! | a connection's place in the run | `http1.rs`, `http2.rs` |
 //! | wrk's scripts | `script.rs` |
 //! | what is printed of a run | `report.rs` |
@@ -18,7 +18,7 @@
 mod batch;
 mod collection;
 mod distribution;
-mod failure;
+mod error;
 mod http1;
 mod http2;
 mod mix;
@@ -30,14 +30,14 @@ mod schedule;
 pub mod script;
 mod sender;
 mod source;
-mod tally;
+mod statistics;
 mod thread;
 pub mod waterfall;
 
 pub use self::{
     batch::{Batch, BatchError, Parts, Written},
     distribution::{Bucket, Distribution},
-    failure::Failure,
+    error::LoadError,
     plan::{Plan, Requests},
     results::{Errors, Interval, Results},
     run::{Run, Stopper},

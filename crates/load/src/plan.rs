@@ -25,7 +25,7 @@ pub struct Plan {
     pub threads: usize,
     /// Connections of all threads together; at least one for each.
     pub connections: usize,
-    /// Requests under way at a time on each connection (HTTP/2); at least one.
+    /// Requests in flight at a time on each connection (HTTP/2); at least one.
     pub streams: usize,
     /// Whether a connection is used for more than one request.
     pub keep_alive: bool,

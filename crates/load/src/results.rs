@@ -24,7 +24,7 @@ pub struct Results {
     pub threads: usize,
     /// Connections that were kept open at a time.
     pub connections: usize,
-    /// Requests under way at a time on each of them.
+    /// Requests in flight at a time on each of them.
     pub streams: usize,
     /// How long it was to take, if there was a limit.
     pub planned_duration: Option<Duration>,
@@ -58,7 +58,7 @@ pub struct Results {
     /// Requests each second of each thread, sampled ten times a second.
     pub thread_rates: Distribution,
     /// How it went, from the beginning to the end, in steps of equal length but for the last.
-    pub course: Vec<Interval>,
+    pub time_series: Vec<Interval>,
 }
 
 /// Requests that were not answered, or not as they should be, by what went wrong first.

@@ -13,7 +13,7 @@ use std::{
 use serow_net::monotonic;
 
 use crate::{
-    Failure, Interval, Plan, Requests, Results,
+    Interval, LoadError, Plan, Requests, Results,
     collection::Collection,
     script::Conductor,
     sender::{Report, Sending},
@@ -25,7 +25,7 @@ use crate::{
 pub struct Stopper(Arc<Shared>);
 
 impl Stopper {
-    /// No more requests are sent; those under way are awaited. Takes up to a tenth of a second to be noticed.
+    /// No more requests are sent; those in flight are awaited. Takes up to a tenth of a second to be noticed.
     pub fn stop(&self) {
         self.0.stop();
     }
@@ -63,7 +63,7 @@ impl Run {
         self,
         mut watch: impl FnMut(&Interval),
         describe: impl FnOnce(Results) -> Results,
-    ) -> Result<Results, Failure> {
+    ) -> Result<Results, LoadError> {
         let Self { plan, shared } = self;
         let mut conductor = match &plan.requests {
             Requests::Script(script, target) => Some(Conductor::load(script, (**target).clone())?),
@@ -108,7 +108,7 @@ fn collect(
     reports: &Receiver<Report>,
     collection: &mut Collection,
     watch: &mut impl FnMut(&Interval),
-) -> Option<Failure> {
+) -> Option<LoadError> {
     let mut failure = None;
     for report in reports {
         match report {

@@ -52,11 +52,11 @@
 //!     let (handle, seat) = conductor.thread();
 //!     let worker = std::thread::spawn(move || {
 //!         // None: there will be no run, for a reason that the main thread has been told.
-//!         let Some(mut performer) = seat.perform() else { return };
-//!         if let Ok(text) = performer.request() {
+//!         let Some(mut runner) = seat.into_runner() else { return };
+//!         if let Ok(text) = runner.request() {
 //!             assert!(text.starts_with(b"GET /0 "));
 //!         }
-//!         performer.serve_until_released();
+//!         runner.serve_until_released();
 //!     });
 //!     conductor.set_up(handle)?;
 //!     conductor.begin()?;
@@ -87,7 +87,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | the main thread's part: threads are set up, the run begins, and ends | `conductor.rs` |
-//! | a worker's part before the run, and during it | `seat.rs`, `performer.rs` |
+//! | a worker's part before the run, and during it | `seat.rs`, `runner.rs` |
 //! | what they say to each other, and threads as scripts see them | `thread.rs`, `portable.rs` |
 //! | a state and what is in it | `state.rs`, `prelude.lua`, `address.rs`, `debug.rs` |
 //! | responses and results as scripts see them | `fields.rs`, `statistics.rs` |
@@ -98,8 +98,8 @@ mod conductor;
 mod debug;
 mod error;
 mod fields;
-mod performer;
 mod portable;
+mod runner;
 mod seat;
 mod source;
 mod state;
@@ -109,7 +109,7 @@ mod thread;
 pub use self::{
     conductor::{Conductor, ThreadHandle},
     error::ScriptError,
-    performer::Performer,
+    runner::ScriptRunner,
     seat::Seat,
     source::{Script, ScriptTarget},
 };

@@ -14,11 +14,11 @@ use tokio::{
 };
 
 use crate::{
-    Failure, Plan, Requests, http1, http2,
+    LoadError, Plan, Requests, http1, http2,
     mix::Mix,
     script::Seat,
     source::Source,
-    tally::Stretch,
+    statistics::Stretch,
     thread::{Shared, Thread},
 };
 
@@ -31,7 +31,7 @@ pub(crate) enum Report {
     /// It has ended.
     End(End),
     /// The run cannot go on.
-    Failed(Failure),
+    Failed(LoadError),
 }
 
 /// What is known when a thread has ended.
@@ -65,18 +65,18 @@ impl Sending {
         let source = match (&plan.requests, seat) {
             (Requests::Fixed(requests), _) => Source::Mix(Mix::new(requests, number)),
             (Requests::Script(..), seat) => {
-                // Without a performer there is no run, and the conductor knows why.
-                let Some(performer) = seat.and_then(Seat::perform) else { return };
-                if let (Destination::Tcp(address), Some(chosen)) = (&mut dialer.destination, performer.address()) {
+                // Without a runner there is no run, and the conductor knows why.
+                let Some(runner) = seat.and_then(Seat::into_runner) else { return };
+                if let (Destination::Tcp(address), Some(chosen)) = (&mut dialer.destination, runner.address()) {
                     *address = chosen;
                 }
-                Source::of_script(performer)
+                Source::of_script(runner)
             }
         };
         let start = shared.start();
         let thread = Rc::new(Thread::new(&plan, dialer, source, Arc::clone(&shared), number, start));
         let sent = thread_runtime().map(|runtime| runtime.block_on(send(&thread, number, start, &reports)));
-        let failure = thread.failure().or(sent.err().map(Failure::from));
+        let failure = thread.failure().or(sent.err().map(LoadError::from));
         if let Some(failure) = failure {
             shared.stop();
             // Nobody listens only where the run is over already.
@@ -84,8 +84,8 @@ impl Sending {
         }
         drop(reports);
         // The runtime is gone, and its tasks with it.
-        if let Some(performer) = Rc::into_inner(thread).and_then(|thread| thread.into_source().into_performer()) {
-            performer.serve_until_released();
+        if let Some(runner) = Rc::into_inner(thread).and_then(|thread| thread.into_source().into_script_runner()) {
+            runner.serve_until_released();
         }
     }
 }
@@ -148,8 +148,9 @@ impl Reporter<'_> {
         }
         let end = self.end.into_iter().chain(self.stopped).min();
         let unsent = end.map_or(0, |end| self.thread.schedule.unsent(end.min(monotonic())));
-        let tally = &self.thread.tally;
-        let end = End { last_response: tally.last_response(), last: tally.last(), unsent, stopped: self.stopped };
+        let statistics = &self.thread.statistics;
+        let end =
+            End { last_response: statistics.last_response(), last: statistics.last(), unsent, stopped: self.stopped };
         self.say(Report::End(end));
     }
 
@@ -161,7 +162,7 @@ impl Reporter<'_> {
             work = self.wait_until(self.began.min(monotonic() + TICK)).await;
         }
         self.thread.schedule.set_counts(true);
-        self.thread.tally.begin();
+        self.thread.statistics.begin();
         work
     }
 
@@ -179,7 +180,7 @@ impl Reporter<'_> {
             self.sample();
             if work == Work::Done || u128::from(tick) % ticks_in_step == 0 {
                 let number = (u128::from(tick - 1) / ticks_in_step) as usize;
-                self.say(Report::Step { number, stretch: Box::new(self.thread.tally.take()) });
+                self.say(Report::Step { number, stretch: Box::new(self.thread.statistics.take()) });
                 self.requests = 0;
             }
         }
@@ -187,7 +188,7 @@ impl Reporter<'_> {
 
     /// How fast it went since the last tick.
     fn sample(&mut self) {
-        let (now, requests) = (monotonic(), self.thread.tally.requests());
+        let (now, requests) = (monotonic(), self.thread.statistics.requests());
         let is_sending = self.end.is_none_or(|end| self.at < end) && self.stopped.is_none();
         if let Some(rate) = rate(requests - self.requests, now - self.at).filter(|_| is_sending) {
             self.say(Report::Rate(rate));
@@ -235,7 +236,7 @@ fn rate(requests: u64, time: Duration) -> Option<u64> {
 /// How long the steps of a run are: a hundred of them, if possible.
 pub(crate) fn step(plan: &Plan) -> Duration {
     let ticks = plan.duration.map_or(USUAL_TICKS, |duration| duration.as_millis() / 100 / TICK.as_millis());
-    TICK * ticks.clamp(1, MOST_TICKS) as u32
+    TICK * ticks.clamp(1, MAX_TICKS) as u32
 }
 
 /// The share of one of several, where all are to be shared out.
@@ -249,11 +250,11 @@ const TICK: Duration = Duration::from_millis(100);
 /// How late planned requests may be sent behind the end: a busy machine lets a thread wait for some hundredths of a second.
 const LATENESS: Duration = TICK;
 
-/// How long requests under way are awaited after somebody stopped the run.
+/// How long requests in flight are awaited after somebody stopped the run.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Of a step, where nobody knows how long the run will be.
 const USUAL_TICKS: u128 = 5;
 
 /// A live line that moves once a second is read as alive.
-const MOST_TICKS: u128 = 10;
+const MAX_TICKS: u128 = 10;

@@ -6,9 +6,9 @@ use bytes::{Bytes, BytesMut};
 use serow_message::Headers;
 
 use crate::{
-    Batch, Failure,
+    Batch, LoadError,
     mix::Mix,
-    script::{Performer, ScriptError},
+    script::{ScriptError, ScriptRunner},
 };
 
 /// Where a thread has its requests from.
@@ -21,7 +21,7 @@ pub(crate) enum Source {
 
 /// A script, and what it gave last.
 pub(crate) struct Scripted {
-    performer: Performer,
+    runner: ScriptRunner,
     last: Option<Rc<Batch>>,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct Kept {
 }
 
 impl Source {
-    pub(crate) fn of_script(performer: Performer) -> Self {
-        Self::Script(Box::new(Scripted { performer, last: None }))
+    pub(crate) fn of_script(runner: ScriptRunner) -> Self {
+        Self::Script(Box::new(Scripted { runner, last: None }))
     }
 
     /// What is sent next; none where there is nothing more.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, LoadError> {
         match self {
             Self::Mix(mix) => Ok(mix.next()),
             Self::Script(script) => script.next(),
@@ -49,52 +49,52 @@ impl Source {
 
     /// Whether [`Self::delay`] says anything.
     pub(crate) fn has_delay(&self) -> bool {
-        matches!(self, Self::Script(script) if script.performer.has_delay())
+        matches!(self, Self::Script(script) if script.runner.has_delay())
     }
 
     /// How long to wait before the next request.
     pub(crate) fn delay(&mut self) -> Result<Duration, ScriptError> {
         match self {
-            Self::Script(script) => script.performer.delay(),
+            Self::Script(script) => script.runner.delay(),
             Self::Mix(_) => Ok(Duration::ZERO),
         }
     }
 
     /// Whether responses are to be kept for the script.
     pub(crate) fn wants_responses(&self) -> bool {
-        matches!(self, Self::Script(script) if script.performer.wants_responses())
+        matches!(self, Self::Script(script) if script.runner.wants_responses())
     }
 
     /// Shows a response to the script.
     pub(crate) fn show(&mut self, response: &Kept) -> Result<(), ScriptError> {
         match self {
-            Self::Script(script) => script.performer.response(response.status, &response.headers, &response.body),
+            Self::Script(script) => script.runner.response(response.status, &response.headers, &response.body),
             Self::Mix(_) => Ok(()),
         }
     }
 
     /// Whether the script wants no more requests.
     pub(crate) fn is_stopped(&self) -> bool {
-        matches!(self, Self::Script(script) if script.performer.is_stopped())
+        matches!(self, Self::Script(script) if script.runner.is_stopped())
     }
 
     /// The script, for what the main thread asks at the end.
-    pub(crate) fn into_performer(self) -> Option<Performer> {
+    pub(crate) fn into_script_runner(self) -> Option<ScriptRunner> {
         match self {
             Self::Mix(_) => None,
-            Self::Script(script) => Some(script.performer),
+            Self::Script(script) => Some(script.runner),
         }
     }
 }
 
 impl Scripted {
-    fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
-        let text = self.performer.request()?;
+    fn next(&mut self) -> Result<Option<Rc<Batch>>, LoadError> {
+        let text = self.runner.request()?;
         // Many scripts give the same again and again; then it is the same bytes.
         let is_last = |last: &Rc<Batch>| is_same(last.text(), &text);
         let batch = match self.last.take().filter(is_last) {
             Some(last) => last,
-            None => Rc::new(Batch::of_text(text).map_err(Failure::ScriptRequest)?),
+            None => Rc::new(Batch::of_text(text).map_err(LoadError::ScriptRequest)?),
         };
         self.last = Some(Rc::clone(&batch));
         Ok(Some(batch))

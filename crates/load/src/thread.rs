@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_client::{Broken, DialError, Dialer};
+use serow_client::{ClientError, DialError, Dialer};
 use serow_net::{Buffers, Deadline, Deadlines, Wire, monotonic};
 use tokio::{
     sync::{Notify, Semaphore},
@@ -18,10 +18,10 @@ use tokio::{
 };
 
 use crate::{
-    Batch, Failure, Plan,
+    Batch, LoadError, Plan,
     schedule::{Moments, Schedule},
     source::{Kept, Source},
-    tally::{Fault, Tally},
+    statistics::{Fault, Statistics},
 };
 
 /// What the connections of one thread share. It is reached by `Rc`.
@@ -29,7 +29,7 @@ pub(crate) struct Thread {
     pub(crate) plan: Plan,
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) deadlines: Deadlines,
-    pub(crate) tally: Tally,
+    pub(crate) statistics: Statistics,
     pub(crate) schedule: Schedule,
     source: RefCell<Source>,
     /// Whether a script wants to see the responses.
@@ -40,7 +40,7 @@ pub(crate) struct Thread {
     shared: Arc<Shared>,
     /// Connections being opened: more at once only make the backlog overflow.
     opening: Semaphore,
-    failure: RefCell<Option<Failure>>,
+    failure: RefCell<Option<LoadError>>,
     /// Connections that still send.
     active: Cell<usize>,
     pub(crate) finished: Notify,
@@ -90,7 +90,7 @@ impl Thread {
         Self {
             buffers: Rc::new(Buffers::new()),
             deadlines: Deadlines::new(),
-            tally: Tally::default(),
+            statistics: Statistics::default(),
             schedule,
             keeps_responses: source.wants_responses(),
             delays: source.has_delay(),
@@ -169,51 +169,51 @@ impl Thread {
         let _turn = self.opening.acquire().await;
         let began = monotonic();
         let wire = self.dialer.dial(&self.buffers).await?;
-        self.tally.note_connection(monotonic() - began);
+        self.statistics.note_connection(monotonic() - began);
         Ok(wire)
     }
 
     /// So many requests have no connection; then waits until the next may be tried.
     pub(crate) async fn note_unconnected(&self, requests: usize) {
-        self.tally.note_faults(Fault::Connect, requests);
+        self.statistics.note_faults(Fault::Connect, requests);
         sleep(RECONNECT_PAUSE).await;
     }
 
     /// A whole response has come, to a request that counts or does not.
     #[inline]
     pub(crate) fn note_response(&self, counts: bool, status: u16, latency: Duration, now: Duration) {
-        if self.tally.last_response().is_zero() {
+        if self.statistics.last_response().is_zero() {
             self.shared.heard.store(true, Ordering::Relaxed);
         }
         if counts {
-            self.tally.note_response(status, latency, now);
+            self.statistics.note_response(status, latency, now);
         }
     }
 
     /// A connection is of no more use, and had received `not_understood` last; what that is to the requests on it.
     #[cold]
-    pub(crate) fn judge(&self, broken: &Broken, not_understood: &[u8]) -> Fault {
+    pub(crate) fn judge(&self, broken: &ClientError, not_understood: &[u8]) -> Fault {
         let fault = match broken {
-            Broken::Lost(_) | Broken::Closed | Broken::Truncated => Fault::Read,
-            Broken::Unsent(_) => Fault::Write,
-            Broken::Http1(_) | Broken::Http2(_) => Fault::Protocol,
+            ClientError::Lost(_) | ClientError::Closed | ClientError::Truncated => Fault::Read,
+            ClientError::Unsent(_) => Fault::Write,
+            ClientError::Http1(_) | ClientError::Http2(_) => Fault::Protocol,
         };
         if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
-            self.fail(Failure::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
+            self.fail(LoadError::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
         }
         fault
     }
 
     /// The run cannot go on.
-    pub(crate) fn fail(&self, failure: Failure) {
+    pub(crate) fn fail(&self, failure: LoadError) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.shared.stop();
         self.end();
     }
 
     /// Why it could not, if so.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<LoadError> {
         self.failure.borrow_mut().take()
     }
 

@@ -5,7 +5,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what is asked for, as it is written | `wish.rs` |
+//! | what is asked for, as it is written | `spec.rs` |
 //! | how it is fetched | `plan.rs` |
 //! | fetching it: what is due when, and what comes | `fetch.rs`, `agenda.rs`, `chain.rs` |
 //! | what came when | `recording.rs` |
@@ -23,16 +23,16 @@ mod figures;
 mod json;
 mod plan;
 mod recording;
+mod resource_spec;
 mod svg;
 mod text;
-mod wish;
 
 pub use self::{
     fetch::{FetchError, fetch},
     json::json,
     plan::{Plan, Signals},
     recording::{Ending, Outcome, Piece, Recording, Resource},
+    resource_spec::{Change, ResourceSpec, ResourceSpecError, read_resource_specs},
     svg::svg,
     text::text,
-    wish::{Change, Wish, WishError, read_wishes},
 };

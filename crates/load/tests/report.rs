@@ -32,7 +32,7 @@ fn json() {
         let text = report::json(results);
         let value: serde_json::Value = serde_json::from_str(&text).expect("it is json");
         assert_eq!(value["summary"]["requests"], results.requests);
-        assert_eq!(value["course"].as_array().map(Vec::len), Some(results.course.len()));
+        assert_eq!(value["course"].as_array().map(Vec::len), Some(results.time_series.len()));
         text
     });
 }

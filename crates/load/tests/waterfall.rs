@@ -38,9 +38,9 @@ fn json() {
         assert_eq!(value["bytes"], recording.bytes(), "{name}");
         assert_eq!(value["resources"].as_array().map(Vec::len), Some(recording.resources.len()));
         for (found, resource) in value["resources"].as_array().into_iter().flatten().zip(&recording.resources) {
-            assert_eq!(found["path"], resource.wish.path);
+            assert_eq!(found["path"], resource.spec.path);
             assert_eq!(found["pieces"].as_array().map(Vec::len), Some(resource.pieces.len()));
-            assert_eq!(text.lines().filter(|line| line.contains(&format!("{:?}", resource.wish.path))).count(), 1);
+            assert_eq!(text.lines().filter(|line| line.contains(&format!("{:?}", resource.spec.path))).count(), 1);
         }
     }
 }

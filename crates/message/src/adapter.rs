@@ -1,4 +1,4 @@
-//! Any `tower` service as a handler, and any handler as a `tower` service.
+//! Adapters between handlers and `tower` services.
 
 use core::{
     convert::Infallible,
@@ -18,11 +18,11 @@ use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 /// A `tower` service (an axum router, a stack of middleware) as a handler. It is cloned for each request, as hyper and
 /// axum do it.
 ///
-/// What axum knows by `ConnectInfo`, the client's address, is in the extension [`Connection`](crate::Connection), along
-/// with the local address and TLS: `Extension(connection): Extension<Connection>` gives it. The extractor `ConnectInfo`
-/// itself answers 500, since only `axum::serve` provides what it looks for.
+/// The client's address, which axum provides by `ConnectInfo`, is in the extension [`Connection`](crate::Connection),
+/// along with the local address and TLS: use `Extension(connection): Extension<Connection>`. The extractor
+/// `ConnectInfo` itself responds with 500, since only `axum::serve` provides its extension.
 ///
-/// The extractor `WebSocketUpgrade` answers 426, since it knows hyper's connections only. A route upgrades by
+/// The extractor `WebSocketUpgrade` responds with 426, since it supports only hyper's connections. A route upgrades by
 /// [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets over HTTP/2:
 ///
 /// ```
@@ -50,7 +50,7 @@ pub struct ServiceHandler<S> {
 }
 
 impl<S> ServiceHandler<S> {
-    /// Makes a handler of a service.
+    /// Converts a service to a handler.
     pub fn new(service: S) -> Self {
         Self { service }
     }
@@ -98,7 +98,7 @@ pub struct HandlerService<H> {
 }
 
 impl<H> HandlerService<H> {
-    /// Makes a service of a handler.
+    /// Converts a handler to a service.
     pub fn new(handler: H) -> Self {
         Self { handler }
     }
@@ -131,14 +131,14 @@ where
     }
 }
 
-/// What every handler can do besides.
+/// Extension methods for handlers.
 pub trait HandlerExt: Handler {
     /// Wraps the handler in a `tower` layer, such as those of `tower-http`.
     fn layer<L: Layer<HandlerService<Self>>>(self, layer: L) -> ServiceHandler<L::Service> {
         ServiceHandler::new(layer.layer(HandlerService::new(self)))
     }
 
-    /// The handler without its type.
+    /// Boxes the handler, which erases its type.
     fn boxed(self) -> BoxedHandler
     where
         Self: Send,

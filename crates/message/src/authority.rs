@@ -1,4 +1,4 @@
-//! The name and port a request is for: `Host`, `:authority`, the authority of a target.
+//! The authority of a request, host and port: in `Host`, `:authority` and the target.
 
 /// RFC 9110 §7.2: uri-host [ ":" port ], with the host as RFC 3986 §3.2.2 has it.
 #[inline]
@@ -40,7 +40,7 @@ fn is_name(name: &[u8]) -> bool {
     })
 }
 
-/// What stands between the brackets: an IPv6 address, or one of a version to come (`v1.text`).
+/// The text between the brackets: an IPv6 address, or one of a future version (`v1.text`).
 fn is_address(address: &[u8]) -> bool {
     let is_later_byte = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:".contains(byte);
     match address {
@@ -49,7 +49,7 @@ fn is_address(address: &[u8]) -> bool {
     }
 }
 
-/// The bytes that most names are made of.
+/// The bytes that most host names consist of.
 static PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;

@@ -12,16 +12,16 @@ use http_body::{Frame, SizeHint};
 
 use crate::{FileRange, Incoming};
 
-/// Any error of a foreign body or service.
+/// An error of any type, from a foreign body or service.
 pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 
-/// A body that gives its bytes piece by piece.
+/// A body that yields its bytes piece by piece.
 pub type StreamBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
 
-/// The body of a request or response. It says what it is, so that whoever sends it can choose how: memory in one call
-/// with the head, a file by `sendfile`, a stream as it comes.
+/// The body of a request or response. It exposes its kind, so that the server can choose how to send it: memory in one
+/// call with the head, a file by `sendfile`, a stream piece by piece.
 ///
-/// It is also an [`http_body::Body`], so foreign services and middleware take it as it is.
+/// It is also an [`http_body::Body`], so foreign services and middleware accept it.
 ///
 /// ```
 /// use serow_message::Body;
@@ -34,7 +34,7 @@ pub struct Body {
     kind: BodyKind,
 }
 
-/// What a body is made of.
+/// The kind of a body.
 #[derive(Default)]
 pub enum BodyKind {
     /// Nothing.
@@ -42,17 +42,16 @@ pub enum BodyKind {
     Empty,
     /// Bytes in memory.
     Bytes(Bytes),
-    /// A range of an open file.
-    /// (Boxed, since messages are moved often and files are rare among them.)
+    /// A range of an open file. (Boxed, since messages are moved often and files are rare among them.)
     File(Box<FileRange>),
-    /// What a connection receives.
+    /// A request body that the connection receives.
     Incoming(Incoming),
-    /// Pieces made while they are sent.
+    /// A stream.
     Stream(StreamBody),
 }
 
 impl Body {
-    /// A body of no bytes.
+    /// An empty body.
     #[must_use]
     pub const fn empty() -> Self {
         Self { kind: BodyKind::Empty }
@@ -64,7 +63,7 @@ impl Body {
         Self { kind: BodyKind::File(Box::new(range)) }
     }
 
-    /// Pieces that are made while they are sent. The next piece is asked for only when the peer has taken the last.
+    /// A streamed body. The server polls the next piece only when the peer has received the last.
     pub fn stream<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -73,19 +72,19 @@ impl Body {
         Self { kind: BodyKind::Stream(Box::pin(Boxed { body: Box::pin(body) })) }
     }
 
-    /// What the body is made of.
+    /// The kind of the body.
     #[must_use]
     pub fn kind(&self) -> &BodyKind {
         &self.kind
     }
 
-    /// Takes the body apart, for whoever sends it.
+    /// Converts the body to its kind, for the server that sends it.
     #[must_use]
     pub fn into_kind(self) -> BodyKind {
         self.kind
     }
 
-    /// How many bytes it has, where that is known.
+    /// Its length in bytes, if it is known.
     #[must_use]
     pub fn length(&self) -> Option<u64> {
         match &self.kind {
@@ -97,7 +96,7 @@ impl Body {
         }
     }
 
-    /// Whether it is known that nothing more comes.
+    /// Whether the end is known to be reached.
     #[must_use]
     pub fn is_end(&self) -> bool {
         http_body::Body::is_end_stream(self)
@@ -107,7 +106,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// The body's own, and [`TooLarge`](crate::IncomingError::TooLarge) when it has more than `limit` bytes.
+    /// The body's error, or [`TooLarge`](crate::IncomingError::TooLarge) if it has more than `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, BoxError> {
         let mut whole = Vec::new();
         while let Some(frame) = core::future::poll_fn(|context| self.poll_next(context)).await {
@@ -120,7 +119,7 @@ impl Body {
         Ok(whole.into())
     }
 
-    /// The next piece of data; trailers are passed over.
+    /// The next piece of data; trailers are skipped.
     ///
     /// # Errors
     ///
@@ -256,17 +255,17 @@ impl From<StreamBody> for Body {
 }
 
 impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            BodyKind::Empty => f.write_str("Empty"),
-            BodyKind::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
-            BodyKind::File(range) => range.fmt(f),
-            BodyKind::Incoming(incoming) => write!(f, "Incoming({:?})", incoming.remaining()),
-            BodyKind::Stream(_) => f.write_str("Stream"),
+            BodyKind::Empty => formatter.write_str("Empty"),
+            BodyKind::Bytes(bytes) => write!(formatter, "Bytes({})", bytes.len()),
+            BodyKind::File(range) => range.fmt(formatter),
+            BodyKind::Incoming(incoming) => write!(formatter, "Incoming({:?})", incoming.remaining()),
+            BodyKind::Stream(_) => formatter.write_str("Stream"),
         }
     }
 }
 
-/// A file read by a foreign service comes in pieces of this size: as large as one TLS or HTTP/2 round takes, small
+/// The size of the pieces in which a foreign service reads a file: as large as one TLS or HTTP/2 round takes, small
 /// enough that other connections of the core do not wait.
 const FILE_CHUNK: usize = 64 * 1024;

@@ -1,14 +1,14 @@
-//! Handlers of any type as one type.
+//! A handler without its type.
 
 use core::{fmt, future::Future, pin::Pin};
 use std::boxed::Box;
 
 use crate::{Handler, Request, Response};
 
-/// A handler of any type: for one that is chosen while the program runs, for lists of different ones, and for faster builds,
-/// since a server is compiled anew for each type of handler.
+/// A handler with its type erased: for a handler that is chosen at run time, for collections of different handlers, and
+/// for faster builds, since a server is compiled again for each type of handler.
 ///
-/// It costs an allocation for each request, and a call that cannot be inlined.
+/// It costs one allocation per request, and a call that cannot be inlined.
 ///
 /// ```
 /// use serow_message::{BoxedHandler, HandlerExt, Request, Response};
@@ -24,7 +24,7 @@ pub struct BoxedHandler {
     handler: Box<dyn Erased>,
 }
 
-/// What remains of a handler without its type.
+/// The object-safe form of a handler.
 trait Erased: Send {
     fn call(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>>;
     fn copy(&self) -> Box<dyn Erased>;

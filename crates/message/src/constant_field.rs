@@ -1,20 +1,20 @@
-//! A header field that is known when the program is compiled.
+//! A header field that is known at compile time.
 
-use crate::field::Known;
+use crate::field::KnownHeader;
 
-/// A header field whose line is known, and checked, when the program is compiled. To add it to a list is one copy.
+/// A header field whose line is known and checked at compile time. Adding it to a list is one copy.
 ///
 /// ```
-/// use serow_message::{ConstantField, Headers, Known};
+/// use serow_message::{ConstantField, Headers, KnownHeader};
 ///
-/// const VIA: ConstantField = ConstantField::new(Known::Via, "via: 1.1 proxy\r\n");
+/// const VIA: ConstantField = ConstantField::new(KnownHeader::Via, "via: 1.1 proxy\r\n");
 /// let mut headers = Headers::new();
 /// headers.append_constant(&VIA);
-/// assert_eq!(headers.get(Known::Via), Some(&b"1.1 proxy"[..]));
+/// assert_eq!(headers.get(KnownHeader::Via), Some(&b"1.1 proxy"[..]));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantField {
-    pub(crate) known: Known,
+    pub(crate) known: KnownHeader,
     pub(crate) line: &'static [u8],
 }
 
@@ -23,9 +23,9 @@ impl ConstantField {
     ///
     /// # Panics
     ///
-    /// When the line is another: at compile time, where this is a constant.
+    /// If the line has another form: at compile time, if this is a constant.
     #[must_use]
-    pub const fn new(known: Known, line: &'static str) -> Self {
+    pub const fn new(known: KnownHeader, line: &'static str) -> Self {
         let (name, text) = (known.as_str().as_bytes(), line.as_bytes());
         let colon = name.len();
         assert!(text.len() >= colon + 4, "the line of a field is longer than its name");
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_that_of_the_field_is_refused() {
-        let _ = ConstantField::new(Known::Via, "via: \r\n");
-        let _ = ConstantField::new(Known::Via, "via: 1.1 a\r\n");
+        let _ = ConstantField::new(KnownHeader::Via, "via: \r\n");
+        let _ = ConstantField::new(KnownHeader::Via, "via: 1.1 a\r\n");
         for line in [
             "",
             "via: ",
@@ -71,7 +71,7 @@ mod tests {
             "via: a",
             "age: a\r\n",
         ] {
-            assert!(catch_unwind(|| ConstantField::new(Known::Via, line)).is_err(), "{line:?}");
+            assert!(catch_unwind(|| ConstantField::new(KnownHeader::Via, line)).is_err(), "{line:?}");
         }
     }
 }

@@ -1,32 +1,33 @@
-//! What the fields of a message say of its content (RFC 9110 §6.4, §8.6), in any version of HTTP.
+//! The framing fields of a message (RFC 9110 §6.4, §8.6), in any version of HTTP.
 
 use core::fmt;
 
 use http::StatusCode;
 
-use crate::{Headers, Known};
+use crate::{Headers, KnownHeader};
 
-/// The length of a body that is to be sent.
+/// The length of a body to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
     /// This many bytes.
     Known(u64),
-    /// Found out while it is sent.
+    /// Not known before the end.
     Unknown,
 }
 
-/// `Content-Length` is no number, or stands there more than once (RFC 9112 §6.3, RFC 9113 §8.1.1).
+/// `Content-Length` is not a number, or is repeated (RFC 9112 §6.3, RFC 9113 §8.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidLength;
 
-/// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
-/// they are refused here, since no client sends them and proxies disagree about them. So is more than [`MOST`].
+/// Parses `Content-Length` (RFC 9112 §6.3, rule 5): one field, one number of decimal digits. The RFC allows equal
+/// repetitions; they are refused here, since no client sends them and proxies disagree about them. So is more than
+/// [`MOST`].
 ///
 /// # Errors
 ///
 /// Anything else.
 pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
-    let mut values = headers.get_all(Known::ContentLength);
+    let mut values = headers.get_all(KnownHeader::ContentLength);
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() || value.is_empty() {
         return Err(InvalidLength);
@@ -42,8 +43,8 @@ pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
         .ok_or(InvalidLength)
 }
 
-/// The longest body that is believed, in bytes: 8 EiB less one. A server behind a proxy that counts with a sign takes more
-/// for a negative number, and the body for the next request.
+/// The maximum length of a body, in bytes: 8 EiB less one. A server behind a proxy that counts with a sign would take
+/// more for a negative number, and the body for the next request.
 pub const MOST: u64 = i64::MAX as u64;
 
 /// RFC 9110 §6.4.1: whether a response with this status may have content.
@@ -52,23 +53,24 @@ pub fn is_possible(status: StatusCode) -> bool {
     !status.is_informational() && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
 }
 
-/// RFC 9110 §6.5.1: fields that frame or route a message, speak of this connection, or say who asks, have no meaning behind
-/// it. Whoever puts trailers among the other fields would take them for what was looked at before.
-pub const NO_TRAILERS: [Known; 14] = [
-    Known::ContentLength,
-    Known::TransferEncoding,
-    Known::Host,
-    Known::Connection,
-    Known::Trailer,
-    Known::Te,
-    Known::Authorization,
-    Known::ProxyAuthorization,
-    Known::Cookie,
-    Known::Forwarded,
-    Known::XForwardedFor,
-    Known::XForwardedHost,
-    Known::XForwardedProto,
-    Known::MaxForwards,
+/// Fields that must not be trailers (RFC 9110 §6.5.1): they frame or route a message, concern the connection, or
+/// authenticate the client. A recipient that merges trailers into the header fields would mistake them for checked
+/// ones.
+pub const NO_TRAILERS: [KnownHeader; 14] = [
+    KnownHeader::ContentLength,
+    KnownHeader::TransferEncoding,
+    KnownHeader::Host,
+    KnownHeader::Connection,
+    KnownHeader::Trailer,
+    KnownHeader::Te,
+    KnownHeader::Authorization,
+    KnownHeader::ProxyAuthorization,
+    KnownHeader::Cookie,
+    KnownHeader::Forwarded,
+    KnownHeader::XForwardedFor,
+    KnownHeader::XForwardedHost,
+    KnownHeader::XForwardedProto,
+    KnownHeader::MaxForwards,
 ];
 
 /// Writes a number in decimal digits.
@@ -101,8 +103,8 @@ pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
 }
 
 impl fmt::Display for InvalidLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Content-Length is malformed or repeated")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Content-Length is malformed or repeated")
     }
 }
 
@@ -128,7 +130,7 @@ mod tests {
         ] {
             let mut headers = Headers::new();
             for value in values {
-                headers.append(Known::ContentLength, value).unwrap();
+                headers.append(KnownHeader::ContentLength, value).unwrap();
             }
             assert_eq!(length(&headers), expected, "{values:?}");
         }

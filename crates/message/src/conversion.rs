@@ -1,19 +1,21 @@
-//! Between Serow's messages and those of the `http` crate.
+//! Conversions between Serow's messages and those of the `http` crate.
 
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
 
-use crate::{Body, BoxError, Connection, Headers, Interim, InvalidHeader, OnUpgrade, Request, Response, Target};
+use crate::{
+    Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, OnUpgrade, Request, Response, Target,
+};
 
-/// The future of an upgrade, riding in the extensions of an `http::Request`: those must be `Clone`, but it can be taken
-/// once only.
+/// The future of an upgrade in the extensions of an `http::Request`: those must be `Clone`, but it can be taken only
+/// once.
 #[derive(Clone)]
 struct RidingUpgrade(Arc<Mutex<Option<OnUpgrade>>>);
 
 impl From<Request> for http::Request<Body> {
-    /// Values share the received text. A handler behind finds [`Connection`] and [`Interim`] in the extensions.
+    /// Values share the received text. A service finds [`Connection`] and [`InformationalSender`] in the extensions.
     fn from(request: Request) -> Self {
         let mut converted = Self::new(request.body);
         *converted.method_mut() = request.method;
@@ -22,7 +24,7 @@ impl From<Request> for http::Request<Body> {
         *converted.headers_mut() = request.headers.into();
         let mut extensions = request.extensions;
         extensions.insert(request.connection);
-        extensions.insert(request.interim);
+        extensions.insert(request.informational);
         if request.upgrade.is_some() {
             extensions.insert(RidingUpgrade(Arc::new(Mutex::new(request.upgrade))));
         }
@@ -43,7 +45,7 @@ where
         let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
         let riding = extensions.remove::<RidingUpgrade>();
         let connection = extensions.remove::<Connection>();
-        let interim = extensions.remove::<Interim>();
+        let informational = extensions.remove::<InformationalSender>();
         let upgrade = riding.and_then(|riding| riding.0.lock().ok()?.take());
         Ok(Self {
             method,
@@ -53,7 +55,7 @@ where
             body: into_body(body),
             extensions,
             connection: connection.unwrap_or_default(),
-            interim: interim.unwrap_or_default(),
+            informational: informational.unwrap_or_default(),
             upgrade,
         })
     }
@@ -74,7 +76,7 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Fields that HTTP/1 could not carry (obs-text aside, `http` lets nothing else through) are left out.
+    /// Fields that HTTP/1 cannot carry (obs-text aside, `http` does not accept others) are left out.
     fn from(response: http::Response<B>) -> Self {
         let (response::Parts { status, headers, extensions, .. }, body) = response.into_parts();
         let mut taken = Headers::new();
@@ -111,7 +113,7 @@ impl TryFrom<&HeaderMap> for Headers {
     }
 }
 
-/// One of our own bodies is taken as it is, so that a file stays a file through the whole of a tower stack.
+/// Keeps one of our own bodies, so that a file remains a file through a whole tower stack.
 fn into_body<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,

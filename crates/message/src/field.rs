@@ -1,4 +1,4 @@
-//! Names of header fields: which are well known, and which text may be a name or a value at all.
+//! Names and values of header fields: the well-known names, and the rules for valid text.
 
 use core::fmt;
 
@@ -10,31 +10,31 @@ const fn text(name: &[u8]) -> &str {
     }
 }
 
-/// Makes the enum and what belongs to each name from one table. The first spelling is the name; it and the others, which
-/// clients send, are recognised by a tree of comparisons.
+/// Generates the enum and its tables from one list. The first spelling is the name; it and the others, which clients
+/// send, are recognised by a tree of comparisons.
 macro_rules! known_names {
     ($($variant:ident: $name:literal $($spelling:literal)*;)*) => {
-        /// A well-known field name, recognised once while a head is parsed, so that later questions cost a comparison of
+        /// A well-known field name, recognised once while a head is parsed, so that later look-ups cost a comparison of
         /// one byte.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is the field of that name")]
-        pub enum Known {
+        pub enum KnownHeader {
             $($variant,)*
         }
 
         /// All of them, in the order of their numbers.
-        const ALL: [Known; COUNT] = [$(Known::$variant),*];
+        const ALL: [KnownHeader; COUNT] = [$(KnownHeader::$variant),*];
 
         const NAMES: [&str; COUNT] = [$(text($name)),*];
 
-        const COUNT: usize = [$(Known::$variant),*].len();
+        const COUNT: usize = [$(KnownHeader::$variant),*].len();
 
         /// Recognises the usual spellings of a name.
         #[inline]
-        fn recognise_usual(name: &[u8]) -> Option<Known> {
+        fn recognise_usual(name: &[u8]) -> Option<KnownHeader> {
             match name {
-                $($name $(| $spelling)* => Some(Known::$variant),)*
+                $($name $(| $spelling)* => Some(KnownHeader::$variant),)*
                 _ => None,
             }
         }
@@ -109,8 +109,8 @@ known_names! {
 // A set of names fits one word.
 const _: () = assert!(COUNT <= 64);
 
-impl Known {
-    /// The name in lower case, as HTTP/2 writes it.
+impl KnownHeader {
+    /// The name in lower case, as in HTTP/2.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         NAMES[self as usize]
@@ -130,7 +130,7 @@ impl Known {
         recognise_usual(name)
     }
 
-    /// The same as [`Self::recognise`], for names that [`Self::recognise_usual`] did not recognise.
+    /// As [`Self::recognise`], for names that [`Self::recognise_usual`] did not recognise.
     #[must_use]
     #[cold]
     pub fn recognise_any_case(name: &[u8]) -> Option<Self> {
@@ -139,7 +139,7 @@ impl Known {
         candidates.members().iter().find(known).map(|number| ALL[*number as usize])
     }
 
-    /// The place of this name in a set of names kept in one word.
+    /// The bit of this name in a set of names.
     pub(crate) const fn bit(self) -> u64 {
         1 << self as u8
     }
@@ -183,24 +183,24 @@ const BY_LENGTH: [Candidates; LENGTHS] = {
     table
 };
 
-/// Something that names a header field: text in any case, a [`Known`] name, or one of `http`'s.
+/// The name of a header field: text in any case, a [`KnownHeader`], or one of `http`'s names.
 pub trait FieldName {
     /// The name's bytes.
     fn bytes(&self) -> &[u8];
 
-    /// The well-known name this is, if it is one.
-    fn known(&self) -> Option<Known> {
-        Known::recognise(self.bytes())
+    /// The [`KnownHeader`], if it is one.
+    fn known(&self) -> Option<KnownHeader> {
+        KnownHeader::recognise(self.bytes())
     }
 }
 
-impl FieldName for Known {
+impl FieldName for KnownHeader {
     fn bytes(&self) -> &[u8] {
         self.as_str().as_bytes()
     }
 
     #[inline]
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<KnownHeader> {
         Some(*self)
     }
 }
@@ -229,22 +229,22 @@ impl FieldName for &http::HeaderName {
     }
 }
 
-/// A header field that must not be sent: its name is no token, or its value holds a control character.
+/// The error for an invalid header field: its name is not a token, or its value contains a control character.
 ///
-/// Refusing it here is what keeps a handler that copies outside text into a header from splitting the response.
+/// This check prevents response splitting by a handler that copies untrusted text into a header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidHeader {
     /// RFC 9110 §5.1: a name is a token.
     Name,
     /// RFC 9110 §5.5: a value has neither CR, LF, NUL nor another control character but the tab.
     Value,
-    /// The list holds more than four gigabytes or a name more than 64 kilobytes.
+    /// The list has more than four gigabytes, or a name more than 64 kilobytes.
     TooLarge,
 }
 
 impl fmt::Display for InvalidHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Name => "the name of a header field must be a token (letters, digits and !#$%&'*+-.^_`|~)",
             Self::Value => "the value of a header field must not hold control characters",
             Self::TooLarge => "the header field is too large",
@@ -254,17 +254,19 @@ impl fmt::Display for InvalidHeader {
 
 impl core::error::Error for InvalidHeader {}
 
-/// Whether a byte may stand in a token, of which methods and field names are made (RFC 9110 §5.6.2).
+/// Whether a byte is allowed in a token, such as a method or a field name (RFC 9110 §5.6.2).
 #[must_use]
 pub const fn is_token_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'z' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z')
 }
 
-/// How many bytes from the front are text: visible characters, space, tab, and bytes from 0x80 on (RFC 9110 §5.5).
+/// The number of bytes from the front that are text: visible characters, space, tab, and bytes from 0x80 on (RFC 9110
+/// §5.5).
 ///
-/// Eight bytes are tried at a time. A byte below 0x20 borrows when 0x20 is subtracted, and 0x7f, with its bits turned, is
-/// 0x00, which borrows when 0x01 is: the high bit tells, where the byte had none itself. A borrow may make a byte behind a
-/// control character look like one, never one before it; so the first is right, and a tab is passed over by the slow way.
+/// Eight bytes are tried at a time. A byte below 0x20 borrows when 0x20 is subtracted, and 0x7f, with its bits turned,
+/// is 0x00, which borrows when 0x01 is: the high bit tells, where the byte had none itself. A borrow may make a byte
+/// behind a control character look like one, never one before it; so the first is right, and a tab is passed over by
+/// the slow way.
 #[must_use]
 #[inline]
 pub fn text_length(text: &[u8]) -> usize {
@@ -310,9 +312,9 @@ mod tests {
     fn every_known_name_is_recognised_in_any_case() {
         for (number, known) in ALL.into_iter().enumerate() {
             assert_eq!(known as usize, number);
-            assert_eq!(Known::recognise(known.as_str().as_bytes()), Some(known));
+            assert_eq!(KnownHeader::recognise(known.as_str().as_bytes()), Some(known));
             let upper = known.as_str().to_ascii_uppercase();
-            assert_eq!(Known::recognise(upper.as_bytes()), Some(known));
+            assert_eq!(KnownHeader::recognise(upper.as_bytes()), Some(known));
         }
     }
 
@@ -328,7 +330,7 @@ mod tests {
     #[test]
     fn other_names_are_not_recognised() {
         for name in ["", "x", "hos", "hosts", "content-lengthy", "strict-transport-security-and-more", "hos\u{7f}"] {
-            assert_eq!(Known::recognise(name.as_bytes()), None, "{name:?}");
+            assert_eq!(KnownHeader::recognise(name.as_bytes()), None, "{name:?}");
         }
     }
 

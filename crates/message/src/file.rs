@@ -4,41 +4,41 @@ use std::{fs::File, io, os::unix::fs::MetadataExt, sync::Arc, vec::Vec};
 
 use bytes::Bytes;
 
-/// Part of an open file, to be sent as a body.
+/// Part of an open file, as a body.
 #[derive(Clone, Debug)]
 pub struct FileRange {
     /// The open file.
     pub file: Arc<File>,
-    /// Where the range begins, in bytes from the file's start.
+    /// The start of the range, in bytes.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub length: u64,
-    /// What the file was when the head of the response was made. Whoever sends the range compares before the last bytes
-    /// leave, and cuts the connection if the file is another one by then: no client takes half of one version and half
-    /// of the next for a whole.
+    /// The version of the file when the head of the response was made. The server compares it before it sends the last
+    /// bytes, and closes the connection if the file has changed: so no client takes a mixture of two versions for the
+    /// file.
     pub version: Option<FileVersion>,
 }
 
 impl FileRange {
     /// Reads the next bytes of the range by copying them, at most `limit`, and moves the range's start behind them.
-    /// Before the last bytes are handed out the file is compared with its version: as with [`Self::check`] before the end
-    /// of a `sendfile`, nobody takes half of one version and half of the next for a whole.
+    /// Before it returns the last bytes, it compares the file with its version, as [`Self::check`] before the end of a
+    /// `sendfile`: so no client takes a mixture of two versions for the file.
     ///
     /// # Errors
     ///
-    /// The system's; [`FileChanged`] (as `InvalidData`) when the file is no longer the version that was promised, or
-    /// has become too short.
+    /// The system's error; [`FileChanged`] (as `InvalidData`) if the file is no longer the announced version, or has
+    /// become too short.
     pub fn read(&mut self, limit: usize) -> io::Result<Bytes> {
         let mut chunk = Vec::new();
         self.read_into(&mut chunk, limit)?;
         Ok(chunk.into())
     }
 
-    /// As [`Self::read`], behind what `output` holds; says how many bytes that were.
+    /// As [`Self::read`], appended to `output`; returns the number of bytes.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`]; `output` is as it was then.
+    /// As [`Self::read`]; `output` is unchanged then.
     pub fn read_into(&mut self, output: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
         let before = output.len();
         let wanted = usize::try_from(self.length).unwrap_or(usize::MAX).min(limit);
@@ -62,11 +62,11 @@ impl FileRange {
         Ok(read)
     }
 
-    /// Compares the file with the version that was promised.
+    /// Compares the file with the announced version.
     ///
     /// # Errors
     ///
-    /// [`FileChanged`] (as `InvalidData`) if it is another, and the system's errors.
+    /// [`FileChanged`] (as `InvalidData`) if it is another version, or the system's error.
     pub fn check(&self) -> io::Result<()> {
         match self.version {
             Some(promised) if !FileVersion::of(&self.file.metadata()?).has_content_of(&promised) => {
@@ -77,7 +77,7 @@ impl FileRange {
     }
 }
 
-/// What tells two states of a file apart: the kernel renews the times before it changes the first byte.
+/// The version of a file: the kernel updates the times before it changes the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileVersion {
     /// Device and inode: another file under the same name.
@@ -91,7 +91,7 @@ pub struct FileVersion {
 }
 
 impl FileVersion {
-    /// The version that metadata just read describes.
+    /// The version that this metadata describes.
     #[must_use]
     pub fn of(metadata: &std::fs::Metadata) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
@@ -105,8 +105,8 @@ impl FileVersion {
 }
 
 impl FileVersion {
-    /// Whether the content is the same, as far as the kernel tells. A file that was renamed, linked or given other
-    /// permissions has been [changed](Self::changed), but not in its content: whoever was being sent it gets it whole.
+    /// Whether the content is the same, as far as the kernel reports. A file that was renamed, linked or given other
+    /// permissions has [changed](Self::changed), but not its content: a response in progress is completed.
     #[must_use]
     pub fn has_content_of(&self, other: &Self) -> bool {
         Self { changed: other.changed, ..*self } == *other
@@ -118,8 +118,8 @@ impl FileVersion {
 pub struct FileChanged;
 
 impl core::fmt::Display for FileChanged {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the file was changed while it was being sent")
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter.write_str("the file was changed while it was being sent")
     }
 }
 

@@ -11,18 +11,18 @@ use bytes::Bytes;
 
 use crate::{
     constant_field::ConstantField,
-    field::{FieldName, InvalidHeader, Known, is_token_byte},
+    field::{FieldName, InvalidHeader, KnownHeader, is_token_byte},
     list::{EMPTY, Field, List},
 };
 
 /// Header fields, in order; a name may occur more than once and is compared without regard to case.
 ///
 /// ```
-/// use serow_message::{Headers, Known};
+/// use serow_message::{Headers, KnownHeader};
 ///
 /// let mut headers = Headers::new();
 /// headers.append("Content-Type", "text/plain").unwrap();
-/// assert_eq!(headers.get(Known::ContentType), Some(&b"text/plain"[..]));
+/// assert_eq!(headers.get(KnownHeader::ContentType), Some(&b"text/plain"[..]));
 /// assert_eq!(headers.get("content-type"), Some(&b"text/plain"[..]));
 /// ```
 #[derive(Clone, Default)]
@@ -67,8 +67,8 @@ impl Headers {
     /// Whether one of these names occurs. Costs one comparison, however many names.
     #[inline]
     #[must_use]
-    pub fn contains_any(&self, names: &[Known]) -> bool {
-        self.present() & Known::set(names) != 0
+    pub fn contains_any(&self, names: &[KnownHeader]) -> bool {
+        self.present() & KnownHeader::set(names) != 0
     }
 
     /// The value of the first field of this name.
@@ -120,7 +120,7 @@ impl Headers {
     /// # Errors
     ///
     /// As [`Self::append`]; then those before the wrong one were added.
-    pub fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
+    pub fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
         self.change().append_present(fields)
     }
 
@@ -169,7 +169,7 @@ impl Headers {
     }
 
     /// The same; the closure also sees which well-known name it is.
-    pub fn retain_known(&mut self, keep: impl FnMut(&[u8], Option<Known>, &[u8]) -> bool) {
+    pub fn retain_known(&mut self, keep: impl FnMut(&[u8], Option<KnownHeader>, &[u8]) -> bool) {
         if !self.is_empty() {
             self.change().retain(keep);
         }
@@ -182,14 +182,14 @@ impl Headers {
 
     /// Name, which well-known name that is, and value of each field, in order.
     #[inline]
-    pub fn iter_known(&self) -> impl Iterator<Item = (&[u8], Option<Known>, &[u8])> {
+    pub fn iter_known(&self) -> impl Iterator<Item = (&[u8], Option<KnownHeader>, &[u8])> {
         let list = self.list.as_deref().unwrap_or(&EMPTY);
         list.fields().iter().map(|field| (list.name(field), field.known, list.value(field)))
     }
 
     /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
     #[inline]
-    pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
+    pub fn write_lines(&self, output: &mut Vec<u8>, except: &[KnownHeader]) {
         let Some(list) = self.list.as_deref() else { return };
         if let Some(lines) = list.lines().filter(|_| !self.contains_any(except)) {
             output.extend_from_slice(lines);
@@ -256,8 +256,9 @@ impl<'a> IntoIterator for &'a Headers {
 }
 
 impl fmt::Debug for Headers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map()
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_map()
             .entries(
                 self.iter()
                     .map(|(name, value)| (name.escape_ascii(), value.escape_ascii()))
@@ -308,12 +309,12 @@ mod tests {
     fn received_fields_are_found_without_regard_to_case() {
         let headers = received("HOST: a\r\nX-One:1\r\nAccept: b, c\r\naccept:d ,, e\r\n");
         assert_eq!(headers.get("host"), Some(&b"a"[..]));
-        assert_eq!(headers.get(Known::Host), Some(&b"a"[..]));
+        assert_eq!(headers.get(KnownHeader::Host), Some(&b"a"[..]));
         assert_eq!(headers.get("x-ONE"), Some(&b"1"[..]));
         assert_eq!(headers.get("x-two"), None);
-        assert!(headers.contains_any(&[Known::Te, Known::Accept]));
-        assert!(!headers.contains_any(&[Known::Te, Known::Via]));
-        let members: Vec<_> = headers.list(Known::Accept).collect();
+        assert!(headers.contains_any(&[KnownHeader::Te, KnownHeader::Accept]));
+        assert!(!headers.contains_any(&[KnownHeader::Te, KnownHeader::Via]));
+        let members: Vec<_> = headers.list(KnownHeader::Accept).collect();
         assert_eq!(members, [b"b", b"c", b"d", b"e"]);
     }
 
@@ -322,7 +323,7 @@ mod tests {
         let mut headers = received("Host: a\r\nX:1\r\n");
         headers.append("Te", "trailers").unwrap();
         let mut output = Vec::new();
-        headers.write_lines(&mut output, &[Known::Host]);
+        headers.write_lines(&mut output, &[KnownHeader::Host]);
         assert_eq!(output, b"X: 1\r\nTe: trailers\r\n");
     }
 
@@ -330,11 +331,11 @@ mod tests {
     fn lines_are_copied_whole_when_nothing_was_removed() {
         let mut headers = Headers::new();
         headers.append("a", "1").unwrap();
-        headers.append(Known::Etag, "\"x\"").unwrap();
+        headers.append(KnownHeader::Etag, "\"x\"").unwrap();
         let mut clone = headers.clone();
         clone.append("b", "2").unwrap();
         let mut output = Vec::new();
-        clone.write_lines(&mut output, &[Known::Date]);
+        clone.write_lines(&mut output, &[KnownHeader::Date]);
         assert_eq!(output, b"a: 1\r\netag: \"x\"\r\nb: 2\r\n");
         clone.remove("A");
         output.clear();
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!(output, b"etag: \"x\"\r\nb: 2\r\n");
         assert_eq!(headers.len(), 2);
         clone.insert("etag", "\"y\"").unwrap();
-        assert_eq!(clone.get_all(Known::Etag).collect::<Vec<_>>(), [b"\"y\""]);
+        assert_eq!(clone.get_all(KnownHeader::Etag).collect::<Vec<_>>(), [b"\"y\""]);
     }
 
     #[test]
@@ -368,29 +369,31 @@ mod tests {
     #[test]
     fn those_kept_are_known_by_their_names() {
         let mut headers = received("Host: a\r\nTe: b\r\nX: c\r\nAccept: d\r\n");
-        headers.retain_known(|name, known, value| known != Some(Known::Te) && name != b"X" && value != b"z");
+        headers.retain_known(|name, known, value| known != Some(KnownHeader::Te) && name != b"X" && value != b"z");
         let left: Vec<_> = headers.iter_known().map(|(_, known, _)| known).collect();
-        assert_eq!(left, [Some(Known::Host), Some(Known::Accept)]);
-        assert!(headers.contains(Known::Accept) && !headers.contains(Known::Te));
+        assert_eq!(left, [Some(KnownHeader::Host), Some(KnownHeader::Accept)]);
+        assert!(headers.contains(KnownHeader::Accept) && !headers.contains(KnownHeader::Te));
     }
 
     #[test]
     fn those_with_a_value_are_added_together() {
         let mut headers = received("Host: a\r\n");
-        let via = (Known::Via, Some(&b"1.1 b"[..]));
-        headers.append_present(&[(Known::Te, None), via, (Known::Age, Some(b"")), (Known::Etag, None)]).unwrap();
+        let via = (KnownHeader::Via, Some(&b"1.1 b"[..]));
+        headers
+            .append_present(&[(KnownHeader::Te, None), via, (KnownHeader::Age, Some(b"")), (KnownHeader::Etag, None)])
+            .unwrap();
         let mut output = Vec::new();
         headers.write_lines(&mut output, &[]);
         assert_eq!(output, b"Host: a\r\nvia: 1.1 b\r\nage: \r\n");
-        assert!(headers.contains(Known::Age) && !headers.contains(Known::Te));
-        assert_eq!(headers.append_present(&[via, (Known::Te, Some(b"\n")), via]), Err(InvalidHeader::Value));
+        assert!(headers.contains(KnownHeader::Age) && !headers.contains(KnownHeader::Te));
+        assert_eq!(headers.append_present(&[via, (KnownHeader::Te, Some(b"\n")), via]), Err(InvalidHeader::Value));
         assert_eq!(headers.len(), 4);
     }
 
     #[test]
     fn lines_of_any_spacing_are_written_alike() {
         let lines = "A:1\r\nB: 2\r\nC: 3\r\nD:\t4\r\nE: 5 \r\nF:  6\r\nG: 7\r\nHost: h\r\nI: \r\n";
-        let written = |headers: &Headers, except: &[Known]| {
+        let written = |headers: &Headers, except: &[KnownHeader]| {
             let mut output = Vec::new();
             headers.write_lines(&mut output, except);
             alloc::string::String::from_utf8(output).unwrap()
@@ -398,7 +401,7 @@ mod tests {
         let mut headers = received(lines);
         let all = "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: 6\r\nG: 7\r\nHost: h\r\nI: \r\n";
         assert_eq!(written(&headers, &[]), all);
-        assert_eq!(written(&headers, &[Known::Host]), all.replace("Host: h\r\n", ""));
+        assert_eq!(written(&headers, &[KnownHeader::Host]), all.replace("Host: h\r\n", ""));
         headers.append("b", "8").unwrap();
         headers.append("long", "x".repeat(100)).unwrap();
         headers.remove("C");
@@ -421,14 +424,14 @@ mod tests {
     #[test]
     fn well_known_names_need_no_text() {
         let mut fields = <ReceivedFields>::default();
-        fields.push_known(Known::Host, 0, 1).unwrap();
+        fields.push_known(KnownHeader::Host, 0, 1).unwrap();
         fields.push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2 }).unwrap();
         let mut headers = fields.to_headers(Bytes::from_static(b"axbc")).unwrap();
         headers.append("te", "trailers").unwrap();
         let mut output = Vec::new();
         headers.write_lines(&mut output, &[]);
         assert_eq!(output, b"host: a\r\nx: bc\r\nte: trailers\r\n");
-        assert!(headers.remove("Host") && !headers.contains(Known::Host) && headers.contains("X"));
+        assert!(headers.remove("Host") && !headers.contains(KnownHeader::Host) && headers.contains("X"));
         assert!(fields.to_headers(Bytes::from_static(b"axb")).is_err());
         fields.clear();
         assert!(fields.is_empty() && fields.to_headers(Bytes::new()).unwrap().is_empty());

@@ -2,18 +2,18 @@
 
 use alloc::vec::Vec;
 
-use crate::{Headers, Known};
+use crate::{Headers, KnownHeader};
 
 /// RFC 9110 §7.6.1: fields that speak of this connection; they are not passed on, and HTTP/2 has none of them
 /// (RFC 9113 §8.2.2).
-pub const NAMES: [Known; 7] = [
-    Known::Connection,
-    Known::KeepAlive,
-    Known::ProxyConnection,
-    Known::Te,
-    Known::TransferEncoding,
-    Known::Upgrade,
-    Known::Http2Settings,
+pub const NAMES: [KnownHeader; 7] = [
+    KnownHeader::Connection,
+    KnownHeader::KeepAlive,
+    KnownHeader::ProxyConnection,
+    KnownHeader::Te,
+    KnownHeader::TransferEncoding,
+    KnownHeader::Upgrade,
+    KnownHeader::Http2Settings,
 ];
 
 /// The fields that `Connection` names beside [`NAMES`]. Mostly there are none, and nothing is allocated.
@@ -31,15 +31,15 @@ impl Named {
     /// Those of a message.
     #[must_use]
     pub fn of(headers: &Headers) -> Self {
-        let is_extension = |name: &&[u8]| !is_usual_option(name) && Known::recognise(name).is_none();
-        let named = headers.list(Known::Connection).filter(is_extension).filter(|name| !tells_of_client(name));
+        let is_extension = |name: &&[u8]| !is_usual_option(name) && KnownHeader::recognise(name).is_none();
+        let named = headers.list(KnownHeader::Connection).filter(is_extension).filter(|name| !tells_of_client(name));
         Self { extensions: named.map(<[u8]>::to_vec).collect() }
     }
 
     /// Whether a field belongs to the connection: it is named, or stands in [`NAMES`].
     #[inline]
     #[must_use]
-    pub fn covers(&self, name: &[u8], known: Option<Known>) -> bool {
+    pub fn covers(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         match known {
             Some(known) => SET & known.bit() != 0,
             None => self.extensions.iter().any(|named| named.eq_ignore_ascii_case(name)),
@@ -67,7 +67,7 @@ fn is_usual_option(option: &[u8]) -> bool {
     matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
 }
 
-const SET: u64 = Known::set(&NAMES);
+const SET: u64 = KnownHeader::set(&NAMES);
 
 #[cfg(test)]
 mod tests {
@@ -100,7 +100,7 @@ mod tests {
                 headers.append(name, value).unwrap();
             }
             remove(&mut headers);
-            assert!(headers.contains("x-other") && !headers.contains(Known::Connection));
+            assert!(headers.contains("x-other") && !headers.contains(KnownHeader::Connection));
             assert_eq!(headers.contains(name), left, "{options}: {name}");
         }
     }

@@ -1,4 +1,4 @@
-//! A body on its way in: the connection feeds it, the handler reads it, and neither runs ahead of the other.
+//! A request body: the connection sends it, the handler reads it, with back-pressure between them.
 
 use core::{
     fmt,
@@ -11,37 +11,37 @@ use http_body::{Frame, SizeHint};
 
 use crate::Headers;
 
-/// The reading end: what a handler finds in [`Body`](crate::Body).
+/// The reading end of a request body, which a handler finds in [`Body`](crate::Body).
 ///
-/// A chunk is taken from the socket only once it is asked for; so back-pressure reaches the peer, and
-/// `Expect: 100-continue` is answered only when somebody reads.
+/// A chunk is received from the socket only when the handler requests it; so back-pressure reaches the peer, and the
+/// server sends `100 Continue` only when the handler reads.
 #[derive(Debug)]
 pub struct Incoming {
     channel: Arc<Mutex<Channel>>,
     remaining: Option<u64>,
 }
 
-/// The feeding end, in the hands of the connection.
+/// The sending end of a request body, which the connection holds.
 #[derive(Debug)]
-pub struct Feeder {
+pub struct BodySender {
     channel: Arc<Mutex<Channel>>,
 }
 
-/// What the reader wants of the feeder.
+/// What the reader of a body requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The next chunk.
     More,
-    /// Nothing any more: the body was dropped.
+    /// Nothing more: the body was dropped.
     Nothing,
 }
 
-/// Why a body ended before its end.
+/// The error of an incomplete request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingError {
     /// The peer closed the connection or reset the stream.
     Disconnected,
-    /// The peer broke the rules of the protocol.
+    /// The peer violated the protocol.
     Malformed,
     /// The peer sent too slowly.
     TimedOut,
@@ -53,13 +53,13 @@ pub enum IncomingError {
 struct Channel {
     state: State,
     reader: Option<Waker>,
-    feeder: Option<Waker>,
+    sender: Option<Waker>,
 }
 
-/// Who has the turn.
+/// The state of the channel: whose turn it is.
 #[derive(Debug)]
 enum State {
-    /// The reader has not asked yet.
+    /// The reader has not requested a chunk yet.
     Idle,
     /// The reader waits for a chunk.
     Asked,
@@ -76,11 +76,11 @@ enum State {
 }
 
 impl Incoming {
-    /// A body and its feeder; `length` in bytes, where it is known.
+    /// A body, and the end that sends it; `length` in bytes, where it is known.
     #[must_use]
-    pub fn channel(length: Option<u64>) -> (Feeder, Self) {
-        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, feeder: None }));
-        (Feeder { channel: Arc::clone(&channel) }, Self { channel, remaining: length })
+    pub fn channel(length: Option<u64>) -> (BodySender, Self) {
+        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, sender: None }));
+        (BodySender { channel: Arc::clone(&channel) }, Self { channel, remaining: length })
     }
 
     /// Bytes still to come, where the length was announced.
@@ -97,7 +97,7 @@ impl Incoming {
         match core::mem::replace(&mut channel.state, State::Asked) {
             State::Idle | State::Asked => {
                 channel.reader = Some(context.waker().clone());
-                wake_other(&mut channel.feeder, context);
+                wake_other(&mut channel.sender, context);
                 Poll::Pending
             }
             State::Chunk(chunk) => {
@@ -135,33 +135,33 @@ impl Drop for Incoming {
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
         channel.state = State::Dropped;
-        wake(&mut channel.feeder);
+        wake(&mut channel.sender);
     }
 }
 
-impl Feeder {
-    /// Waits until the reader wants a chunk, or is gone. A reader in the same task is to be polled first: it does not wake
-    /// the task it runs in.
+impl BodySender {
+    /// Waits until the reader wants a chunk, or is gone. A reader in the same task is to be polled first: it does not
+    /// wake the task it runs in.
     pub fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Wanted> {
         let mut channel = lock(&self.channel);
         match channel.state {
             State::Asked => Poll::Ready(Wanted::More),
             State::Dropped => Poll::Ready(Wanted::Nothing),
             _ => {
-                channel.feeder = Some(context.waker().clone());
+                channel.sender = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 
-    /// Ready when the body was dropped; otherwise the task is woken then. For a feeder that was asked for a chunk and waits
-    /// for it itself.
+    /// Ready when the body was dropped; otherwise the task is woken then. For a sender that was asked for a chunk and
+    /// waits for it itself.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut channel = lock(&self.channel);
         if let State::Dropped = channel.state {
             return Poll::Ready(());
         }
-        match &mut channel.feeder {
+        match &mut channel.sender {
             Some(waker) if waker.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
         }
@@ -205,7 +205,7 @@ impl Feeder {
     }
 }
 
-impl Drop for Feeder {
+impl Drop for BodySender {
     /// Whoever still reads learns that no more comes.
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
@@ -217,8 +217,8 @@ impl Drop for Feeder {
 }
 
 impl fmt::Display for IncomingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Disconnected => "the peer left before the body was whole",
             Self::Malformed => "the peer sent a malformed body",
             Self::TimedOut => "the peer sent the body too slowly",
@@ -255,61 +255,61 @@ mod tests {
         body.poll_frame(&mut Context::from_waker(Waker::noop()))
     }
 
-    fn wanted(feeder: &Feeder) -> Poll<Wanted> {
-        feeder.poll_wanted(&mut Context::from_waker(Waker::noop()))
+    fn wanted(sender: &BodySender) -> Poll<Wanted> {
+        sender.poll_wanted(&mut Context::from_waker(Waker::noop()))
     }
 
     #[test]
     fn nothing_is_wanted_before_the_reader_asks() {
-        let (feeder, mut body) = Incoming::channel(Some(3));
-        assert_eq!(wanted(&feeder), Poll::Pending);
+        let (sender, mut body) = Incoming::channel(Some(3));
+        assert_eq!(wanted(&sender), Poll::Pending);
         assert!(poll(&mut body).is_pending());
-        assert_eq!(wanted(&feeder), Poll::Ready(Wanted::More));
-        feeder.push("abc".into(), &Context::from_waker(Waker::noop()));
-        assert_eq!(wanted(&feeder), Poll::Pending);
+        assert_eq!(wanted(&sender), Poll::Ready(Wanted::More));
+        sender.push("abc".into(), &Context::from_waker(Waker::noop()));
+        assert_eq!(wanted(&sender), Poll::Pending);
         let Poll::Ready(Some(Ok(frame))) = poll(&mut body) else { panic!("no chunk") };
         assert_eq!(frame.into_data().unwrap(), "abc");
         assert_eq!(body.remaining(), Some(0));
         assert!(poll(&mut body).is_pending());
-        feeder.finish(None);
+        sender.finish(None);
         assert!(matches!(poll(&mut body), Poll::Ready(None)));
         assert!(matches!(poll(&mut body), Poll::Ready(None)));
     }
 
     #[test]
     fn trailers_come_last() {
-        let (feeder, mut body) = Incoming::channel(None);
+        let (sender, mut body) = Incoming::channel(None);
         assert!(poll(&mut body).is_pending());
         let mut trailers = Headers::new();
         trailers.append("x-sum", "1").unwrap();
-        feeder.finish(Some(trailers));
+        sender.finish(Some(trailers));
         let Poll::Ready(Some(Ok(frame))) = poll(&mut body) else { panic!("no trailers") };
         assert_eq!(frame.into_trailers().unwrap()["x-sum"], "1");
     }
 
     #[test]
     fn a_failure_and_a_drop_are_seen_by_the_other_side() {
-        let (feeder, mut body) = Incoming::channel(None);
-        feeder.fail(IncomingError::Disconnected);
+        let (sender, mut body) = Incoming::channel(None);
+        sender.fail(IncomingError::Disconnected);
         for _ in 0..2 {
             assert!(matches!(poll(&mut body), Poll::Ready(Some(Err(IncomingError::Disconnected)))));
         }
         drop(body);
-        assert_eq!(wanted(&feeder), Poll::Ready(Wanted::Nothing));
-        feeder.push("late".into(), &Context::from_waker(Waker::noop()));
+        assert_eq!(wanted(&sender), Poll::Ready(Wanted::Nothing));
+        sender.push("late".into(), &Context::from_waker(Waker::noop()));
     }
 
     #[test]
     fn a_reader_learns_that_its_feeder_is_gone() {
-        let (feeder, mut body) = Incoming::channel(None);
+        let (sender, mut body) = Incoming::channel(None);
         assert!(poll(&mut body).is_pending());
-        drop(feeder);
+        drop(sender);
         assert!(matches!(poll(&mut body), Poll::Ready(Some(Err(IncomingError::Disconnected)))));
         // Unless all had been said before.
-        let (feeder, mut body) = Incoming::channel(None);
+        let (sender, mut body) = Incoming::channel(None);
         assert!(poll(&mut body).is_pending());
-        feeder.finish(None);
-        drop(feeder);
+        sender.finish(None);
+        drop(sender);
         assert!(matches!(poll(&mut body), Poll::Ready(None)));
     }
 }

@@ -27,27 +27,26 @@ mod head;
 mod headers;
 pub mod hop_by_hop;
 mod list;
-mod misuse;
 mod pattern;
 pub mod percent;
 mod priority;
 mod refusal;
 mod target;
-pub mod websocket;
+mod usage_error;
 pub mod weight;
 
 pub use constant_field::ConstantField;
 pub use content::BodyLength;
-pub use field::{FieldName, InvalidHeader, Known, is_token_byte, text_length};
+pub use field::{FieldName, InvalidHeader, KnownHeader, is_token_byte, text_length};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
-pub use misuse::Misuse;
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use refusal::refusal_text;
 pub use target::{InvalidTarget, Target, TargetForm};
+pub use usage_error::UsageError;
 
 #[cfg(feature = "std")]
 mod adapter;
@@ -66,13 +65,15 @@ mod handler;
 #[cfg(feature = "std")]
 mod incoming;
 #[cfg(feature = "std")]
-mod interim;
+mod informational;
 #[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
 mod upgrade;
+#[cfg(feature = "std")]
+pub mod websocket;
 
 #[cfg(feature = "std")]
 pub use self::{
@@ -82,8 +83,8 @@ pub use self::{
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
-    incoming::{Feeder, Incoming, IncomingError, Wanted},
-    interim::{Interim, InterimQueue},
+    incoming::{BodySender, Incoming, IncomingError, Wanted},
+    informational::{InformationalQueue, InformationalSender},
     request::Request,
     response::Response,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},

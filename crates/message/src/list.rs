@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::{
     Headers,
     constant_field::ConstantField,
-    field::{InvalidHeader, Known, text_length},
+    field::{InvalidHeader, KnownHeader, text_length},
 };
 
 /// Fields, in order, and the text they stand in.
@@ -42,7 +42,7 @@ pub(crate) struct Field {
     value_length: u32,
     /// 0 where the name is well known, in lower case, and stands in no text.
     name_length: u16,
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<KnownHeader>,
     text: Text,
 }
 
@@ -109,7 +109,7 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     /// A field beyond four gigabytes, or a name longer than 65,535 bytes.
     #[inline(always)]
     pub fn push(&mut self, name: &[u8], span: Span) -> Result<(), InvalidHeader> {
-        self.push_recognised(Known::recognise(name), span)
+        self.push_recognised(KnownHeader::recognise(name), span)
     }
 
     /// Adds a field whose name has been looked at already.
@@ -118,8 +118,8 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     ///
     /// As [`Self::push`].
     #[inline(always)]
-    pub fn push_recognised(&mut self, known: Option<Known>, span: Span) -> Result<(), InvalidHeader> {
-        self.present |= known.map_or(0, Known::bit);
+    pub fn push_recognised(&mut self, known: Option<KnownHeader>, span: Span) -> Result<(), InvalidHeader> {
+        self.present |= known.map_or(0, KnownHeader::bit);
         let end = (span.value_start + span.value_length).max(span.name_start + span.name_length);
         // All of it is before the end.
         narrow(end)?;
@@ -141,7 +141,12 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     ///
     /// A field beyond four gigabytes.
     #[inline]
-    pub fn push_known(&mut self, known: Known, value_start: usize, value_length: usize) -> Result<(), InvalidHeader> {
+    pub fn push_known(
+        &mut self,
+        known: KnownHeader,
+        value_start: usize,
+        value_length: usize,
+    ) -> Result<(), InvalidHeader> {
         self.present |= known.bit();
         self.end = self.end.max(value_start + value_length);
         self.fields.push(Field {
@@ -159,7 +164,7 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     #[inline]
     pub fn clear(&mut self) {
         self.fields.clear();
-        if self.fields.capacity() > MOST_KEPT {
+        if self.fields.capacity() > MAX_KEPT {
             self.fields = SmallVec::new();
         }
         (self.present, self.end) = (0, 0);
@@ -218,14 +223,14 @@ impl List {
         (self.layout == Layout::Lines).then_some(&self.added)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&[u8], Option<Known>, &[u8]) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&[u8], Option<KnownHeader>, &[u8]) -> bool) {
         let texts = Texts { received: &self.received, added: &self.added };
         let fields = self.fields.as_mut_slice();
         let (mut kept, mut present) = (0, 0);
         for place in 0..fields.len() {
             let field = fields[place];
             if keep(texts.name(&field), field.known, texts.value(&field)) {
-                present |= field.known.map_or(0, Known::bit);
+                present |= field.known.map_or(0, KnownHeader::bit);
                 fields[kept] = field;
                 kept += 1;
             }
@@ -238,7 +243,12 @@ impl List {
     }
 
     /// Gives the first field of a name another value and removes the others; adds one where there is none.
-    pub(crate) fn replace(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
+    pub(crate) fn replace(
+        &mut self,
+        name: &[u8],
+        known: Option<KnownHeader>,
+        value: &[u8],
+    ) -> Result<(), InvalidHeader> {
         let place = self.fields.iter().position(|field| self.is_named(field, known, name));
         self.append(name, known, value)?;
         let Some(place) = place else { return Ok(()) };
@@ -267,7 +277,12 @@ impl List {
         }
     }
 
-    pub(crate) fn append(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
+    pub(crate) fn append(
+        &mut self,
+        name: &[u8],
+        known: Option<KnownHeader>,
+        value: &[u8],
+    ) -> Result<(), InvalidHeader> {
         let field = added_field(self.added.len(), name, known, value)?;
         self.append_line(name, value);
         self.note_added(field);
@@ -275,7 +290,7 @@ impl List {
     }
 
     /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at once.
-    pub(crate) fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
+    pub(crate) fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
         let present =
             || fields.iter().filter_map(|(known, value)| Some((*known, known.as_str().as_bytes(), (*value)?)));
         let lengths = present().map(|(_, name, value)| line_length(name, value));
@@ -323,7 +338,7 @@ impl List {
 
     #[inline]
     fn note_added(&mut self, field: Field) {
-        self.present |= field.known.map_or(0, Known::bit);
+        self.present |= field.known.map_or(0, KnownHeader::bit);
         self.fields.push(field);
     }
 
@@ -345,8 +360,8 @@ impl List {
 
     /// Writes the fields as lines, without those named in `except`. Most stand in their text as they are to be written, and
     /// those next to one another are copied together.
-    pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
-        let (texts, except) = (self.texts(), Known::set(except));
+    pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[KnownHeader]) {
+        let (texts, except) = (self.texts(), KnownHeader::set(except));
         let mut run = Run { text: Text::Received, start: 0, end: 0 };
         for field in &self.fields {
             if field.known.is_some_and(|known| except & known.bit() != 0) {
@@ -370,7 +385,7 @@ impl List {
         output.extend_from_slice(texts.run(run));
     }
 
-    pub(crate) fn is_named(&self, field: &Field, known: Option<Known>, name: &[u8]) -> bool {
+    pub(crate) fn is_named(&self, field: &Field, known: Option<KnownHeader>, name: &[u8]) -> bool {
         match known {
             Some(_) => field.known == known,
             None => field.known.is_none() && self.name(field).eq_ignore_ascii_case(name),
@@ -438,7 +453,7 @@ impl<'a> Texts<'a> {
 
 /// A field whose line is added at this place.
 #[inline]
-fn added_field(start: usize, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<Field, InvalidHeader> {
+fn added_field(start: usize, name: &[u8], known: Option<KnownHeader>, value: &[u8]) -> Result<Field, InvalidHeader> {
     if text_length(value) < value.len() {
         return Err(InvalidHeader::Value);
     }
@@ -495,7 +510,7 @@ const SHORT_LINE: usize = 64;
 const SHORT_LINES: usize = 256;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
-const MOST_KEPT: usize = 32;
+const MAX_KEPT: usize = 32;
 
 /// `X-Forwarded-For`, `-Proto` and `-Host`, `Via`, and one more.
 const ROOM_TO_ADD: usize = 5;

@@ -1,4 +1,4 @@
-//! Percent-encoding, in which addresses carry what may not stand in them (RFC 3986 §2.1).
+//! Percent-encoding (RFC 3986 §2.1).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,8 +14,8 @@ use core::fmt;
 ///
 /// # Errors
 ///
-/// A percent sign without two hexadecimal digits behind it; nothing follows then.
-pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, BrokenEncoding>> + '_ {
+/// A percent sign without two hexadecimal digits behind it; this is the last item then.
+pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, PercentDecodeError>> + '_ {
     let mut rest = encoded;
     core::iter::from_fn(move || {
         let (&first, behind) = rest.split_first()?;
@@ -25,18 +25,18 @@ pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, BrokenEncodi
         }
         let Some((digits, behind)) = behind.split_first_chunk() else {
             rest = &[];
-            return Some(Err(BrokenEncoding));
+            return Some(Err(PercentDecodeError));
         };
         let byte = byte(*digits);
         rest = if byte.is_some() { behind } else { &[] };
-        Some(byte.map(Octet::Encoded).ok_or(BrokenEncoding))
+        Some(byte.map(Octet::Encoded).ok_or(PercentDecodeError))
     })
 }
 
-/// A decoded byte, and how it stood there.
+/// A decoded byte, and how it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Octet {
-    /// As itself.
+    /// As the byte itself.
     Plain(u8),
     /// As `%` and two digits.
     Encoded(u8),
@@ -52,8 +52,8 @@ impl Octet {
     }
 }
 
-/// Writes a path with everything encoded that may not stand in one, slashes kept (RFC 3986 §3.3); also what would end an
-/// attribute of html.
+/// Writes a path with all bytes encoded that are not allowed in one, except slashes (RFC 3986 §3.3); also those that
+/// would end an attribute of HTML.
 pub fn encode_path(path: &[u8], output: &mut Vec<u8>) {
     for &byte in path {
         match byte {
@@ -63,8 +63,8 @@ pub fn encode_path(path: &[u8], output: &mut Vec<u8>) {
     }
 }
 
-/// Writes a part of a query, a name or a value, with everything encoded that would end it or could mean something else
-/// there; slashes kept (RFC 3986 §3.4).
+/// Writes a name or value of a query with all bytes encoded that would end it or have a special meaning there, except
+/// slashes (RFC 3986 §3.4).
 pub fn encode_query_part(text: &[u8], output: &mut Vec<u8>) {
     for &byte in text {
         match byte {
@@ -90,17 +90,17 @@ fn byte(digits: [u8; 2]) -> Option<u8> {
     Some((high? << 4 | low?) as u8)
 }
 
-/// A percent sign without two hexadecimal digits behind it.
+/// The error for a percent sign without two hexadecimal digits behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenEncoding;
+pub struct PercentDecodeError;
 
-impl fmt::Display for BrokenEncoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a percent sign must have two hexadecimal digits behind it")
+impl fmt::Display for PercentDecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a percent sign must be followed by two hexadecimal digits")
     }
 }
 
-impl core::error::Error for BrokenEncoding {}
+impl core::error::Error for PercentDecodeError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,13 @@
-//! How urgent a response is to the client (RFC 9218).
+//! The priority of a response (RFC 9218).
 //!
-//! A client says it in the field `priority` of its request, `u=1, i`: how urgent the response is, and whether it is of use
-//! while it comes in. The one who answers may say it better, in the same field of the response; what he leaves out stays
-//! as the client said it ([`PartialPriority`]).
+//! A client sends it in the field `priority` of its request, `u=1, i`: the urgency of the response, and whether it is
+//! useful while it arrives. The server may override it in the same field of the response; members that the response
+//! omits keep the client's values ([`PartialPriority`]).
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Headers, Known};
+use crate::{Headers, KnownHeader};
 
 mod dictionary;
 
@@ -26,33 +26,33 @@ use self::dictionary::Value;
 pub struct Priority {
     /// From 0, the most urgent, to 7, which is for the background.
     pub urgency: u8,
-    /// Whether the response is of use while it comes in, so that it may share with others.
+    /// Whether the response is useful while it arrives, so that it may share the bandwidth with others.
     pub incremental: bool,
 }
 
 impl Priority {
-    /// What holds where nothing is said (RFC 9218 §4.1, §4.2).
+    /// The default (RFC 9218 §4.1, §4.2).
     pub const DEFAULT: Self = Self { urgency: 3, incremental: false };
-    /// The urgency of what nobody waits for (RFC 9218 §4.1).
+    /// The urgency of background transfers (RFC 9218 §4.1).
     pub const BACKGROUND: u8 = 7;
 
-    /// From the value of a field `priority`, or of a PRIORITY_UPDATE frame (RFC 9218 §7), which says everything: what it
-    /// leaves out is the default. What is unknown, of a wrong type or out of range is passed over; a value that is no
-    /// dictionary says nothing (RFC 9218 §4, RFC 9651 §4.2).
+    /// Parses the value of a field `priority`, or of a PRIORITY_UPDATE frame (RFC 9218 §7). Missing members have their
+    /// defaults. Members that are unknown, of a wrong type or out of range are ignored, and so is a value that is not a
+    /// dictionary (RFC 9218 §4, RFC 9651 §4.2).
     #[inline]
     #[must_use]
     pub fn parse(value: &[u8]) -> Self {
         Self::DEFAULT.merge(PartialPriority::parse(value))
     }
 
-    /// From the fields of a request; `None` where there is no such field.
+    /// The priority from the fields of a request; `None` if there is no such field.
     #[inline]
     #[must_use]
     pub fn of_fields(headers: &Headers) -> Option<Self> {
         PartialPriority::of_fields(headers).map(|said| Self::DEFAULT.merge(said))
     }
 
-    /// As the response wants it: what it does not say stays as it is (RFC 9218 §8).
+    /// The priority overridden by the response: members that it omits are unchanged (RFC 9218 §8).
     #[inline]
     #[must_use]
     pub fn merge(self, response: PartialPriority) -> Self {
@@ -62,15 +62,15 @@ impl Priority {
         }
     }
 
-    /// As the value of a field `priority`. Urgencies above 7 count as 7.
+    /// The value of a field `priority`. Urgencies above 7 count as 7.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         VALUES[usize::from(self.urgency.min(Self::BACKGROUND))][usize::from(self.incremental)]
     }
 }
 
-/// All that can be said. The urgency is always written, also the default: on a response it means something else to say
-/// nothing (RFC 9218 §8).
+/// All possible values. The urgency is always written, even the default: in a response, omitting it has another meaning
+/// (RFC 9218 §8).
 const VALUES: [[&str; 2]; 8] = [
     ["u=0", "u=0, i"],
     ["u=1", "u=1, i"],
@@ -89,12 +89,12 @@ impl Default for Priority {
 }
 
 impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 
-/// What a field `priority` says, and no more: on a response the rest stays as the client said it (RFC 9218 §8).
+/// The members that a field `priority` contains: in a response, omitted members keep the client's values (RFC 9218 §8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PartialPriority {
     /// See [`Priority::urgency`].
@@ -104,17 +104,18 @@ pub struct PartialPriority {
 }
 
 impl PartialPriority {
-    /// From the value of a field `priority`; see [`Priority::parse`].
+    /// Parses the value of a field `priority`; see [`Priority::parse`].
     #[inline]
     #[must_use]
     pub fn parse(value: &[u8]) -> Self {
         Self::parse_usual(value).unwrap_or_else(|| Self::parse_any(value))
     }
 
-    /// From the fields of a message; `None` where there is no such field. Several lines are one value (RFC 9651 §4.2).
+    /// The priority from the fields of a message; `None` if there is no such field. Several lines are one value (RFC
+    /// 9651 §4.2).
     #[must_use]
     pub fn of_fields(headers: &Headers) -> Option<Self> {
-        let mut lines = headers.get_all(Known::Priority);
+        let mut lines = headers.get_all(KnownHeader::Priority);
         let first = lines.next()?;
         Some(match lines.next() {
             None => Self::parse(first),
@@ -122,7 +123,7 @@ impl PartialPriority {
         })
     }
 
-    /// The forms that browsers send, `u=1`, `i`, `u=1, i` and `u=1,i`, without the general reader.
+    /// Parses the forms that browsers send, `u=1`, `i`, `u=1, i` and `u=1,i`, without the general parser.
     #[inline]
     fn parse_usual(value: &[u8]) -> Option<Self> {
         let (urgency, incremental) = match value {
@@ -140,8 +141,8 @@ impl PartialPriority {
         Some(Self { urgency, incremental })
     }
 
-    /// Whatever is a dictionary. A key that comes again replaces what it said before (RFC 9651 §4.2.2), also where the
-    /// later value is of a wrong type and so says nothing.
+    /// Parses any dictionary. A repeated key replaces the earlier value (RFC 9651 §4.2.2), even if the later value has
+    /// a wrong type and is ignored.
     #[cold]
     fn parse_any(value: &[u8]) -> Self {
         let mut said = Self::default();

@@ -1,4 +1,4 @@
-//! The body of a response that no handler made, the same over every version of HTTP.
+//! The body of the server's own error responses, the same over every version of HTTP.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use crate::content::write_decimal;
 
-/// What people read who are refused: the status in words, and the limit where a body was longer than `body_limit` bytes.
+/// The text of an error response: the status and its reason phrase, and for a 413 the limit of `body_limit` bytes.
 #[must_use]
 pub fn refusal_text(status: StatusCode, body_limit: u64) -> Vec<u8> {
     let mut text = Vec::new();

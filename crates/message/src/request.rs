@@ -1,31 +1,31 @@
-//! A whole request.
+//! Requests.
 
 use http::{Extensions, Method, Version};
 
-use crate::{Body, Connection, Headers, Interim, OnUpgrade, RequestHead, Target};
+use crate::{Body, Connection, Headers, InformationalSender, OnUpgrade, RequestHead, Target};
 
-/// A request, as a [`Handler`](crate::Handler) gets it.
+/// A request, as a [`Handler`](crate::Handler) receives it.
 #[derive(Debug, Default)]
 pub struct Request {
     /// GET, HEAD, POST, …
     pub method: Method,
-    /// What is asked for.
+    /// The request target.
     pub target: Target,
-    /// The version the client speaks.
+    /// The version of HTTP.
     pub version: Version,
     /// The header fields.
     pub headers: Headers,
-    /// The body; nothing of it is read from the socket before somebody reads it here.
+    /// The body; the server reads it from the socket only as the handler reads it here.
     pub body: Body,
-    /// What middleware adds for those behind it.
+    /// Values that middleware adds for the handlers behind it.
     pub extensions: Extensions,
     pub(crate) connection: Connection,
-    pub(crate) interim: Interim,
+    pub(crate) informational: InformationalSender,
     pub(crate) upgrade: Option<OnUpgrade>,
 }
 
 impl Request {
-    /// A request from its head and body, as a server makes it.
+    /// A request with this head and body.
     #[must_use]
     #[inline]
     pub fn new(head: RequestHead, body: Body, connection: Connection) -> Self {
@@ -37,7 +37,7 @@ impl Request {
             body,
             extensions: Extensions::new(),
             connection,
-            interim: Interim::default(),
+            informational: InformationalSender::default(),
             upgrade: None,
         }
     }
@@ -46,41 +46,42 @@ impl Request {
     ///
     /// # Panics
     ///
-    /// If it is no valid request target.
+    /// If it is not a valid request target.
     #[must_use]
     pub fn get(target: &'static str) -> Self {
         let target = Target::parse(target.into(), false).expect("a valid request target");
         Self { target, ..Self::default() }
     }
 
-    /// The connection it came on.
+    /// The connection of the request.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Where interim responses (103 Early Hints) are sent.
+    /// The sender of informational responses, such as 103 Early Hints.
     #[must_use]
-    pub fn interim(&self) -> &Interim {
-        &self.interim
+    pub fn informational(&self) -> &InformationalSender {
+        &self.informational
     }
 
-    /// Where interim responses of this request go; set by the server.
+    /// Sets the sender of informational responses; the server calls this.
     #[must_use]
-    pub fn with_interim(mut self, interim: Interim) -> Self {
-        self.interim = interim;
+    pub fn with_informational(mut self, informational: InformationalSender) -> Self {
+        self.informational = informational;
         self
     }
 
-    /// Attaches the future of an upgraded connection; set by the server where the request asks for an upgrade.
+    /// Attaches the future of the upgraded connection; the server calls this if the request is an upgrade.
     #[must_use]
     pub fn with_upgrade(mut self, upgrade: OnUpgrade) -> Self {
         self.upgrade = Some(upgrade);
         self
     }
 
-    /// The connection itself, once a response with status 101 (or 2xx to CONNECT) has been sent. `None` where the request
-    /// did not ask for it, or it was taken before.
+    /// Takes the future of the connection itself, ready when a response with status 101 (or 2xx to CONNECT) has been
+    /// sent.
+    /// `None` if the request is not an upgrade, or the future was taken already.
     ///
     /// ```
     /// use serow_message::{Request, Response, StatusCode};
@@ -98,9 +99,9 @@ impl Request {
         self.upgrade.take()
     }
 
-    /// The host that is asked for: that of an absolute target, else the `Host` field (RFC 9112 §3.2.2).
+    /// The requested host: that of an absolute target, else the `Host` field (RFC 9112 §3.2.2).
     #[must_use]
     pub fn host(&self) -> Option<&str> {
-        self.target.authority().or_else(|| self.headers.get_str(crate::Known::Host))
+        self.target.authority().or_else(|| self.headers.get_str(crate::KnownHeader::Host))
     }
 }

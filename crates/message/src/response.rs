@@ -1,14 +1,14 @@
-//! A whole response.
+//! Responses.
 
 use http::{Extensions, StatusCode};
 use std::{string::String, sync::LazyLock};
 
-use crate::{Body, FieldName, Headers, Known};
+use crate::{Body, FieldName, Headers, KnownHeader};
 
-/// A response, as a [`Handler`](crate::Handler) gives it.
+/// A response, as a [`Handler`](crate::Handler) returns it.
 ///
-/// The server adds `Date` where there is none, and what belongs to the connection: the framing (`Content-Length`, `Transfer-Encoding`) and
-/// `Connection`. What a handler says of these is taken only where it agrees with the body.
+/// The server adds `Date` if it is missing, and the fields of the connection: the framing (`Content-Length`,
+/// `Transfer-Encoding`) and `Connection`. It uses a handler's values of these only if they agree with the body.
 #[derive(Debug, Default)]
 pub struct Response {
     /// 200, 404, …
@@ -17,32 +17,32 @@ pub struct Response {
     pub headers: Headers,
     /// The body.
     pub body: Body,
-    /// What a handler tells the middleware around it.
+    /// Values for the middleware around the handler.
     pub extensions: Extensions,
 }
 
 impl Response {
-    /// A response without header fields and body.
+    /// A response with this status, without header fields and body.
     #[must_use]
     pub fn new(status: StatusCode) -> Self {
         Self { status, headers: Headers::new(), body: Body::empty(), extensions: Extensions::new() }
     }
 
-    /// Text, as `text/plain; charset=utf-8`.
+    /// A 200 with `text/plain; charset=utf-8`.
     #[must_use]
     pub fn text(text: impl Into<Text>) -> Self {
         static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/plain; charset=utf-8"));
         Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
     }
 
-    /// A page, as `text/html; charset=utf-8`.
+    /// A 200 with `text/html; charset=utf-8`.
     #[must_use]
     pub fn html(text: impl Into<Text>) -> Self {
         static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/html; charset=utf-8"));
         Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
     }
 
-    /// A short text that names the status: `404 Not Found`.
+    /// A response with a short text that names the status: `404 Not Found`.
     #[must_use]
     pub fn plain_status(status: StatusCode) -> Self {
         let mut text = String::with_capacity(40);
@@ -53,12 +53,12 @@ impl Response {
         Self { status, ..Self::text(text) }
     }
 
-    /// Adds a header field that the program itself wrote. Text from outside goes through [`Headers::append`], which
-    /// gives an error instead.
+    /// Adds a header field with trusted text. For untrusted text use [`Headers::append`], which returns an error
+    /// instead.
     ///
     /// # Panics
     ///
-    /// If the name is no token or the value holds a control character.
+    /// If the name is not a token or the value contains a control character.
     #[must_use]
     #[track_caller]
     pub fn with(mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Self {
@@ -83,15 +83,15 @@ impl Response {
     }
 }
 
-/// Headers that are made once; their clones cost no copy.
+/// Header fields that are made once; their clones share the memory.
 fn content_type(value: &str) -> Headers {
     let mut headers = Headers::new();
     // A constant of this file is a valid value.
-    let _ = headers.append(Known::ContentType, value);
+    let _ = headers.append(KnownHeader::ContentType, value);
     headers
 }
 
-/// Text for [`Response::text`]: borrowed for ever, or owned.
+/// Text for [`Response::text`]: static or owned.
 #[derive(Debug)]
 pub struct Text(Body);
 

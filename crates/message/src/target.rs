@@ -4,7 +4,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-/// What a request asks for, as it was received; its parts are slices of it.
+/// A request target, as it was received; its parts are slices of it.
 ///
 /// ```
 /// use serow_message::Target;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Valid UTF-8: checked when it is made.
+    /// Valid UTF-8: checked by the constructor.
     text: Bytes,
     form: TargetForm,
     /// Where the authority ends and the path begins; 0 in origin form.
@@ -44,8 +44,8 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// Text that is none of the four forms, holds white space, a control character or a fragment, or is no UTF-8. Bytes
-    /// from 0x80 on are let through where they are UTF-8, as nginx and h2o do: people type such addresses.
+    /// Text that has none of the four forms, contains white space, a control character or a fragment, or is not UTF-8.
+    /// Bytes from 0x80 on are accepted in UTF-8, as nginx and h2o do: users type such addresses.
     pub fn parse(text: Bytes, connect: bool) -> Result<Self, InvalidTarget> {
         let kinds = text.iter().fold(0, |kinds, &byte| kinds | KINDS[usize::from(byte)]);
         let only_ascii = kinds & NOT_ASCII == 0;
@@ -80,7 +80,7 @@ impl Target {
         self.slice(0, self.text.len() as u32)
     }
 
-    /// The path, still percent-encoded; `/` where an absolute form has none, `*` in asterisk form, empty in authority
+    /// The path, still percent-encoded; `/` if an absolute form has none, `*` in asterisk form, empty in authority
     /// form.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -102,7 +102,7 @@ impl Target {
         }
     }
 
-    /// What stands behind the first question mark.
+    /// The query: the text behind the first question mark.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
         let behind = self.path_end + 1;
@@ -119,11 +119,11 @@ impl Target {
         }
     }
 
-    /// The same target with another path, which is encoded already; host and query stay.
+    /// The target with another path, which is already encoded; host and query are kept.
     ///
     /// # Errors
     ///
-    /// A path that does not begin with a slash, or that no target can have.
+    /// A path that does not begin with a slash, or is not valid in a target.
     ///
     /// ```
     /// use serow_message::Target;
@@ -140,9 +140,8 @@ impl Target {
         Self::parse([before, path, query].concat().into(), false)
     }
 
-    /// The target as a server is sent it that is asked directly: without scheme and host (RFC 9112 §3.2.1). `options` says
-    /// that the method is OPTIONS, which asks a whole server by `*` where an absolute form has no path (§3.2.4). One of
-    /// CONNECT stays as it is.
+    /// The target in the form for an origin server: without scheme and host (RFC 9112 §3.2.1). `options`: the method is
+    /// OPTIONS, for which an absolute form without a path becomes `*` (§3.2.4). The target of CONNECT is unchanged.
     ///
     /// ```
     /// use serow_message::Target;
@@ -227,18 +226,18 @@ impl Default for Target {
 }
 
 impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 
 impl fmt::Debug for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
     }
 }
 
-/// What a byte means for the target it stands in, a bit each, so that one look at each byte answers all questions.
+/// The classes of a byte in a target, one bit each, so that one look-up per byte is enough.
 static KINDS: [u8; 256] = {
     let mut kinds = [0; 256];
     let mut byte = 0;
@@ -258,13 +257,13 @@ const FORBIDDEN: u8 = 1;
 const NOT_ASCII: u8 = 2;
 const QUERY: u8 = 4;
 
-/// A request target that is none of the four forms of RFC 9112 §3.2.
+/// The error for a request target that has none of the four forms of RFC 9112 §3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidTarget;
 
 impl fmt::Display for InvalidTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the request target is not a path, an http address, host:port or *")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the request target is not a path, an http address, host:port or *")
     }
 }
 

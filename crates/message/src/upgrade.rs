@@ -1,4 +1,4 @@
-//! Handing a connection over to the handler: `Upgrade` (RFC 9110 §7.8) and CONNECT.
+//! Upgrades: passing a connection to the handler, for `Upgrade` (RFC 9110 §7.8) and CONNECT.
 
 use core::{
     fmt,
@@ -18,23 +18,23 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// A connection that no longer speaks HTTP: bytes in, bytes out.
 pub struct Upgraded {
     io: Box<dyn UpgradedIo>,
-    /// What arrived behind the request's head and belongs to the new protocol.
+    /// The bytes received behind the request's head, which belong to the new protocol.
     received: Bytes,
 }
 
-/// What can become an [`Upgraded`] connection.
+/// A byte stream that can become an [`Upgraded`] connection.
 pub trait UpgradedIo: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> UpgradedIo for T {}
 
-/// The future of the connection, from [`Request::upgrade`](crate::Request::upgrade): ready when the response that agrees
-/// (101, or 2xx to CONNECT) has been sent.
+/// The future of the connection, from [`Request::upgrade`](crate::Request::upgrade): ready when the response that
+/// accepts the upgrade (101, or 2xx to CONNECT) has been sent.
 #[derive(Debug)]
 pub struct OnUpgrade {
     slot: Arc<Mutex<Slot>>,
 }
 
-/// The server's end of an [`OnUpgrade`]: fulfilled once, or dropped when the response did not agree.
+/// The server's end of an [`OnUpgrade`]: fulfilled once, or dropped if the response did not accept the upgrade.
 #[derive(Debug)]
 pub struct PendingUpgrade {
     slot: Arc<Mutex<Slot>>,
@@ -53,24 +53,24 @@ enum State {
     Refused,
 }
 
-/// The response did not agree to the upgrade, or the connection was lost before.
+/// The error of an [`OnUpgrade`]: the response did not accept the upgrade, or the connection was lost before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpgradeRefused;
 
 impl PendingUpgrade {
-    /// Both ends.
+    /// Creates both ends.
     #[must_use]
     pub fn channel() -> (Self, OnUpgrade) {
         let slot = Arc::new(Mutex::new(Slot { state: State::Waiting, waiting: None }));
         (Self { slot: Arc::clone(&slot) }, OnUpgrade { slot })
     }
 
-    /// Hands the connection over; `received` is what has been read of the new protocol already.
+    /// Passes the connection to the handler; `received`: the bytes of the new protocol that were read already.
     pub fn fulfil(self, io: impl UpgradedIo + 'static, received: Bytes) {
         self.settle(State::Ready(Upgraded { io: Box::new(io), received }));
     }
 
-    /// Whether the handler's end is gone, so that nobody would take the connection.
+    /// Whether the handler has dropped its end, so that nothing would take the connection.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
         Arc::strong_count(&self.slot) == 1
@@ -141,14 +141,14 @@ impl AsyncWrite for Upgraded {
 }
 
 impl fmt::Debug for Upgraded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
     }
 }
 
 impl fmt::Display for UpgradeRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the response did not agree to the upgrade, or the connection was lost")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the response did not accept the upgrade, or the connection was lost")
     }
 }
 

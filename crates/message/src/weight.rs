@@ -1,6 +1,6 @@
-//! What a client prefers among several: members of a list with a weight each (RFC 9110 §12.4.2).
+//! Quality values: members of a list with a weight each (RFC 9110 §12.4.2).
 
-/// A member of a list with weights, and its quality in thousandths (RFC 9110 §12.4.2); 0 where it is not to be read.
+/// A member of a list with weights, and its quality in thousandths (RFC 9110 §12.4.2); 0 if the quality is invalid.
 #[must_use]
 pub fn weighted(member: &[u8]) -> (&[u8], u16) {
     let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use http::{HeaderValue, Uri};
 use serow_message::{
-    Body, BodyKind, Connection, Headers, Interim, Known, Method, Peer, PendingUpgrade, Request, RequestHead, Response,
-    Scheme, StatusCode, Target, Version,
+    Body, BodyKind, Connection, Headers, InformationalSender, KnownHeader, Method, Peer, PendingUpgrade, Request,
+    RequestHead, Response, Scheme, StatusCode, Target, Version,
 };
 
 fn request(method: Method, target: &'static str) -> Request {
@@ -39,7 +39,7 @@ fn a_request_comes_back_as_it_went() {
     assert_eq!(twice, [&HeaderValue::from_static("1"), &HeaderValue::from_static("2")]);
     assert_eq!(converted.headers()["x-other"].as_bytes(), b"caf\xe9\xff");
     assert!(converted.extensions().get::<Connection>().is_some());
-    assert!(converted.extensions().get::<Interim>().is_some());
+    assert!(converted.extensions().get::<InformationalSender>().is_some());
     assert_eq!(converted.uri().path_and_query().unwrap(), "/a/b?c=%20d&e");
 
     let mut returned = back(converted);
@@ -87,7 +87,7 @@ fn a_response_comes_back_as_it_went() {
     let returned: Response = converted.into();
     assert_eq!(returned.status, StatusCode::IM_A_TEAPOT);
     assert_eq!(returned.headers.get_all("x-twice").collect::<Vec<_>>(), [b"1", b"2"]);
-    assert_eq!(returned.headers.get_str(Known::ContentType), Some("text/plain; charset=utf-8"));
+    assert_eq!(returned.headers.get_str(KnownHeader::ContentType), Some("text/plain; charset=utf-8"));
     assert_eq!(returned.extensions.get::<&str>(), Some(&"note"));
     assert!(matches!(returned.body.kind(), BodyKind::Bytes(_)));
 }

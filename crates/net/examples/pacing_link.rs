@@ -21,10 +21,8 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
-use serow_net::{
-    Acceptor, ListenOptions, Listener, Socket,
-    pacing::{Allowance, DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-};
+use serow_net::{Acceptor, ListenOptions, Listener, Socket};
+use serow_pacing::{Allowance, DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -101,9 +99,9 @@ impl Server {
                 poll_fn(|context| self.poll_requests(context)).await?;
                 continue;
             };
-            let allowance = self.ask(if letter == b'p' { Demand::Patient } else { Demand::Urgent })?;
+            let allowance = self.ask(if letter == b'p' { Demand::LessUrgent } else { Demand::Urgent })?;
             if allowance.bytes == 0 {
-                self.wait(allowance.look_again).await?;
+                self.wait(allowance.retry_after).await?;
                 continue;
             }
             let content = &block[match letter {
@@ -154,10 +152,10 @@ impl Server {
     }
 
     /// Waits for room or a request, and looks at the queue every millisecond meanwhile.
-    async fn wait(&mut self, look_again: Option<Duration>) -> io::Result<()> {
+    async fn wait(&mut self, retry_after: Option<Duration>) -> io::Result<()> {
         self.waits += 1;
-        self.looks += u64::from(look_again.is_some());
-        let until = look_again.map(|time| Instant::now() + time);
+        self.looks += u64::from(retry_after.is_some());
+        let until = retry_after.map(|time| Instant::now() + time);
         loop {
             let next = [until, self.delay.is_waiting().then(|| Instant::now() + Duration::from_millis(1))];
             let next = if self.measure { next.into_iter().flatten().min() } else { until };

@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::Listener;
 
-/// A [`Listener`] in a tokio runtime, giving the connections that arrive at it.
+/// A [`Listener`] in a tokio runtime, which accepts its connections.
 ///
 /// A connection costs one `accept4`, which also makes it non-blocking and closed on exec; TCP_NODELAY it has from the
 /// listening socket. One more call, when nothing is left to accept, precedes each sleep.
@@ -31,14 +31,14 @@ pub struct Acceptor {
 pub struct Accepted {
     /// The socket: non-blocking, closed on exec, and if it is TCP, with TCP_NODELAY.
     pub socket: OwnedFd,
-    /// Who connected.
+    /// The peer.
     pub peer: Peer,
 }
 
 /// The other end of an accepted connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// Its IP address and port; an IPv4 address is one even if it came through a socket that listens at `[::]`.
+    /// Its IP address and port; an IPv4 address is one even if it came through a socket that listens on `[::]`.
     Tcp(SocketAddr),
     /// A process on this machine, through a unix socket.
     Unix,
@@ -55,8 +55,8 @@ impl Acceptor {
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(listener: Listener) -> io::Result<Self> {
-        // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor, open,
-        // for as long as it lives; and the `AsyncFd` owns it.
+        // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor,
+        // open, for as long as it lives; and the `AsyncFd` owns it.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
         Ok(Self { listener })
     }
@@ -70,7 +70,7 @@ impl Acceptor {
         poll_fn(|cx| self.poll_accept(cx)).await
     }
 
-    /// [`accept`](Self::accept) for those who poll; only the task that polled last is woken.
+    /// [`accept`](Self::accept) as a poll function; only the task that polled last is woken.
     ///
     /// It takes part in tokio's cooperative scheduling, so a flood of connections leaves the other tasks their turn.
     ///
@@ -79,7 +79,7 @@ impl Acceptor {
     /// See [`AcceptError`].
     pub fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<Accepted, AcceptError>> {
         loop {
-            // No system call: tokio remembers that the socket was readable until it is told otherwise.
+            // No system call: tokio remembers that the socket was readable until that is cleared.
             let mut guard = ready!(self.listener.poll_read_ready(cx)).map_err(AcceptError::Fatal)?;
             match acceptfrom_with(guard.get_inner(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 Ok((socket, peer)) => return Poll::Ready(Ok(Accepted { socket, peer: peer_of(peer) })),
@@ -101,7 +101,7 @@ impl Acceptor {
     pub fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcceptError>> {
         loop {
             let mut guard = ready!(self.listener.poll_read_ready(cx)).map_err(AcceptError::Fatal)?;
-            // What tokio remembers may be outdated; with room, the accept4 that fails would tell.
+            // tokio's readiness may be outdated; if there is room, a failing accept4 finds that out.
             let mut descriptor = [PollFd::new(guard.get_inner(), PollFlags::IN)];
             match rustix::event::poll(&mut descriptor, Some(&Timespec::default())) {
                 Ok(0) => guard.clear_ready(),
@@ -151,7 +151,7 @@ impl Failure {
             | Errno::OPNOTSUPP
             | Errno::NETUNREACH => Self::ConnectionLost,
             Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => Self::Exhausted,
-            // Among them EPERM: on Linux it comes from a seccomp filter, which will not change its mind.
+            // Among them EPERM: on Linux it comes from a seccomp filter, which does not change.
             _ => Self::Fatal,
         }
     }

@@ -1,4 +1,4 @@
-//! Where a server listens: a TCP address, a unix socket, or a socket it was handed.
+//! Where a server listens: a TCP address, a unix socket, or an inherited socket.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A place to listen at, as people write it on a command line.
+/// An address to listen on, as on a command line.
 ///
 /// | written | meaning |
 /// | --- | --- |
@@ -40,7 +40,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// What a person puts into a browser to reach a server listening here.
+    /// The URL at which a browser reaches a server that listens here.
     ///
     /// An address that means "all" is shown as one that can be clicked. Unix sockets and descriptors have no URL that
     /// browsers know, so they are shown as they are written.
@@ -119,7 +119,7 @@ fn parse(text: &str) -> Result<Address, &'static str> {
     Ok(Address::Tcp(SocketAddr::new(ip, port)))
 }
 
-/// Explains why `text`, whose part before the last colon is `host`, is no socket address.
+/// Explains why `text`, whose part before the last colon is `host`, is not a socket address.
 fn what_is_wrong_with(host: &str, text: &str) -> &'static str {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let is_ip = |text: &str| text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
@@ -138,7 +138,7 @@ fn digits(text: &str) -> Option<&str> {
     all.then_some(text)
 }
 
-/// A text that is not an [`Address`]; the message says what is wrong with it and which forms there are.
+/// A text that is not an [`Address`]; the message says what is wrong with it and lists the valid forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError {
     text: String,
@@ -147,7 +147,7 @@ pub struct AddressError {
 
 impl fmt::Display for AddressError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Debug formatting keeps whatever was typed on one line.
+        // Debug formatting keeps any input on one line.
         write!(formatter, "{:?} is not an address: {}; {ALLOWED_FORMS}", self.text, self.problem)
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_understood_and_printed_back() {
+    fn addresses_are_parsed_and_displayed() {
         let cases = [
             ("8080", tcp("127.0.0.1:8080"), "127.0.0.1:8080", "http://127.0.0.1:8080/"),
             ("0", tcp("127.0.0.1:0"), "127.0.0.1:0", "http://127.0.0.1:0/"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_explained() {
+    fn invalid_addresses_are_reported_with_the_remedy() {
         let cases = [
             ("", "the port is missing"),
             (" 8080", "the port is missing"),

@@ -1,4 +1,4 @@
-//! A timer that is as fine as the kernel's clock: tokio's has steps of a millisecond.
+//! A timer with the resolution of the kernel's clock: tokio's has steps of a millisecond.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use rustix::time::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// A timer (timerfd_create(2)) in a tokio runtime. It rings once, when it was set to.
+/// A timer (timerfd_create(2)) in a tokio runtime. It rings once, at the time that was set.
 #[derive(Debug)]
 pub struct Alarm {
     timer: AsyncFd<OwnedFd>,
@@ -24,20 +24,20 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// When the process may open no more descriptors.
+    /// When the process cannot open more descriptors.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new() -> io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as long as
-        // the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as
+        // long as the `AsyncFd` lives, which owns it.
         let timer = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) }?;
         Ok(Self { timer })
     }
 
-    /// Rings at this moment of [`monotonic`], at once if it has passed, and no longer when it was to before.
+    /// Rings at this moment of [`monotonic`], at once if it has passed; replaces the earlier setting.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl Alarm {
     }
 }
 
-/// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes microseconds,
-/// where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.
+/// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes
+/// microseconds, where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.
 #[must_use]
 #[inline]
 pub fn monotonic() -> Duration {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_rings_when_it_was_set_to() {
+    fn an_alarm_rings_at_its_time() {
         runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let alarm = Alarm::new().unwrap();
             let began = monotonic();

@@ -1,10 +1,10 @@
-//! Buffers of one thread, lent to the connections that are at work; an idle connection has none.
+//! Buffers of one thread, lent to its busy connections; an idle connection has none.
 
 use std::cell::RefCell;
 
 use bytes::BytesMut;
 
-/// Buffers for receiving and for heads to be sent, used again while they are still in the processor's cache.
+/// Input and output buffers, reused while they are still in the processor's cache.
 #[derive(Debug, Default)]
 pub struct Buffers {
     input: RefCell<Vec<BytesMut>>,
@@ -13,7 +13,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// None so far.
+    /// No buffers yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -25,41 +25,41 @@ impl Buffers {
         self.input.borrow_mut().pop().unwrap_or_else(|| BytesMut::with_capacity(INPUT_LENGTH))
     }
 
-    /// Takes back a buffer whose content is no longer needed; one that is still shared with a request somebody holds on
-    /// to is let go.
+    /// Takes back a buffer whose content is no longer needed; one that a request still shares is dropped.
     #[inline]
     pub fn give_input(&self, mut buffer: BytesMut) {
         buffer.clear();
-        // What was split off a request before is room lost; it is won back when half is gone, not for each request.
+        // Requests that were split off take room from the buffer; it is reclaimed when half is gone, not for each
+        // request.
         if buffer.capacity() >= INPUT_LENGTH / 2 || buffer.try_reclaim(INPUT_LENGTH) {
             let mut kept = self.input.borrow_mut();
-            if kept.len() < MOST_KEPT && buffer.capacity() <= 2 * INPUT_LENGTH {
+            if kept.len() < MAX_KEPT && buffer.capacity() <= 2 * INPUT_LENGTH {
                 kept.push(buffer);
             }
         }
     }
 
-    /// An empty buffer for what is to be sent.
+    /// An empty output buffer.
     #[inline]
     pub fn take_output(&self) -> Vec<u8> {
         self.output.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(OUTPUT_LENGTH))
     }
 
-    /// An empty buffer for much that is to be sent at once, as bodies in frames or records are: one that has grown before,
-    /// if there is one.
+    /// An empty output buffer for large writes, as of bodies in frames or records: one that has grown before, if there
+    /// is one.
     #[inline]
     pub fn take_large_output(&self) -> Vec<u8> {
         self.large_output.borrow_mut().pop().unwrap_or_else(|| self.take_output())
     }
 
-    /// Takes back a buffer whose content was sent.
+    /// Takes back an output buffer.
     #[inline]
     pub fn give_output(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         let (kept, most) = match buffer.capacity() {
             0 => return,
-            capacity if capacity <= MOST_OUTPUT => (&self.output, MOST_KEPT),
-            capacity if capacity <= MOST_LARGE_OUTPUT => (&self.large_output, MOST_LARGE_KEPT),
+            capacity if capacity <= MAX_OUTPUT => (&self.output, MAX_KEPT),
+            capacity if capacity <= MAX_LARGE_OUTPUT => (&self.large_output, MAX_LARGE_KEPT),
             _ => return,
         };
         let mut kept = kept.borrow_mut();
@@ -75,24 +75,25 @@ pub const INPUT_LENGTH: usize = 16 * 1024;
 /// Room for a head and a small body.
 const OUTPUT_LENGTH: usize = 8 * 1024;
 
-/// What an output has grown to when it is a large one.
-const MOST_OUTPUT: usize = 4 * OUTPUT_LENGTH;
+/// The capacity from which an output buffer is a large one.
+const MAX_OUTPUT: usize = 4 * OUTPUT_LENGTH;
 
-/// What an output has grown to at most when it is kept: 64 KiB in frames or records, doubled once too often.
-const MOST_LARGE_OUTPUT: usize = 160 * 1024;
+/// The largest output buffer that is kept: 64 KiB in frames or records, doubled once too often.
+const MAX_LARGE_OUTPUT: usize = 160 * 1024;
 
-/// Large outputs kept: those of a few connections in bulk, which take turns.
-const MOST_LARGE_KEPT: usize = 8;
+/// The number of large output buffers kept: for a few connections that send large bodies in turn.
+const MAX_LARGE_KEPT: usize = 8;
 
-/// Connections at work at the same moment; those beyond allocate. Keeps a past peak from holding memory for ever.
-const MOST_KEPT: usize = 64;
+/// The number of buffers kept, one for each busy connection; more are allocated. Without a limit a past peak would hold
+/// memory for ever.
+const MAX_KEPT: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_used_again_unless_somebody_holds_it() {
+    fn a_buffer_is_reused_unless_it_is_shared() {
         let buffers = Buffers::new();
         let head = [b'a'; INPUT_LENGTH / 2 + 1];
         let mut input = buffers.take_input();

@@ -16,8 +16,8 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the descriptors
-/// that were sent along.
+/// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the
+/// descriptors that were sent along.
 ///
 /// ```
 /// # use std::os::fd::AsFd;
@@ -36,17 +36,17 @@ pub struct Channel {
     socket: OwnedFd,
 }
 
-/// What came through a channel.
+/// A received message.
 #[derive(Debug)]
 pub struct Message {
-    /// What was sent; never empty.
+    /// The bytes; never empty.
     pub bytes: Vec<u8>,
-    /// What was sent along. Programs that are executed do not inherit them.
+    /// The descriptors. Programs that are executed do not inherit them.
     pub descriptors: Vec<OwnedFd>,
 }
 
 impl Channel {
-    /// Both ends of a new one. Programs that are executed do not inherit them.
+    /// Both ends of a new channel. Programs that are executed do not inherit them.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Channel {
         Ok((Self { socket: one }, Self { socket: other }))
     }
 
-    /// The end that the parent process gave this one in the place of a descriptor, such as its standard input. The descriptor
-    /// stays as it is; it may be closed.
+    /// The end that the parent process gave this one in the place of a descriptor, such as its standard input. The
+    /// descriptor stays as it is; it may be closed.
     ///
     /// # Errors
     ///
@@ -66,14 +66,14 @@ impl Channel {
         Ok(Self { socket: fcntl_dupfd_cloexec(descriptor, LOWEST_DESCRIPTOR)? })
     }
 
-    /// Sends a message, which must not be empty, with up to [`MOST_DESCRIPTORS`] descriptors.
+    /// Sends a message, which must not be empty, with up to [`MAX_DESCRIPTORS`] descriptors.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` where the other end has not taken what was sent before: this never waits. `EPIPE` where it is closed,
+    /// `EAGAIN` if the other end has not received earlier messages: this never blocks. `EPIPE` where it is closed,
     /// `EMSGSIZE` where the message is longer than the socket's buffer (some 200 KB).
     pub fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        if message.is_empty() || descriptors.len() > MOST_DESCRIPTORS {
+        if message.is_empty() || descriptors.len() > MAX_DESCRIPTORS {
             return Err(Errno::INVAL.into());
         }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
@@ -82,7 +82,7 @@ impl Channel {
             retry_on_intr(|| send(&self.socket, message, flags))?;
             return Ok(());
         }
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(Errno::INVAL.into());
@@ -91,7 +91,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    /// Waits for the next message; none once the other end is closed and all messages have been received.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Channel {
         self.receive_with(RecvFlags::empty())
     }
 
-    /// As [`Self::receive`], without waiting: `EAGAIN` where there is nothing yet.
+    /// As [`Self::receive`], without waiting: `EAGAIN` if there is no message yet.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Channel {
         self.receive_with(RecvFlags::DONTWAIT)
     }
 
-    /// Receives the next message into this buffer and says its length; 0 once the other end is closed and all has been taken.
-    /// One call of the kernel, for those who know how long messages are; descriptors that were sent along are closed. Never
-    /// waits: `EAGAIN` where there is nothing yet.
+    /// Receives the next message into this buffer and returns its length; 0 once the other end is closed and all
+    /// messages have been received. A single system call, for callers that know the length of messages; closes
+    /// descriptors that come along. Never blocks: `EAGAIN` if there is no message yet.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Channel {
         Self::inherited(&self.socket)
     }
 
-    /// Nothing more is received but what is here already, whoever still holds the other end.
+    /// Only messages that have already arrived are received from now on, even if the other end is still open.
     pub fn shut(&self) {
         // It may be shut already.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
@@ -146,7 +146,7 @@ impl Channel {
             return Ok(None);
         }
         let mut bytes = vec![0; length];
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = flags | RecvFlags::CMSG_CLOEXEC;
         let mut parts = [IoSliceMut::new(&mut bytes)];
@@ -161,7 +161,7 @@ impl Channel {
     }
 }
 
-/// A channel whose messages are waited for in a runtime of tokio.
+/// A channel in a tokio runtime.
 #[derive(Debug)]
 pub struct AsyncChannel {
     channel: AsyncFd<Channel>,
@@ -178,13 +178,13 @@ impl AsyncChannel {
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(channel: Channel) -> io::Result<Self> {
-        // SAFETY: the descriptor is a private field of `Channel` that nothing ever replaces, so it is the same one, open, for
-        // as long as the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field of `Channel` that nothing ever replaces, so it is the same one,
+        // open, for as long as the `AsyncFd` lives, which owns it.
         let channel = unsafe { AsyncFd::register_with_interest(channel, Interest::READABLE) }?;
         Ok(Self { channel })
     }
 
-    /// Registers a channel that is waited for only when there is no room to send.
+    /// Registers a channel that waits only for room to send.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ impl AsyncChannel {
         Ok(Self { channel })
     }
 
-    /// Registers it no more.
+    /// Deregisters the channel.
     pub fn into_channel(self) -> Channel {
         self.channel.into_inner()
     }
 
-    /// Waits until there is room, and has this closure send, which is asked again after `EAGAIN`. For channels that were
-    /// registered [for that](Self::for_sending).
+    /// Waits until there is room, and calls this closure to send; calls it again after `EAGAIN`. For channels that were
+    /// registered [for sending](Self::for_sending).
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl AsyncChannel {
         self.channel.get_ref().send(message, descriptors)
     }
 
-    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    /// Waits for the next message; none once the other end is closed and all messages have been received.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl AsyncChannel {
         self.channel.async_io(Interest::READABLE, Channel::try_receive).await
     }
 
-    /// Waits until something has come, and has it received by this closure, which is asked again after `EAGAIN`.
+    /// Waits until a message has come, and calls this closure to receive it; calls it again after `EAGAIN`.
     ///
     /// # Errors
     ///
@@ -270,65 +270,10 @@ impl From<Channel> for OwnedFd {
 }
 
 /// How many descriptors go along with one message; the kernel takes 253 (SCM_MAX_FD of unix(7)).
-pub const MOST_DESCRIPTORS: usize = 128;
+pub const MAX_DESCRIPTORS: usize = 128;
 
 /// Clear of standard input, output and error.
 const LOWEST_DESCRIPTOR: RawFd = 3;
 
 #[cfg(test)]
-mod tests {
-    use std::{fs::File, io::ErrorKind, io::Read};
-
-    use super::*;
-
-    #[test]
-    fn messages_arrive_whole_and_in_order() {
-        let (one, other) = Channel::pair().unwrap();
-        let long = vec![7; 100_000];
-        one.send(b"a", &[]).unwrap();
-        one.send(&long, &[]).unwrap();
-        assert_eq!(other.receive().unwrap().unwrap().bytes, b"a");
-        assert_eq!(other.try_receive().unwrap().unwrap().bytes, long);
-        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
-        drop(other);
-        assert_eq!(one.send(b"a", &[]).unwrap_err().kind(), ErrorKind::BrokenPipe);
-        assert!(one.receive().unwrap().is_none());
-    }
-
-    #[test]
-    fn descriptors_are_the_same_files() {
-        let (one, other) = Channel::pair().unwrap();
-        let file = File::open("/proc/self/comm").unwrap();
-        one.send(b"many", &vec![file.as_fd(); MOST_DESCRIPTORS]).unwrap();
-        one.send(b"none", &[]).unwrap();
-        let mut descriptors = other.receive().unwrap().unwrap().descriptors;
-        assert_eq!(descriptors.len(), MOST_DESCRIPTORS);
-        let mut text = String::new();
-        File::from(descriptors.remove(0)).read_to_string(&mut text).unwrap();
-        assert!(!text.is_empty());
-        assert!(other.receive().unwrap().unwrap().descriptors.is_empty());
-    }
-
-    #[tokio::test]
-    async fn messages_are_waited_for() {
-        let (one, other) = Channel::pair().unwrap();
-        let other = AsyncChannel::new(other).unwrap();
-        let receiving = other.receive();
-        one.send(b"a", &[]).unwrap();
-        assert_eq!(receiving.await.unwrap().unwrap().bytes, b"a");
-        other.send(b"b", &[]).unwrap();
-        assert_eq!(one.receive().unwrap().unwrap().bytes, b"b");
-        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
-        drop(one);
-        assert!(other.receive().await.unwrap().is_none());
-    }
-
-    #[test]
-    fn who_does_not_take_is_not_waited_for() {
-        let (one, _other) = Channel::pair().unwrap();
-        let sent = (0..10_000).take_while(|_| one.send(&[0; 1000], &[]).is_ok()).count();
-        assert!((10..10_000).contains(&sent), "{sent}");
-        assert_eq!(one.send(&[0; 1000], &[]).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(one.send(b"", &[]).unwrap_err().kind(), ErrorKind::InvalidInput);
-    }
-}
+mod tests;

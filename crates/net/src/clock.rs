@@ -11,14 +11,15 @@ use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 /// The time for all connections of one thread.
 ///
-/// Asking it is a memory read. [`update`](Self::update) reads the kernel's clocks, so whoever wakes after waiting for
-/// events calls that once; between two updates time stands still. (tokio's `on_thread_unpark` is called at that moment;
-/// it wants the clock in a thread-local.)
+/// Reading it is a memory read. [`update`](Self::update) reads the kernel's clocks, once after each wait for events;
+/// between two updates time stands still. (tokio's `on_thread_unpark` is called at that moment; it wants the clock in a
+/// thread-local.)
 ///
 /// The clocks read are the coarse ones (`CLOCK_REALTIME_COARSE`, `CLOCK_MONOTONIC_COARSE`) where their resolution is 10
 /// ms or better, which is checked when the clock is made: the kernel only copies out what its last tick noted, instead
 /// of reading hardware, and even where the hardware's clock needs a system call (some virtual machines) these do not.
-/// They are also the clock that file systems stamp modification times with, so a file never seems to be from the future.
+/// They are also the clock that file systems stamp modification times with, so a file never seems to be from the
+/// future.
 ///
 /// It belongs to one thread; share it there in an `Rc`.
 pub struct Clock {
@@ -27,7 +28,7 @@ pub struct Clock {
     date: Cell<DateLine>,
 }
 
-/// What a source of time says.
+/// A reading of a source of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// Time since some fixed moment; never goes back.
@@ -76,7 +77,7 @@ impl Clock {
 
     /// The header line for a response: `Date: Sun, 06 Nov 1994 08:49:37 GMT` and CR LF (RFC 9110 §6.6.1, IMF-fixdate).
     ///
-    /// It is written anew only when the second has changed since the last call.
+    /// It is formatted again only when the second has changed since the last call.
     #[inline]
     pub fn date_line(&self) -> [u8; DATE_LINE_LENGTH] {
         let second = self.latest.get().second();
@@ -135,7 +136,7 @@ impl Moment {
 impl Add<Duration> for Moment {
     type Output = Self;
 
-    /// The moment `duration` later, rounded up to a millisecond; what is out of range becomes the last moment of all.
+    /// The moment `duration` later, rounded up to a millisecond; out of range, it is the last possible moment.
     fn add(self, duration: Duration) -> Self {
         let up = duration.saturating_add(Duration::from_nanos(999_999));
         Self(self.0.saturating_add(milliseconds(up)))

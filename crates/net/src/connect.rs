@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::Socket;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// An IP address and a port.
@@ -20,10 +20,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Opens a connection, with TCP_NODELAY where it is TCP. There is no time limit; dropping the future gives it up.
+    /// Opens a connection, with TCP_NODELAY where it is TCP. There is no timeout; dropping the future cancels it.
     ///
-    /// A unix socket whose backlog is full refuses with EAGAIN and tells nobody when there is room again (unix(7)); that
-    /// is waited out here.
+    /// A unix socket whose backlog is full refuses with EAGAIN, and no event announces room (unix(7)); this tries
+    /// again until there is some.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_backlog_is_waited_out() {
+    fn connecting_waits_for_a_full_backlog() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();

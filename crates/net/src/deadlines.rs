@@ -5,8 +5,8 @@
 //! which there are several per request; here the work is done once per tick and is a few microseconds for ten
 //! thousand connections.
 //!
-//! Short timeouts, of less than [`PRECISE_BELOW`], are kept to a few milliseconds (`deadlines/precise.rs`). Servers that set none
-//! pay a comparison for them.
+//! Short timeouts, of less than [`PRECISE_BELOW`], are kept to a few milliseconds (`deadlines/precise.rs`). Servers
+//! that set none pay a comparison for them.
 //!
 //! ```text
 //!             set(after)                          a tick finds it due
@@ -35,19 +35,19 @@ use crate::Clock;
 
 /// The deadlines of one thread. Clones are handles to the same ones.
 ///
-/// Somebody has to let time pass: [`run`](Self::run), or [`tick`](Self::tick) every [`TICK`].
+/// The caller advances the time: [`run`](Self::run), or [`tick`](Self::tick) every [`TICK`].
 #[derive(Clone, Default)]
 pub struct Deadlines {
     table: Rc<Table>,
 }
 
 impl Deadlines {
-    /// None so far.
+    /// No deadlines yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// None so far; precise ones read this clock.
+    /// No deadlines yet; precise ones read this clock.
     pub fn with_source(source: impl Fn() -> Duration + 'static) -> Self {
         Self { table: Rc::new(Table { precision: Precision::new(source), ..Table::default() }) }
     }
@@ -82,9 +82,9 @@ impl Deadlines {
     }
 
     /// Expires the deadline that has been [idle](Deadline::set_idle) for the longest, if it has been for `least` ticks,
-    /// and wakes the task that waits for it. Says whether there was one.
+    /// and wakes the task that waits for it. Returns whether there was one.
     ///
-    /// Looks at every deadline: for the moment when there is no room for another connection.
+    /// Checks every deadline: call it only when there is no room for another connection.
     pub fn expire_longest_idle(&self, least: u32) -> bool {
         let mut longest: Option<(u32, usize, usize)> = None;
         self.table.for_each_chunk_numbered(|number, chunk| {
@@ -112,8 +112,8 @@ impl Deadlines {
         }
     }
 
-    /// Wakes every task that waits for one of its deadlines, expired or not: something else happened that it should look
-    /// at.
+    /// Wakes every task that waits for one of its deadlines, expired or not: something else happened that it should
+    /// check.
     pub fn wake_all(&self) {
         self.table.for_each_chunk(|chunk| {
             for waker in chunk.wakers.iter().filter_map(|waker| waker.take()) {
@@ -166,9 +166,9 @@ impl fmt::Debug for Deadlines {
 
 /// One deadline; dropping it gives its place to another.
 ///
-/// It never expires early. One shorter than [`PRECISE_BELOW`] is late by the resolution of tokio's timer, 1.5 ms, and a pause of 2
-/// ms, in a thread that is not overloaded. Others are late by no more than two [`TICK`]s plus what the ticks in between were late:
-/// a minute takes up to 61 seconds.
+/// It never expires early. One shorter than [`PRECISE_BELOW`] is late by the resolution of tokio's timer, 1.5 ms, and a
+/// pause of 2 ms, in a thread that is not overloaded. Others are late by no more than two [`TICK`]s plus what the ticks
+/// in between were late: a minute takes up to 61 seconds.
 pub struct Deadline {
     table: Rc<Table>,
     chunk: Rc<Chunk>,
@@ -176,8 +176,8 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Expires `after` from now, and no longer when it was to before. Costs two memory writes; the clock is read only where that
-    /// is less than [`PRECISE_BELOW`].
+    /// Expires `after` from now; replaces the earlier setting. Costs two memory writes; the clock is read only where
+    /// that is less than [`PRECISE_BELOW`].
     ///
     /// A task that saw it expire has to poll it again to be woken for the new time. More than 8.5 years count as 8.5.
     #[inline]
@@ -194,8 +194,8 @@ impl Deadline {
         self.set_due(after);
     }
 
-    /// As [`set`](Self::set) without a look at the clock for short times as well, so that they may be two [`TICK`]s late: for
-    /// what is only to be looked at again.
+    /// As [`set`](Self::set), but reads no clock for short times either, so that they may be two [`TICK`]s late: for
+    /// periodic checks.
     #[inline]
     pub fn set_roughly(&self, after: Duration) {
         self.idle_since().set(NEVER);
@@ -303,11 +303,11 @@ struct Table {
     /// Ticks counted; at most [`REBASE_AT`].
     now: Cell<u32>,
     chunks: RefCell<Vec<Rc<Chunk>>>,
-    /// The places nobody has. The one given back last is taken first, so that a quiet server's are close together.
+    /// The free places. The last freed is taken first, so that a quiet server's are close together.
     free: RefCell<Vec<(usize, Slot)>>,
     registered: Cell<usize>,
     precision: Precision,
-    /// Told when `registered` leaves zero, and when the earliest precise deadline changes.
+    /// Notified when `registered` leaves zero, and when the earliest precise deadline changes.
     changed: Notify,
 }
 
@@ -373,8 +373,8 @@ struct Chunk {
     /// No deadline of the chunk is due before this tick: a tick need not look at those that idle, whose memory the
     /// processor would have to fetch.
     earliest: Cell<u32>,
-    /// The tick at which each expires, or [`PRECISE`], [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
-    /// one instruction.
+    /// The tick at which each expires, or [`PRECISE`], [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares
+    /// several in one instruction.
     due: [Cell<u32>; CHUNK_LENGTH],
     /// The tick at which the owner of each became idle, or [`NEVER`].
     idle_since: [Cell<u32>; CHUNK_LENGTH],
@@ -430,14 +430,14 @@ const CHUNK_LENGTH: usize = Slot::MAX as usize + 1;
 fn ticks(after: Duration) -> u32 {
     let parts = u64::from(after.subsec_nanos()).div_ceil(TICK.as_nanos() as u64);
     let ticks = after.as_secs().saturating_mul(TICKS_PER_SECOND).saturating_add(parts);
-    ticks.min(u64::from(LONGEST)) as u32
+    ticks.min(u64::from(MAX_DURATION)) as u32
 }
 
 /// How finely time is counted.
 ///
-/// Such a timeout is a matter of many seconds, so being half of one late is not noticed. What a tick costs is not the look at
-/// the deadlines, but waking up for it: five system calls of the runtime, 80 microseconds. Four of them a second are a
-/// three-thousandth of a processor.
+/// Such a timeout is a matter of many seconds, so being half of one late is not noticed. What a tick costs is not the
+/// look at the deadlines, but waking up for it: five system calls of the runtime, 80 microseconds. Four of them a
+/// second are a three-thousandth of a processor.
 pub const TICK: Duration = Duration::from_millis(250);
 
 const TICKS_PER_SECOND: u64 = 4;
@@ -451,8 +451,8 @@ const NEVER: u32 = u32::MAX;
 /// A quarter of the range for the time that has passed and a quarter for the time to come (8.5 years each), so that
 /// their sum stays below the special values.
 const REBASE_AT: u32 = 1 << 30;
-const LONGEST: u32 = 1 << 30;
-const _: () = assert!(REBASE_AT + 1 + LONGEST < PRECISE);
+const MAX_DURATION: u32 = 1 << 30;
+const _: () = assert!(REBASE_AT + 1 + MAX_DURATION < PRECISE);
 
 #[cfg(test)]
 mod tests;

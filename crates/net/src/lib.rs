@@ -1,4 +1,4 @@
-//! Sockets, clocks and timers: the only part of Serow that touches the kernel, and the only one with `unsafe`.
+//! Sockets, clocks and timers: the system calls of the server. This is its only crate with `unsafe` code.
 
 mod accept;
 mod address;
@@ -8,17 +8,16 @@ pub mod channel;
 pub mod clock;
 mod connect;
 pub mod deadlines;
+pub mod inheritance;
 mod listener;
-pub mod pacing;
 pub mod peer_credentials;
+mod port_lock;
 pub mod process;
-pub mod proxy_protocol;
-mod reuse_port;
 mod runtime;
 pub mod sandbox;
 mod socket;
+pub mod socket_filter;
 mod tcp_info;
-pub mod tls;
 mod tunnel;
 mod wire;
 
@@ -29,11 +28,10 @@ pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
 pub use connect::Destination;
 pub use deadlines::{Deadline, Deadlines, TICK};
-pub use listener::{BindError, ListenOptions, Listener};
+pub use listener::{BindError, DrainMember, ListenOptions, Listener, PortDrained};
 pub use peer_credentials::PeerCredentials;
-pub use reuse_port::{Departure, Left};
+pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
 pub use socket::{More, Readable, Socket};
-pub use tcp_info::TcpInfo;
 pub use tunnel::Tunnel;
 pub use wire::Wire;

@@ -1,6 +1,7 @@
-//! Sockets that listen: TCP, unix, or handed over by the parent process.
+//! Listening sockets: TCP, unix, or inherited from the parent process.
 
 mod bind_error;
+mod drain;
 mod inherited;
 mod tcp;
 mod unix;
@@ -10,24 +11,22 @@ use std::sync::Arc;
 
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::{
-    Address,
-    reuse_port::{Left, Presence},
-};
+use crate::Address;
 pub use bind_error::BindError;
 use bind_error::Cause;
+pub use drain::{DrainMember, PortDrained};
 use unix::SocketFile;
 
-/// How to listen.
+/// Socket options for listening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenOptions {
     /// How many connections may wait to be accepted, for each socket. The kernel silently lowers it to the sysctl
-    /// `net.core.somaxconn`. A socket that was handed over keeps the length its opener chose.
+    /// `net.core.somaxconn`. An inherited socket keeps the length that its opener chose.
     pub backlog: u32,
-    /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this
-    /// program that is about to be replaced; the kernel deals the connections out among all. Without it, a second start
-    /// is told that the port is in use. Of no meaning for unix sockets and descriptors. How such a port is left without
-    /// losing a connection: [`Departure`](crate::Departure).
+    /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this program
+    /// that is about to be replaced; the kernel distributes the connections among all. Without it, a second start fails
+    /// because the port is in use. It has no effect on unix sockets and descriptors. `serow-reuse-port` drains such a
+    /// port without losing a connection.
     pub share: bool,
     /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.
     /// Connecting takes permission to write.
@@ -43,7 +42,7 @@ impl Default for ListenOptions {
 /// A listening socket: it does not block, and programs that are executed do not inherit it.
 ///
 /// The file of a unix socket is removed when the last listener of that socket is dropped, unless another server has
-/// put its own in the place.
+/// replaced it by its own.
 #[derive(Debug)]
 pub struct Listener {
     address: Address,
@@ -51,37 +50,37 @@ pub struct Listener {
     /// cannot go to another file.
     file: Option<Arc<SocketFile>>,
     socket: OwnedFd,
-    /// Whether other processes may listen at the same address.
+    /// Whether other processes may listen on the same address.
     shared: bool,
-    /// For whoever waits until this one is dropped. Behind the socket, which is closed by then.
-    presence: Option<Presence>,
+    /// For a drain that waits until this listener is dropped. Declared after the socket, which is closed by then.
+    drain: Option<DrainMember>,
 }
 
 impl Listener {
-    /// Listens at `address` with one socket.
+    /// Listens on `address` with one socket.
     ///
     /// # Errors
     ///
     /// See [`BindError`].
     pub fn bind(address: &Address, options: &ListenOptions) -> Result<Self, BindError> {
         let mut listeners = Self::for_workers(address, options, 1)?;
-        // `for_workers` makes as many as it was asked for.
+        // `for_workers` returns as many as it was called with.
         Ok(listeners.swap_remove(0))
     }
 
-    /// Listens at `address` with one listener for each of `workers` threads (at least one).
+    /// Listens on `address` with one listener for each of `workers` threads (at least one).
     ///
     /// TCP listeners are a group of sockets (SO_REUSEPORT): the kernel gives each connection to one of them, so that a
     /// connection wakes one worker only. Port 0 gives the whole group the same port.
     ///
     /// Listeners of a unix socket or a descriptor are duplicates of one socket. A connection may then wake every
-    /// worker that is asleep, of which one gets it; the others have lost one system call, so this costs at most
+    /// worker that is asleep, of which one gets it; the others have made one system call in vain, so this costs at most
     /// `workers` calls per connection, and nothing while all are busy.
     ///
     /// # Errors
     ///
-    /// See [`BindError`]. That a port is in use is found out by binding it alone first, for the group would be let in
-    /// beside another group of the same user: two programs that start at the very same moment may both get in.
+    /// See [`BindError`]. Whether a port is in use shows when one socket binds it alone first, since the kernel lets a
+    /// group share it with another group of the same user: two programs that start at the same moment may both succeed.
     pub fn for_workers(address: &Address, options: &ListenOptions, workers: usize) -> Result<Vec<Self>, BindError> {
         let workers = workers.max(1);
         match address {
@@ -92,8 +91,8 @@ impl Listener {
         .map_err(|cause| BindError::new(address, cause))
     }
 
-    /// Divides the sockets of one address, which another process opened and handed over, among `workers` threads (at least
-    /// one): all sockets have somebody who accepts, and no thread is without.
+    /// Divides the sockets of one address, which another process opened and passed on, among `workers` threads (at
+    /// least one): each socket belongs to a thread, and each thread has a socket.
     ///
     /// # Errors
     ///
@@ -117,36 +116,26 @@ impl Listener {
         Ok(divided)
     }
 
-    /// The address it listens at: the port the kernel chose instead of 0, and a descriptor's address instead of its
+    /// The address it listens on: the port the kernel chose instead of 0, and a descriptor's address instead of its
     /// number.
     pub fn local_address(&self) -> &Address {
         &self.address
     }
 
-    /// Whether other processes may listen at the same address ([`ListenOptions::share`]).
+    /// Whether other processes may listen on the same address ([`ListenOptions::share`]).
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// The same, at a port that other processes may listen at too: whoever handed it over opened it so
-    /// ([`ListenOptions::share`]). A unix socket has no such thing.
+    /// Marks a listener whose opener shared the port with other processes ([`ListenOptions::share`]). It has no effect
+    /// on a unix socket.
     #[must_use]
     pub fn shared_with_others(self) -> Self {
         Self { shared: matches!(self.address, Address::Tcp(_)), ..self }
     }
 
-    /// When the last connections to it may be accepted, once the server stops.
-    pub fn left(&self) -> Left {
-        Left::of(self.presence.as_ref())
-    }
-
-    /// From now on somebody waits until it is dropped.
-    pub(crate) fn note_presence(&mut self, presence: Presence) {
-        self.presence = Some(presence);
-    }
-
     fn new(address: Address, file: Option<Arc<SocketFile>>, socket: OwnedFd) -> Self {
-        Self { address, file, socket, shared: false, presence: None }
+        Self { address, file, socket, shared: false, drain: None }
     }
 
     /// This listener and as many duplicates as make `count` of them.

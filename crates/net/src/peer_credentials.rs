@@ -53,7 +53,8 @@ pub fn note_senders(socket: impl AsFd) -> io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_passcred(socket, true)?)
 }
 
-/// Receives a datagram of a unix socket without waiting; gives its length, and which process sent it, where that was noted.
+/// Receives a datagram of a unix socket without waiting; gives its length, and which process sent it, where that was
+/// noted.
 ///
 /// # Errors
 ///
@@ -72,7 +73,8 @@ pub fn receive_from_process(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<
     // SAFETY: the message points to `buffer` and `control`, which live through the call, with their lengths.
     let length = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
-    // SAFETY: the kernel has filled in the message, whose control buffer is still there, and aligned as its headers are.
+    // SAFETY: the kernel has filled in the message, whose control buffer is still there, and aligned as its headers
+    // are.
     let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     if header.is_null() {
         return Ok((length, None));

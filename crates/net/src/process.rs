@@ -1,5 +1,4 @@
-//! What a process does to itself before it really begins: putting sockets where others expect them, going into the
-//! background, giving up the rights of root.
+//! Preparing a process: placing descriptors, forking, dropping privileges.
 
 use std::{
     fs, io,
@@ -14,14 +13,15 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is cleared.
+/// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is
+/// cleared.
 ///
 /// What the parent process left open at the number is closed.
 ///
 /// # Errors
 ///
-/// `EBUSY` where the number is that of a descriptor of this program, which its close-on-exec flag tells from one that was
-/// handed over; `EBADF` where the number is above the limit of the process.
+/// `EBUSY` where the number is that of a descriptor of this program, which its close-on-exec flag distinguishes from an
+/// inherited one; `EBADF` where the number is above the limit of the process.
 pub fn place(descriptor: OwnedFd, number: RawFd) -> io::Result<OwnedFd> {
     if descriptor.as_raw_fd() == number {
         return Ok(descriptor);
@@ -43,21 +43,21 @@ pub fn place(descriptor: OwnedFd, number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Which of two processes this is, after [`fork`].
+/// The process that this is after [`fork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that was there before.
+    /// The original process.
     Parent,
-    /// The new one.
+    /// The new process.
     Child,
 }
 
-/// Splits this process in two.
+/// Forks this process (fork(2)).
 ///
 /// # Errors
 ///
-/// `EBUSY` in a process with several threads, of which the child would have one only, and locks that nobody opens; else
-/// those of fork(2).
+/// `EBUSY` in a process with several threads, of which the child would have only one, and locks that no thread
+/// releases; otherwise those of fork(2).
 pub fn fork() -> io::Result<Side> {
     require_one_thread()?;
     // SAFETY: there is no other thread, so the child has all that the parent has, and may go on with any of it.
@@ -68,13 +68,13 @@ pub fn fork() -> io::Result<Side> {
     }
 }
 
-/// Goes on as another user, for good: the process has the rights of this user and these groups, of which the first is the
-/// one of files it makes, and cannot get others back.
+/// Drops privileges permanently: the process gets the rights of this user and these groups, of which the first is the
+/// group of files it creates.
 ///
 /// # Errors
 ///
-/// `EBUSY` in a process with several threads, of which the others would keep their rights (credentials belong to threads, to
-/// the kernel); `EPERM` where this is not root; `EINVAL` without a group.
+/// `EBUSY` in a process with several threads, of which the others would keep their rights (credentials belong to
+/// threads, to the kernel); `EPERM` where this is not root; `EINVAL` without a group.
 pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     require_one_thread()?;
     let user = Uid::from_raw(user);
@@ -82,14 +82,14 @@ pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     let group = *groups.first().ok_or(Errno::INVAL)?;
     set_thread_groups(&groups)?;
     set_thread_res_gid(group, group, group)?;
-    // Last, since it takes the right to do the others.
+    // Last, since it takes away the right to make the other calls.
     set_thread_res_uid(user, user, user)?;
     Ok(())
 }
 
-/// Keeps other processes of the same user, as the applications that it starts, from tracing this one and reading its
-/// memory, where the keys of TLS are (PR_SET_DUMPABLE, prctl(2)). It leaves no core dump from then on. Programs that it
-/// executes can be traced again.
+/// Keeps other processes of the same user, such as the applications that it starts, from tracing this one and reading
+/// its memory, where the keys of TLS are (PR_SET_DUMPABLE, prctl(2)). It leaves no core dump from then on. Programs
+/// that it executes can be traced again.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ pub fn forbid_tracing() -> io::Result<()> {
 /// The users and the groups that a process can act as: the real, the effective and the saved one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    /// The users. While one of them is another than the effective one, the process can become it.
+    /// The users. The process can become each of them.
     pub users: [u32; 3],
     /// The groups.
     pub groups: [u32; 3],
@@ -122,15 +122,15 @@ impl Credentials {
     }
 }
 
-/// Lets all signals in again that whoever started this process has blocked: a mask is inherited, and who waits for signals
-/// behind one waits for ever. For this thread, and those that it starts.
+/// Unblocks all signals: the mask is inherited from the parent process, and a blocked signal never arrives. For this
+/// thread, and those that it starts.
 ///
 /// # Errors
 ///
 /// Those of pthread_sigmask(3).
 pub fn unblock_signals() -> io::Result<()> {
     let mut none = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset fills the set that it is given, which is then read; the old mask is not asked for.
+    // SAFETY: sigemptyset fills the set that it is given, which is then read; the old mask is not requested.
     let outcome = unsafe {
         libc::sigemptyset(none.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_is_where_it_was_put() {
+    fn a_placed_socket_has_the_requested_number() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         // Far from what the tests beside this one open.
         let lifted = fcntl_dupfd_cloexec(&socket, 700).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_program_is_left_alone() {
+    fn placing_does_not_replace_a_descriptor_of_the_program() {
         let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let error = place(one.into(), other.as_raw_fd()).unwrap_err();
         assert_eq!(Errno::from_io_error(&error), Some(Errno::BUSY));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn several_threads_do_not_fork() {
+    fn forking_with_several_threads_is_refused() {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || receiver.recv().is_err());
         assert_eq!(Errno::from_io_error(&fork().unwrap_err()), Some(Errno::BUSY));

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 ///
 /// # Errors
 ///
-/// When the process may open no more descriptors.
+/// When the process cannot open more descriptors.
 pub fn thread_runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread()
         .enable_all()
@@ -17,8 +17,8 @@ pub fn thread_runtime() -> io::Result<LocalRuntime> {
         .build_local(LocalOptions::default())
 }
 
-/// The turn of this thread's [runtime](thread_runtime): it changes each time that the runtime has waited for events, and so has
-/// learned from the kernel which sockets are readable. Under another runtime it never changes.
+/// The turn of this thread's [runtime](thread_runtime): it changes each time that the runtime has waited for events,
+/// and so has learned from the kernel which sockets are readable. Under another runtime it never changes.
 #[inline]
 #[must_use]
 pub fn event_loop_turn() -> u64 {
@@ -29,7 +29,7 @@ thread_local! {
     static TURN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Turns of tasks before the runtime looks for events of the system in between. tokio's 61 would ask the kernel once more
-/// in each round of a thread with more busy connections than that; twice as many cost a hundredth of a call each, and a
-/// handler that keeps waking itself still lets the others' sockets have their turn soon.
+/// Turns of tasks before the runtime looks for events of the system in between. tokio's 61 would ask the kernel once
+/// more in each round of a thread with more busy connections than that; twice as many cost a hundredth of a call each,
+/// and a handler that keeps waking itself still lets the others' sockets have their turn soon.
 const EVENT_INTERVAL: u32 = 128;

@@ -16,7 +16,7 @@ use landlock::{
 
 use crate::process::require_one_thread;
 
-/// What may be done with the files below a path.
+/// The access to the files below a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileAccess {
     /// Reading files, and listing folders.
@@ -34,12 +34,12 @@ impl FileAccess {
     }
 }
 
-/// A path, and what may be done with what is there: with the file, or with all below the folder.
+/// A path, and the access to the file, or to everything below the folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AllowedPath {
-    /// The path, which is opened when the sandbox is made: the rule stays with what is there at that time.
+    /// The path, which is opened when the sandbox is made: the rule applies to the file that is there at that time.
     pub path: PathBuf,
-    /// What may be done.
+    /// The access.
     pub access: FileAccess,
 }
 
@@ -61,7 +61,7 @@ pub enum Unrestricted {
     NotImplemented,
     /// Landlock is in the kernel, and was not switched on when it started (`lsm=`).
     NotEnabled,
-    /// It failed.
+    /// Restricting failed.
     Failed(io::Error),
 }
 
@@ -70,7 +70,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// A path that cannot be opened, or a refusal of the kernel. A kernel without Landlock is no error here.
+    /// A path that cannot be opened, or an error of the kernel. A kernel without Landlock is not an error here.
     pub fn new(paths: &[AllowedPath]) -> Result<Self, Unrestricted> {
         let mut rules = Ruleset::default().handle_access(AccessFs::from_all(NEWEST)).and_then(Ruleset::create);
         for AllowedPath { path, access } in paths {
@@ -86,8 +86,8 @@ impl Sandbox {
         rules.map(Self).map_err(|error| Unrestricted::Failed(io_error(&error)))
     }
 
-    /// Restricts this process for good, and all that it starts. Programs that it executes get no other rights by set-user-ID
-    /// bits (PR_SET_NO_NEW_PRIVS, prctl(2)).
+    /// Restricts this process for good, and all that it starts. Programs that it executes get no other rights by
+    /// set-user-ID bits (PR_SET_NO_NEW_PRIVS, prctl(2)).
     ///
     /// # Errors
     ///
@@ -112,15 +112,15 @@ fn restriction(status: &RestrictionStatus) -> Result<Restriction, Unrestricted> 
     }
 }
 
-/// The error of the system that is at the bottom of another one.
+/// The operating system's error that another error wraps.
 fn io_error(error: &(dyn std::error::Error + 'static)) -> io::Error {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     let number = causes.find_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
     number.map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
 }
 
-/// The newest interface whose rights about files are used, as far as the kernel has them: Linux 6.10, with ioctl(2) on devices.
-/// Interface 9 is the first that would restrict connecting to unix sockets.
+/// The newest interface whose rights about files are used, as far as the kernel has them: Linux 6.10, with ioctl(2) on
+/// devices. Interface 9 is the first that would restrict connecting to unix sockets.
 const NEWEST: ABI = ABI::V5;
 
 impl fmt::Display for Restriction {

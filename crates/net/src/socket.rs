@@ -15,12 +15,10 @@ use rustix::{
     io::Errno,
     net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, getsockname},
 };
+use serow_pacing::TcpInfo;
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::{
-    PeerCredentials,
-    tcp_info::{self, TcpInfo},
-};
+use crate::{PeerCredentials, tcp_info};
 
 /// A connected socket in a tokio runtime.
 ///
@@ -39,10 +37,10 @@ pub enum More {
     Nothing,
 }
 
-/// What could be received from a socket.
+/// The state of a socket's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readable {
-    /// Nothing so far.
+    /// Nothing yet.
     Nothing,
     /// Bytes.
     Bytes,
@@ -62,14 +60,14 @@ impl Socket {
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let interest = Interest::READABLE | Interest::WRITABLE;
-        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as long as
-        // the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as
+        // long as the `AsyncFd` lives, which owns it.
         let descriptor = unsafe { AsyncFd::register_with_interest(descriptor, interest) }?;
         Ok(Self { descriptor })
     }
 
-    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be something
-    /// to receive, and sees to it that there is room.
+    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be
+    /// something to receive, and must make room.
     ///
     /// # Errors
     ///
@@ -105,7 +103,7 @@ impl Socket {
         }
     }
 
-    /// Sends what the kernel takes of the bytes at once, which may be none.
+    /// Sends as many bytes as the kernel takes at once, which may be none.
     ///
     /// # Errors
     ///
@@ -119,7 +117,7 @@ impl Socket {
         }
     }
 
-    /// Sends what the kernel takes of the bytes.
+    /// Sends as many bytes as the kernel takes.
     ///
     /// # Errors
     ///
@@ -129,7 +127,7 @@ impl Socket {
         self.poll_write(context, |descriptor| rustix::net::send(descriptor, bytes, more.flags()))
     }
 
-    /// Sends what the kernel takes of several pieces, in one call.
+    /// Sends as many bytes of several pieces as the kernel takes, in one call.
     ///
     /// # Errors
     ///
@@ -140,8 +138,8 @@ impl Socket {
         })
     }
 
-    /// Sends what the kernel takes of a file's bytes, without copying them, and moves the offset; 0 is the end of the
-    /// file.
+    /// Sends as many bytes of a file as the kernel takes, without copying them, and moves the offset; 0 is the end of
+    /// the file.
     ///
     /// # Errors
     ///
@@ -153,31 +151,31 @@ impl Socket {
         offset: &mut u64,
         length: u64,
     ) -> Poll<io::Result<usize>> {
-        let count = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_AT_ONCE);
+        let count = usize::try_from(length).unwrap_or(usize::MAX).min(MAX_AT_ONCE);
         self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
     }
 
-    /// The address that the peer reached; a unix socket has none.
+    /// The local address that the peer connected to; a unix socket has none.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         let address = SocketAddr::try_from(getsockname(&self.descriptor).ok()?).ok()?;
         Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
     }
 
-    /// Which process is at the other end of a unix socket.
+    /// The process at the other end of a unix socket.
     ///
     /// # Errors
     ///
-    /// Those of getsockopt(2): a TCP socket has no such thing, nor has a system other than Linux.
+    /// Those of getsockopt(2): not supported for TCP sockets, nor on systems other than Linux.
     pub fn peer_credentials(&self) -> io::Result<PeerCredentials> {
         PeerCredentials::of(self.descriptor.get_ref())
     }
 
-    /// What the kernel knows about the path and the queues of the connection. Takes a microsecond.
+    /// The state of the connection's path and queues (TCP_INFO, tcp(7)). Takes a microsecond.
     ///
     /// # Errors
     ///
-    /// Those of getsockopt(2): a unix socket has no such thing, nor has a system other than Linux.
+    /// Those of getsockopt(2): not supported for unix sockets, nor on systems other than Linux.
     pub fn tcp_info(&self) -> io::Result<TcpInfo> {
         read_tcp_info(self.descriptor.get_ref())
     }
@@ -187,7 +185,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// Those of setsockopt(2): a unix socket has no such thing, nor has a system other than Linux.
+    /// Those of setsockopt(2): not supported for unix sockets, nor on systems other than Linux.
     pub fn set_unsent_low_water(&self, bytes: u32) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         return socket2::SockRef::from(self.descriptor.get_ref()).set_tcp_notsent_lowat(bytes);
@@ -221,7 +219,7 @@ impl Socket {
         }
     }
 
-    /// What could be received now: the kernel is asked, and nothing is taken.
+    /// Whether there is input now: asks the kernel, and receives nothing.
     #[must_use]
     pub fn readable(&self) -> Readable {
         // Most often there is nothing, and poll(2) says so without a lock.
@@ -248,7 +246,7 @@ impl Socket {
         Poll::Ready(failure.map_err(io::Error::from))
     }
 
-    /// Says that nothing more will be sent; the peer may go on.
+    /// Ends the output (shutdown(2)); the peer may continue to send.
     ///
     /// # Errors
     ///
@@ -257,14 +255,14 @@ impl Socket {
         Ok(rustix::net::shutdown(self.descriptor.get_ref(), Shutdown::Write)?)
     }
 
-    /// Closing the socket resets the connection (SO_LINGER of no time, socket(7)): the peer cannot take what it has for
-    /// all. A unix socket knows no resets and just closes.
+    /// Makes closing the socket reset the connection (SO_LINGER of 0, socket(7)), so that the peer notices the
+    /// truncation. A unix socket has no resets and just closes.
     pub fn reset_on_close(&self) {
         // A socket that refuses this is gone already.
         let _ = rustix::net::sockopt::set_socket_linger(self.descriptor.get_ref(), Some(Duration::ZERO));
     }
 
-    /// Tries the call, and again when the kernel has room.
+    /// Makes the call, and again when the kernel has room.
     #[inline]
     fn poll_write(
         &self,
@@ -309,7 +307,7 @@ fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(TcpInfo::parse(&raw[..tcp_info::LENGTH.min(length as usize)]))
+    Ok(tcp_info::parse(&raw[..tcp_info::LENGTH.min(length as usize)]))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -317,6 +315,10 @@ fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What one call may send of a file: other connections of the core wait meanwhile. A megabyte takes a tenth of a
-/// millisecond.
-const MOST_AT_ONCE: usize = 1 << 20;
+/// The most bytes of a file in one call, during which the other connections of the thread wait. A megabyte takes a
+/// tenth of a millisecond.
+const MAX_AT_ONCE: usize = 1 << 20;
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;

@@ -1,88 +1,26 @@
-//! What the kernel knows about a TCP connection's path and queues: TCP_INFO (tcp(7)), the fields that pacing needs.
+//! Reads the kernel's TCP_INFO (tcp(7), `struct tcp_info` in linux/tcp.h).
 
-/// A reading of TCP_INFO.
-///
-/// Everything but the names is the kernel's (`struct tcp_info` in linux/tcp.h). What an older kernel does not tell is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpInfo {
-    /// The payload of a full segment, in bytes: without headers and without TCP's options (`tcpi_snd_mss`).
-    pub segment: u32,
-    /// The smoothed round-trip time in microseconds (`tcpi_rtt`).
-    pub round_trip: u32,
-    /// The shortest round trip of the last five minutes in microseconds (`tcpi_min_rtt`, net.ipv4.tcp_min_rtt_wlen); 0
-    /// where none is known.
-    pub shortest_round_trip: u32,
-    /// The congestion window, in segments (`tcpi_snd_cwnd`).
-    pub window: u32,
-    /// The window that the peer advertised, in bytes (`tcpi_snd_wnd`, Linux 5.4); 0 where it is not told.
-    pub peer_window: u32,
-    /// Segments that were sent and not yet acknowledged (`tcpi_unacked`).
-    pub unacknowledged: u32,
-    /// Of these, the ones that have arrived out of order (`tcpi_sacked`).
-    pub arrived: u32,
-    /// Of these, the ones that are given up for lost (`tcpi_lost`).
-    pub lost: u32,
-    /// Of these, the ones that are on their way again (`tcpi_retrans`).
-    pub sent_again: u32,
-    /// Bytes that were written and never sent (`tcpi_notsent_bytes`).
-    pub unsent: u32,
-    /// Payload bytes sent so far, without those sent again (`tcpi_bytes_sent` less `tcpi_bytes_retrans`, Linux 4.19).
-    pub sent: u64,
-    /// Payload bytes that the peer has acknowledged so far (`tcpi_bytes_acked`).
-    pub acknowledged: u64,
-    /// The latest measured rate at which bytes arrived, in bytes per second; 0 before there is one
-    /// (`tcpi_delivery_rate`).
-    pub rate: u64,
-    /// We had nothing to send in that time, so the path may be faster than the rate; the kernel then keeps the highest
-    /// such rate (`tcpi_delivery_rate_app_limited`).
-    pub rate_is_ours: bool,
-}
+use serow_pacing::TcpInfo;
 
-impl TcpInfo {
-    /// Reads what the kernel has filled in, which is less with older kernels.
-    pub(crate) fn parse(raw: &[u8]) -> Self {
-        let sent_again_ever = long(raw, 208);
-        Self {
-            segment: word(raw, 16),
-            unacknowledged: word(raw, 24),
-            arrived: word(raw, 28),
-            lost: word(raw, 32),
-            sent_again: word(raw, 36),
-            round_trip: word(raw, 68),
-            window: word(raw, 80),
-            acknowledged: long(raw, 120),
-            unsent: word(raw, 144),
-            // "None" is the greatest number.
-            shortest_round_trip: if word(raw, 148) == u32::MAX { 0 } else { word(raw, 148) },
-            rate: long(raw, 160),
-            rate_is_ours: raw.get(7).is_some_and(|byte| byte & RATE_IS_OURS != 0),
-            sent: long(raw, 200).saturating_sub(sent_again_ever),
-            peer_window: word(raw, 228),
-        }
-    }
-
-    /// Bytes that were sent and not yet acknowledged.
-    pub fn in_flight(&self) -> u32 {
-        if self.sent == 0 {
-            return self.unacknowledged.saturating_mul(self.segment);
-        }
-        // A client's count of acknowledged bytes begins with its SYN, so it can be ahead by one.
-        u32::try_from(self.sent.saturating_sub(self.acknowledged)).unwrap_or(u32::MAX)
-    }
-
-    /// Bytes that the kernel would send at once if it had them: the room in the windows that nothing waits for.
-    pub fn window_room(&self) -> u32 {
-        // While losses are repaired, the window is not what limits (RFC 6937).
-        if self.lost > 0 || self.sent_again > 0 {
-            return 0;
-        }
-        let under_way = self.unacknowledged.saturating_sub(self.arrived);
-        let room = self.window.saturating_sub(under_way).saturating_mul(self.segment);
-        let peers_room = match self.peer_window {
-            0 => u32::MAX,
-            window => window.saturating_sub(self.in_flight()),
-        };
-        room.min(peers_room).saturating_sub(self.unsent)
+/// Reads what the kernel has filled in, which is less with older kernels.
+pub(crate) fn parse(raw: &[u8]) -> TcpInfo {
+    let sent_again_ever = long(raw, 208);
+    TcpInfo {
+        segment: word(raw, 16),
+        unacknowledged: word(raw, 24),
+        arrived: word(raw, 28),
+        lost: word(raw, 32),
+        sent_again: word(raw, 36),
+        round_trip: word(raw, 68),
+        window: word(raw, 80),
+        acknowledged: long(raw, 120),
+        unsent: word(raw, 144),
+        // "None" is the greatest number.
+        shortest_round_trip: if word(raw, 148) == u32::MAX { 0 } else { word(raw, 148) },
+        rate: long(raw, 160),
+        rate_is_ours: raw.get(7).is_some_and(|byte| byte & RATE_IS_OURS != 0),
+        sent: long(raw, 200).saturating_sub(sent_again_ever),
+        peer_window: word(raw, 228),
     }
 }
 
@@ -94,7 +32,7 @@ fn long(raw: &[u8], offset: usize) -> u64 {
     raw.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// How much of the structure is asked for; the kernel fills in as much as it knows. The last field read ends at 232.
+/// The requested length of the structure; the kernel fills in as much as it knows. The last field read ends at 232.
 pub(crate) const LENGTH: usize = 232;
 
 /// The first bit field of its byte.
@@ -105,9 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_field_comes_from_its_place() {
+    fn each_field_is_read_from_its_offset() {
         let raw: Vec<u8> = (0..LENGTH as u32 / 4).flat_map(|index| (index * 4).to_ne_bytes()).collect();
-        let info = TcpInfo::parse(&raw);
+        let info = parse(&raw);
         let words = [info.segment, info.unacknowledged, info.arrived, info.lost, info.sent_again, info.round_trip];
         assert_eq!(words, [16, 24, 28, 32, 36, 68]);
         assert_eq!([info.window, info.unsent, info.shortest_round_trip, info.peer_window], [80, 144, 148, 228]);
@@ -117,31 +55,12 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_tells_less() {
+    fn missing_fields_of_old_kernels_are_zero() {
         let raw = [0xff; 104];
-        let info = TcpInfo::parse(&raw);
+        let info = parse(&raw);
         assert_eq!((info.window, info.acknowledged, info.unsent, info.sent, info.rate), (u32::MAX, 0, 0, 0, 0));
-        assert_eq!(TcpInfo::parse(&[]), TcpInfo::default());
+        assert_eq!(parse(&[]), TcpInfo::default());
         let info = TcpInfo { unacknowledged: 3, segment: 1000, ..TcpInfo::default() };
         assert_eq!(info.in_flight(), 3000);
-    }
-
-    #[test]
-    fn the_windows_room() {
-        let info = TcpInfo { segment: 1000, window: 10, unacknowledged: 4, sent: 4000, ..TcpInfo::default() };
-        let cases = [
-            (info, 6000),
-            (TcpInfo { unsent: 1500, ..info }, 4500),
-            (TcpInfo { peer_window: 5000, ..info }, 1000),
-            (TcpInfo { peer_window: 3000, ..info }, 0),
-            (TcpInfo { arrived: 1, ..info }, 7000),
-            (TcpInfo { lost: 1, ..info }, 0),
-            (TcpInfo { sent_again: 1, ..info }, 0),
-            (TcpInfo { window: 2, ..info }, 0),
-            (TcpInfo { unsent: 7000, ..info }, 0),
-        ];
-        for (info, room) in cases {
-            assert_eq!(info.window_room(), room, "{info:?}");
-        }
     }
 }

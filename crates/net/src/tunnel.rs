@@ -16,12 +16,12 @@ pub struct Tunnel {
     wire: Wire,
     /// Received and not read yet.
     input: BytesMut,
-    /// Its own: whoever has the tunnel may be on another thread.
+    /// Its own: the tunnel may be on another thread.
     buffers: Buffers,
 }
 
 impl Tunnel {
-    /// Goes on with this wire; `input` is what has come already.
+    /// Continues with this wire; `input` has already been received.
     #[must_use]
     pub fn new(wire: Wire, input: BytesMut) -> Self {
         Self { wire, input, buffers: Buffers::new() }

@@ -1,4 +1,4 @@
-//! The socket of a connection, encrypted or not: those above see plaintext only.
+//! The socket of a connection, with or without TLS: callers see only plaintext.
 
 mod encryption;
 
@@ -8,31 +8,29 @@ use std::{
 };
 
 use bytes::BytesMut;
+use serow_tls::{TlsDescription, TlsSession};
 
 use self::encryption::Encryption;
-use crate::{
-    Buffers, INPUT_LENGTH, More, Socket,
-    tls::{TlsDescription, TlsSession},
-};
+use crate::{Buffers, INPUT_LENGTH, More, Socket};
 
-/// A socket, with what encrypts it if anything does.
+/// A socket, with its TLS session if it has one.
 pub struct Wire {
     socket: Socket,
     encryption: Option<Box<Encryption>>,
-    /// Bytes handed to the kernel by way of this.
+    /// Bytes handed to the kernel.
     sent: u64,
     /// Bytes received before anything was encrypted.
     received: u64,
 }
 
 impl Wire {
-    /// A socket that nothing encrypts so far.
+    /// A socket without TLS yet.
     #[must_use]
     pub fn new(socket: Socket) -> Self {
         Self { socket, encryption: None, sent: 0, received: 0 }
     }
 
-    /// From now on everything is encrypted; `received` is what has come of it already. A client's hello leaves with the
+    /// From now on everything is encrypted; `received` has already come. A ClientHello leaves with the
     /// first [`Self::poll_handshake`].
     pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
         self.received = self.received.saturating_sub(received.len() as u64);
@@ -52,7 +50,7 @@ impl Wire {
         self.encryption.as_ref().map(|encryption| encryption.session())
     }
 
-    /// What was agreed upon, once the handshake is complete.
+    /// What was negotiated, once the handshake is complete.
     #[must_use]
     pub fn description(&self) -> Option<TlsDescription> {
         self.session().and_then(TlsSession::description)
@@ -60,31 +58,31 @@ impl Wire {
 
     /// Whether a TLS handshake has begun and is not complete.
     #[must_use]
-    pub fn is_within_handshake(&self) -> bool {
-        self.encryption.as_ref().is_some_and(|encryption| encryption.is_within_handshake())
+    pub fn is_handshaking(&self) -> bool {
+        self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking())
     }
 
-    /// Whether something has come that could not be understood yet.
+    /// Whether encrypted bytes have come that are not a complete record yet.
     #[must_use]
     pub fn has_undecrypted(&self) -> bool {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
     }
 
-    /// Whether an input that has ended was cut off: TLS says the end with an alert (close_notify, RFC 8446 §6.1), so that
-    /// nobody on the way can.
+    /// Whether input that has ended was truncated: TLS ends with an alert (close_notify, RFC 8446 §6.1), which an
+    /// attacker on the path cannot forge.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.session().is_some_and(|session| !session.is_closed_by_peer())
     }
 
-    /// Bytes handed to the kernel so far, encryption included; without those of files that it read itself.
+    /// Bytes handed to the kernel so far, encryption included; without those of `sendfile`.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.sent + self.encryption.as_ref().map_or(0, |encryption| encryption.sent())
     }
 
-    /// Bytes received and understood so far, encryption included: where in the connection the next record begins, or the
-    /// next byte, where nothing is encrypted.
+    /// Bytes received and decrypted so far, encryption included: the offset in the connection of the next record, or of
+    /// the next byte, without TLS.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received + self.encryption.as_ref().map_or(0, |encryption| encryption.understood())
@@ -96,9 +94,9 @@ impl Wire {
         &self.socket
     }
 
-    /// Ready when the session is established and the flights of its handshake have left. What the peer has sent behind
-    /// its own may have been received by then ([`Self::has_undecrypted`]), and comes with [`Self::poll_receive`]. Whoever
-    /// wants to receive anyway, as servers do, may leave this out.
+    /// Ready when the session is established and the flights of its handshake have left. Data that the peer has sent
+    /// after its own flights may have been received by then ([`Self::has_undecrypted`]), and comes with
+    /// [`Self::poll_receive`]. A caller that receives anyway, as servers do, may leave this out.
     ///
     /// # Errors
     ///
@@ -110,11 +108,11 @@ impl Wire {
         }
     }
 
-    /// Receives more behind the input; 0 is the end.
+    /// Appends to the input; 0 is the end.
     ///
     /// # Errors
     ///
-    /// Those of recv(2), and a peer that breaks TLS.
+    /// Those of recv(2), and a violation of TLS by the peer.
     #[inline]
     pub fn poll_receive(
         &mut self,
@@ -172,7 +170,7 @@ impl Wire {
         }
     }
 
-    /// Sends what the kernel takes at once; nothing where it is encrypted.
+    /// Sends as many bytes as the kernel takes at once; none with TLS.
     ///
     /// # Errors
     ///
@@ -213,7 +211,7 @@ impl Wire {
         }
     }
 
-    /// Says that nothing more will be sent, behind all that was taken; the peer may go on. Ready when that has left.
+    /// Ends the output after all bytes that were taken; the peer may continue to send. Ready when that has left.
     ///
     /// # Errors
     ///
@@ -226,7 +224,7 @@ impl Wire {
     }
 }
 
-/// Sees to it that there is room to receive.
+/// Makes room to receive.
 #[inline]
 fn make_room(input: &mut BytesMut, buffers: &Buffers) {
     if input.capacity() == 0 {

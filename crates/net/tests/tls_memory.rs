@@ -1,10 +1,10 @@
 //! What an established session takes of the heap while nothing happens.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-#[path = "tls/authority.rs"]
+#[path = "../../tls/tests/tls/authority.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod authority;
-#[path = "tls/ends.rs"]
+#[path = "../../tls/tests/tls/ends.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod ends;
 
@@ -13,7 +13,7 @@ use std::{
     cell::Cell,
 };
 
-use serow_net::tls::{TlsSession, TlsVersion};
+use serow_tls::{TlsSession, TlsVersion};
 
 use ends::{Delivery, Ours, Server, Site, converse, exchange};
 
@@ -53,11 +53,11 @@ fn taken_in_c() -> usize {
 
 /// One test, because what the C library has given out is counted for all threads together.
 #[test]
-fn an_idle_session_takes_little() {
+fn idle_sessions_stay_within_the_memory_limit() {
     let site = Site::new();
     let acceptor = site.acceptor();
     for (version, most_of_server, most_of_client) in
-        [(TlsVersion::Tls12, MOST_OF_12, MOST_OF_12), (TlsVersion::Tls13, MOST_OF_13, MOST_OF_CLIENT_13)]
+        [(TlsVersion::Tls12, MAX_TLS12, MAX_TLS12), (TlsVersion::Tls13, MAX_TLS13, MAX_CLIENT_TLS13)]
     {
         check(&format!("a server of {version:?}"), most_of_server, || {
             let (mut client, mut server) = (site.client(version, "example.com"), Server::new(&acceptor));
@@ -92,7 +92,7 @@ fn check(whose: &str, most: usize, mut connect: impl FnMut() -> TlsSession) {
 const SESSIONS: usize = 200;
 
 // As measured with glibc, and a tenth more.
-const MOST_OF_12: usize = 1600;
-const MOST_OF_13: usize = 2500;
+const MAX_TLS12: usize = 1600;
+const MAX_TLS13: usize = 2500;
 // With a server's certificate of 400 bytes: the library keeps it for the tickets to come.
-const MOST_OF_CLIENT_13: usize = 3150;
+const MAX_CLIENT_TLS13: usize = 3150;

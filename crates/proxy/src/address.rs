@@ -1,4 +1,4 @@
-//! Where a server is, and what it speaks, as it is written.
+//! A server's address and protocol, as text.
 
 use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
@@ -9,26 +9,26 @@ use serow_message::Scheme;
 /// `h2c+unix:/run/app.sock`; or of as many as there are: `_http._tcp.app.example`.
 ///
 /// ```
-/// use serow_proxy::{Place, ServerAddress};
+/// use serow_proxy::{ServerLocation, ServerAddress};
 ///
 /// let address: ServerAddress = "h2c://localhost:9000".parse()?;
-/// assert_eq!(address.place, Place::Name { host: "localhost".to_owned(), port: 9000 });
+/// assert_eq!(address.location, ServerLocation::Name { host: "localhost".to_owned(), port: 9000 });
 /// assert_eq!(address.to_string(), "h2c://localhost:9000");
 /// # Ok::<(), serow_proxy::ServerAddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
     /// Where it is.
-    pub place: Place,
+    pub location: ServerLocation,
     /// Whether connections are encrypted.
     pub scheme: Scheme,
-    /// What it speaks; `None` where TLS agrees upon that (ALPN).
+    /// The protocol; `None` where ALPN selects it.
     pub protocol: Option<Protocol>,
 }
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerLocation {
     /// At an address.
     Tcp(SocketAddr),
     /// At the addresses that a name has.
@@ -38,13 +38,13 @@ pub enum Place {
         /// The port.
         port: u16,
     },
-    /// Where the SRV records of this name say (RFC 2782): hosts, ports, weights, and who is only a backup.
+    /// At the hosts of the SRV records of this name (RFC 2782), with their ports, weights and priorities.
     Service(String),
     /// At a unix socket.
     Unix(PathBuf),
 }
 
-/// Why a text is no server's address.
+/// Why a text is not a server address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddressError {
     text: String,
@@ -61,50 +61,57 @@ impl FromStr for ServerAddress {
                 if path.is_empty() {
                     return Err(error("a unix socket without a path; write it as in unix:/run/app.sock"));
                 }
-                return Ok(Self { place: Place::Unix(path.into()), scheme: Scheme::Http, protocol: Some(protocol) });
+                return Ok(Self {
+                    location: ServerLocation::Unix(path.into()),
+                    scheme: Scheme::Http,
+                    protocol: Some(protocol),
+                });
             }
         }
         let (url, clear) = match text.strip_prefix("h2c://") {
             Some(rest) => (format!("http://{rest}"), Protocol::Http2),
             None => (text.to_owned(), Protocol::Http1),
         };
-        let (origin, path) = Origin::of_url(&url)
-            .map_err(|_| error("no server; write it as in 127.0.0.1:9000, https://app:8443 or unix:/run/app.sock"))?;
+        let (origin, path) = Origin::of_url(&url).map_err(|_| {
+            error("not a server address; write it as in 127.0.0.1:9000, https://app:8443 or unix:/run/app.sock")
+        })?;
         if path != "/" {
-            return Err(error("a server with a path; what is put before paths is said by `add-prefix`"));
+            return Err(error("a server address with a path; set `add-prefix` to put a prefix before paths"));
         }
         let Origin { scheme, host, port } = origin;
         // A service's records say its ports, so that none is written.
         let written = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
         let place = match host.parse() {
-            Ok(address) => Place::Tcp(SocketAddr::new(address, port)),
-            Err(_) if host == written && is_service(&host) => Place::Service(host),
-            Err(_) => Place::Name { host, port },
+            Ok(address) => ServerLocation::Tcp(SocketAddr::new(address, port)),
+            Err(_) if host == written && is_service(&host) => ServerLocation::Service(host),
+            Err(_) => ServerLocation::Name { host, port },
         };
-        Ok(Self { place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
+        Ok(Self { location: place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
     }
 }
 
 impl ServerAddress {
     /// For which name it must have a certificate.
     pub(crate) fn server_name(&self) -> String {
-        match &self.place {
-            Place::Tcp(address) => address.ip().to_string(),
-            Place::Name { host, .. } => host.clone(),
-            Place::Service(name) => service_host(name).to_owned(),
-            Place::Unix(_) => "localhost".to_owned(),
+        match &self.location {
+            ServerLocation::Tcp(address) => address.ip().to_string(),
+            ServerLocation::Name { host, .. } => host.clone(),
+            ServerLocation::Service(name) => service_host(name).to_owned(),
+            ServerLocation::Unix(_) => "localhost".to_owned(),
         }
     }
 
-    /// What it is called in `Host`.
+    /// Its value in `Host`.
     pub(crate) fn authority(&self) -> String {
-        match &self.place {
-            Place::Unix(_) => "localhost".to_owned(),
-            Place::Tcp(address) => {
+        match &self.location {
+            ServerLocation::Unix(_) => "localhost".to_owned(),
+            ServerLocation::Tcp(address) => {
                 Origin { scheme: self.scheme, host: address.ip().to_string(), port: address.port() }.authority()
             }
-            Place::Name { host, port } => Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority(),
-            Place::Service(name) => service_host(name).to_owned(),
+            ServerLocation::Name { host, port } => {
+                Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority()
+            }
+            ServerLocation::Service(name) => service_host(name).to_owned(),
         }
     }
 }
@@ -123,18 +130,18 @@ fn is_service(host: &str) -> bool {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match (&self.place, self.scheme, self.protocol) {
-            (Place::Unix(_), _, Some(Protocol::Http2)) => "h2c+",
-            (Place::Unix(_), ..) => "",
+        formatter.write_str(match (&self.location, self.scheme, self.protocol) {
+            (ServerLocation::Unix(_), _, Some(Protocol::Http2)) => "h2c+",
+            (ServerLocation::Unix(_), ..) => "",
             (_, Scheme::Https, _) => "https://",
             (_, Scheme::Http, Some(Protocol::Http2)) => "h2c://",
             (_, Scheme::Http, _) => "",
         })?;
-        self.place.fmt(formatter)
+        self.location.fmt(formatter)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(formatter),
@@ -196,8 +203,8 @@ mod tests {
             ("_http", false),
         ];
         for (text, expected) in cases {
-            let place = text.parse::<ServerAddress>().map(|address| address.place);
-            assert_eq!(matches!(place, Ok(Place::Service(_))), expected, "{text}: {place:?}");
+            let place = text.parse::<ServerAddress>().map(|address| address.location);
+            assert_eq!(matches!(place, Ok(ServerLocation::Service(_))), expected, "{text}: {place:?}");
         }
     }
 }

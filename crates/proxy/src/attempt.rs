@@ -6,22 +6,27 @@ use serow_client::{Http1, Protocol};
 use serow_http1::Limits;
 
 use crate::{
-    answer::{Answer, Content},
-    attempts::Course,
-    failure::Failure,
+    attempt_error::AttemptError,
+    attempts::AttemptLog,
     forwarding::{Connections, Forwarding},
     http1, http2,
+    lease::Lease,
     request_body::RequestBody,
-    server::{Lease, Server},
+    server::Server,
+    server_response::{ResponseContent, ServerResponse},
     websocket,
 };
 
 impl Forwarding<'_> {
     /// One attempt at one server, which the lease is of: on a connection that is there, or on a new one.
-    pub(crate) async fn attempt(&mut self, mut lease: Lease, server: &Arc<Server>) -> Result<Answer, Failure> {
+    pub(crate) async fn attempt(
+        &mut self,
+        mut lease: Lease,
+        server: &Arc<Server>,
+    ) -> Result<ServerResponse, AttemptError> {
         server.counters.requests.add(1);
-        self.course = self.noted.as_ref().map(|noted| Course::begin(noted, server));
-        lease.is_noted_by(self.course.clone());
+        self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server));
+        lease.set_attempt_log(self.attempt_log.clone());
         match &self.whole {
             Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers),
             None => self.body.rewind(),
@@ -31,10 +36,10 @@ impl Forwarding<'_> {
                 && let Some(stream) = self.open_stream(&connections, server).await?
             {
                 self.note_connection(false);
-                let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+                let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
                 return exchange.answer(&mut self.body, &self.head).await;
             }
-            // Where there is a choice, HTTP/1.1 is what upgrades are made of.
+            // Where the protocol can be chosen, upgrades use HTTP/1.1.
             if self.head.upgrade.is_some() && server.settings().address.protocol.is_some() {
                 return Box::pin(self.attempt_tunnel(lease, &connections)).await;
             }
@@ -46,11 +51,11 @@ impl Forwarding<'_> {
         let is_reused = idle.is_some();
         let connection = match idle {
             Some(connection) => connection,
-            // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
+            // Boxed because it is rare: a future is as large as its largest branch.
             None => Box::pin(self.connect(server)).await?,
         };
         self.note_connection(!is_reused);
-        let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
+        let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         let head = self.head.head_for(&server.settings().address);
         let response = exchange.response(head, &mut self.body, &self.interim).await?;
         exchange.into_answer(response, &self.head)
@@ -61,48 +66,53 @@ impl Forwarding<'_> {
         &mut self,
         connections: &Rc<http2::Connections>,
         server: &Server,
-    ) -> Result<Option<http2::Stream>, Failure> {
+    ) -> Result<Option<http2::Stream>, AttemptError> {
         let head = self.head.head_for(&server.settings().address);
-        let asked = http2::Asked { head, body: &self.body, interim: &self.interim, protocol: None };
+        let asked = http2::StreamRequest { head, body: &self.body, interim: &self.interim, protocol: None };
         match connections.begin(asked)? {
             Some(stream) => Ok(Some(stream)),
-            None => Box::pin(connections.begin_later(&self.local, asked)).await,
+            None => Box::pin(connections.begin_later(&self.local.pool, asked)).await,
         }
     }
 
     /// One attempt at a server of HTTP/2 to change the protocol, by an extended CONNECT.
-    async fn attempt_tunnel(&mut self, lease: Lease, connections: &Rc<http2::Connections>) -> Result<Answer, Failure> {
+    async fn attempt_tunnel(
+        &mut self,
+        lease: Lease,
+        connections: &Rc<http2::Connections>,
+    ) -> Result<ServerResponse, AttemptError> {
         let head = self.head.head_for(&lease.server().settings().address);
         let key = websocket::key(&head.headers);
-        let head = websocket::extended_connect(head)
-            .ok_or_else(|| Failure::unsayable("the server speaks HTTP/2, which knows this protocol not"))?;
+        let head = websocket::extended_connect(head).ok_or_else(|| {
+            AttemptError::unsendable("the server speaks HTTP/2, which has no upgrade to this protocol")
+        })?;
         let protocol = Some(websocket::PROTOCOL);
-        let asked = http2::Asked { head: &head, body: &self.body, interim: &self.interim, protocol };
+        let asked = http2::StreamRequest { head: &head, body: &self.body, interim: &self.interim, protocol };
         let stream = match connections.begin(asked)? {
             Some(stream) => Some(stream),
-            None => connections.begin_later(&self.local, asked).await?,
+            None => connections.begin_later(&self.local.pool, asked).await?,
         };
         // It is not one that may choose.
-        let stream = stream.ok_or_else(|| Failure::unsayable("the server does not speak HTTP/2"))?;
+        let stream = stream.ok_or_else(|| AttemptError::unsendable("the server does not speak HTTP/2"))?;
         self.note_connection(false);
-        let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+        let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
         let mut answer = exchange.agreement(&self.head).await?;
-        if let Content::Tunnel(..) = answer.content {
+        if let ResponseContent::Tunnel(..) = answer.content {
             websocket::agree(&mut answer.head, key.as_deref());
         }
         Ok(answer)
     }
 
-    async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
+    async fn connect(&self, server: &Server) -> Result<Box<Http1>, AttemptError> {
         let header = self.local.upstream.settings().proxy_header;
         let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
-        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
+        let wire = self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
+        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.pool.thread.buffers), Limits::default())))
     }
 
     fn note_connection(&self, opened: bool) {
-        if let Some(course) = &self.course {
-            course.note_connection(opened);
+        if let Some(attempt_log) = &self.attempt_log {
+            attempt_log.note_connection(opened);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was tried to answer a request, for the access log.
+//! The attempts to answer a request, for the access log.
 
 use std::{
     rc::Rc,
@@ -10,20 +10,20 @@ use serow_message::StatusCode;
 
 use crate::server::Server;
 
-/// What was tried to answer a request. It is in the extensions of responses where
-/// [`ForwardingSettings::note_attempts`](crate::ForwardingSettings::note_attempts) asks for it; clones are handles to the same
-/// list, whose last times come with the body.
+/// The attempts to answer a request. They are in the extensions of responses if
+/// [`ForwardingSettings::note_attempts`](crate::ForwardingSettings::note_attempts) is set; clones are handles to the
+/// same list, whose last times arrive with the body.
 #[derive(Clone, Debug, Default)]
 pub struct Attempts {
     list: Arc<Mutex<Vec<Attempt>>>,
 }
 
-/// One server that was asked.
+/// An attempt at one server.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     server: Arc<Server>,
-    /// What it answered; where it did not, what the client would have got for that (502, 504). `None` as long as neither is
-    /// known.
+    /// The status of its response; without a response, the status for the client (502, 504). `None` until one of them
+    /// is known.
     pub status: Option<StatusCode>,
     /// How long the connection took, TLS included; zero for one that was there. `None` where there was none.
     pub connect_time: Option<Duration>,
@@ -48,7 +48,7 @@ impl Attempts {
         self.lock().clone()
     }
 
-    /// This server is asked; says the place of the attempt in the list.
+    /// An attempt at this server begins; returns its index in the list.
     pub fn begin(&self, server: &Arc<Server>) -> usize {
         let mut list = self.lock();
         list.push(Attempt {
@@ -92,9 +92,9 @@ impl Attempts {
     }
 }
 
-/// An attempt that is under way, with the moment when it began. The last of its clones that is dropped notes the end.
+/// Records an attempt in progress and the time when it began. Dropping the last clone records the end.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct AttemptLog {
     shared: Rc<Shared>,
 }
 
@@ -105,14 +105,14 @@ struct Shared {
     began: Instant,
 }
 
-impl Course {
-    /// This server is asked from now on.
+impl AttemptLog {
+    /// An attempt at this server begins.
     pub(crate) fn begin(attempts: &Attempts, server: &Arc<Server>) -> Self {
         let place = attempts.begin(server);
         Self { shared: Rc::new(Shared { attempts: attempts.clone(), place, began: Instant::now() }) }
     }
 
-    /// It has its connection; `opened` says whether that had to be opened.
+    /// It has its connection; `opened` is false for an idle one that is reused.
     pub(crate) fn note_connection(&self, opened: bool) {
         let Shared { attempts, place, began } = &*self.shared;
         attempts.note_connection(*place, if opened { began.elapsed() } else { Duration::ZERO });

@@ -1,4 +1,4 @@
-//! Which server is asked.
+//! Load balancing: which server gets a request.
 
 mod hash_key;
 mod least_requests;
@@ -13,25 +13,9 @@ use std::sync::Arc;
 use serow_net::Moment;
 
 use self::{least_requests::LeastRequests, ring::Ring, round_robin::RoundRobin, two_choices::TwoChoices};
-use crate::server::Server;
+use crate::{server::Server, settings::Balancing};
 
-pub use self::hash_key::HashKey;
-
-/// How requests are shared out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Balancing {
-    /// In turns, in proportion to the weights.
-    #[default]
-    RoundRobin,
-    /// The one with the fewest requests under way, in proportion to the weights.
-    LeastRequests,
-    /// The better of two chosen at random: by measured latency and requests under way.
-    Latency,
-    /// The same one for the same value of a request, as long as it is there.
-    Hash(HashKey),
-}
-
-/// A server that may be asked now.
+/// A server that may get the request now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     /// Its place among all servers of the upstream.
@@ -41,7 +25,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) weight: u32,
 }
 
-/// What a weight of 1 is, so that a server that starts slowly can have a part of it.
+/// The unit of weights, so that a server in slow start can have a fraction of 1.
 pub(crate) const WEIGHT_UNIT: u32 = 256;
 
 /// A thread's share of an upstream's balancing.
@@ -64,10 +48,10 @@ impl Balancer {
         }
     }
 
-    /// Which of the candidates is asked; they are in the order of their places. `None` where there is none.
+    /// The index of the chosen candidate; candidates are sorted by place. `None` if there are none.
     ///
-    /// The key is what [`HashKey::of`] says of the request. A candidate without weight counts as one with the smallest there
-    /// is: who is not to be asked is no candidate.
+    /// The key is the result of [`HashKey::of`](crate::HashKey::of). A candidate without weight counts as one with the
+    /// smallest weight: servers that must not be used are not candidates.
     pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], key: u64, now: Moment) -> Option<usize> {
         match (self, candidates.len()) {
             (_, 0) => None,
@@ -92,7 +76,7 @@ impl Candidate<'_> {
     }
 }
 
-/// What asking a server costs, in proportion to its share. Compared exactly, without a division.
+/// The cost of a request at a server, in proportion to its share. Compared exactly, without a division.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     cost: u64,

@@ -1,4 +1,4 @@
-//! What those who run an upstream change of it while it runs.
+//! Changes to an upstream at run time.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::{
     upstream::{Upstream, known_destination},
 };
 
-/// Why nothing was changed. The text says what to do.
+/// Why nothing was changed. The message names the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlError {
     /// There is no such server.
     Unknown {
-        /// What was meant.
+        /// The server that was given.
         server: String,
         /// Those that there are.
         servers: Vec<String>,
@@ -26,13 +26,13 @@ pub enum ControlError {
     Known(String),
     /// It is the only one.
     Last(String),
-    /// It wants TLS, and there is no other that does, so nobody said how.
+    /// It needs TLS, but no server of this upstream does, so the TLS settings are unknown.
     Encryption(String),
 }
 
 impl Upstream {
-    /// Says what is wanted of a server, by its address, its name as it was written, or its id; of a name, of all its servers.
-    /// Gives their addresses.
+    /// Sets the administrative state of a server, given by its address, its configured name or its id; a name stands
+    /// for all its servers. Returns their addresses.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// Takes a server out, as [`Self::administrate`] finds it: it finishes what it has. Gives the addresses.
+    /// Removes a server, found as in [`Self::administrate`]: it finishes its requests. Returns the addresses.
     ///
     /// # Errors
     ///
@@ -95,8 +95,8 @@ impl Upstream {
         Ok(names)
     }
 
-    /// Has these servers and no others from now on, in this order. Those that are there already stay what they are; those that
-    /// are gone finish what they have.
+    /// Replaces the servers by these, in this order. Servers that are kept keep their state; removed ones finish their
+    /// requests.
     pub fn replace_servers(&self, servers: Vec<ServerSettings>) {
         let (known, named): (Vec<_>, Vec<_>) =
             servers.into_iter().partition(|server| known_destination(server).is_some());
@@ -146,18 +146,21 @@ impl fmt::Display for ControlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { server, servers } if servers.is_empty() => {
-                write!(formatter, "there is no server {server}, nor any other")
+                write!(formatter, "there is no server {server}; this upstream has no servers")
             }
             Self::Unknown { server, servers } => {
                 write!(formatter, "there is no server {server}; there are {}", servers.join(", "))
             }
-            Self::Known(server) => write!(formatter, "{server} is there already"),
+            Self::Known(server) => write!(formatter, "{server} is already a server of this upstream"),
             Self::Last(server) => {
-                write!(formatter, "{server} is the last server: add another one before, or say down to have none asked")
+                write!(
+                    formatter,
+                    "{server} is the last server: add another one first, or take it out of rotation with down"
+                )
             }
             Self::Encryption(server) => write!(
                 formatter,
-                "{server} wants TLS, and no server of this upstream did at the start: write it there and reload"
+                "{server} needs TLS, and no server of this upstream had it at the start: add it to the settings and reload"
             ),
         }
     }

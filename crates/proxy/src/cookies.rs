@@ -1,11 +1,11 @@
 //! The cookies of requests and responses (RFC 6265), as they are written.
 
-use serow_message::{Headers, Known};
+use serow_message::{Headers, KnownHeader};
 
 /// The values of the cookies of this name, in the order of the request: more than one where they were set for several paths.
 pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers
-        .get_all(Known::Cookie)
+        .get_all(KnownHeader::Cookie)
         .flat_map(pairs)
         .filter_map(move |pair| Cookie::of_pair(pair).filter(|cookie| cookie.name == name.as_bytes()))
         .map(|cookie| cookie.value)
@@ -26,14 +26,14 @@ pub(crate) fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) 
     change(headers, name, |value| Some(value.get(length(value)..).unwrap_or(value)));
 }
 
-/// Replaces the values of the cookies of this name that a response sets; what is behind them stays.
+/// Replaces the values of the cookies of this name that a response sets; their attributes stay.
 pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) {
     let is_ours = |line: &[u8]| Cookie::of_set(line).is_some_and(|cookie| cookie.name == name.as_bytes());
-    if !headers.get_all(Known::SetCookie).any(is_ours) {
+    if !headers.get_all(KnownHeader::SetCookie).any(is_ours) {
         return;
     }
     let lines: Vec<Vec<u8>> = headers
-        .get_all(Known::SetCookie)
+        .get_all(KnownHeader::SetCookie)
         .map(|line| match Cookie::of_set(line).filter(|_| is_ours(line)) {
             Some(cookie) => {
                 let mut changed = [name.as_bytes(), b"="].concat();
@@ -44,7 +44,7 @@ pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8],
             None => line.to_vec(),
         })
         .collect();
-    replace_lines(headers, Known::SetCookie, lines);
+    replace_lines(headers, KnownHeader::SetCookie, lines);
 }
 
 /// A cookie as it stands in a field.
@@ -56,7 +56,7 @@ struct Cookie<'a> {
 }
 
 impl<'a> Cookie<'a> {
-    /// RFC 6265 §4.2.1. What has no equals sign has no name, and is nobody's.
+    /// RFC 6265 §4.2.1. A pair without an equals sign has no name and is ignored.
     fn of_pair(pair: &'a [u8]) -> Option<Self> {
         let equals = pair.iter().position(|&byte| byte == b'=')?;
         let (name, value) = pair.split_at_checked(equals)?;
@@ -76,15 +76,15 @@ fn pairs(field: &[u8]) -> impl Iterator<Item = &[u8]> {
     field.split(|&byte| byte == b';').map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-/// Writes the cookies of a request anew, if there is one of this name: with the new value, or not at all. What stood in lines of
-/// its own stays there (RFC 9113 §8.2.3).
+/// Rewrites the cookies of a request if there is one of this name: with the new value, or without the cookie. Separate
+/// lines stay separate (RFC 9113 §8.2.3).
 fn change(headers: &mut Headers, name: &str, new: impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) {
     if value(headers, name).is_none() {
         return;
     }
-    let lines = headers.get_all(Known::Cookie).map(|line| changed_line(line, name, &new));
+    let lines = headers.get_all(KnownHeader::Cookie).map(|line| changed_line(line, name, &new));
     let lines = lines.filter(|line| !line.is_empty()).collect();
-    replace_lines(headers, Known::Cookie, lines);
+    replace_lines(headers, KnownHeader::Cookie, lines);
 }
 
 fn changed_line(line: &[u8], name: &str, new: &impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) -> Vec<u8> {
@@ -106,7 +106,7 @@ fn changed_line(line: &[u8], name: &str, new: &impl for<'a> Fn(&'a [u8]) -> Opti
     changed
 }
 
-fn replace_lines(headers: &mut Headers, name: Known, lines: Vec<Vec<u8>>) {
+fn replace_lines(headers: &mut Headers, name: KnownHeader, lines: Vec<Vec<u8>>) {
     headers.remove(name);
     for line in lines {
         // Made of lines of this field, it may be one.
@@ -129,7 +129,7 @@ mod tests {
         headers
     }
 
-    fn lines(headers: &Headers, name: Known) -> Vec<String> {
+    fn lines(headers: &Headers, name: KnownHeader) -> Vec<String> {
         headers.get_all(name).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
     }
 
@@ -175,11 +175,11 @@ mod tests {
         for (before, removed, shortened) in cases {
             let mut headers = request(before);
             remove(&mut headers, "route");
-            assert_eq!(lines(&headers, Known::Cookie), *removed, "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::Cookie), *removed, "{before:?}");
             assert!(headers.contains("host"));
             let mut headers = request(before);
             shorten(&mut headers, "route", |_| 2);
-            assert_eq!(lines(&headers, Known::Cookie), *shortened, "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::Cookie), *shortened, "{before:?}");
         }
     }
 
@@ -201,13 +201,13 @@ mod tests {
             replace_set(&mut headers, "route", |value, output| {
                 output.extend_from_slice(&[b"<", value, b">"].concat());
             });
-            assert_eq!(lines(&headers, Known::SetCookie), expected.unwrap_or(before), "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::SetCookie), expected.unwrap_or(before), "{before:?}");
         }
     }
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever clients and servers send: what is not asked for stays, and in its order.
+        /// Property: whatever clients and servers send, other cookies stay, in their order.
         #[test]
         fn others_stay(given in vec("[ax=;~\" \t\u{e4}-]{0,12}", 0..5), cut in 0..5_usize) {
             let given: Vec<_> = given.iter().map(|line| line.trim().to_owned()).collect();

@@ -1,8 +1,8 @@
-//! What is counted of a server.
+//! Counters of a server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What happened at a server since it is known.
+/// Events at a server since it was added.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Attempts, those that failed included.
@@ -15,7 +15,7 @@ pub(crate) struct Counters {
     pub(crate) connections: Counter,
     /// Responses that were cut off.
     pub(crate) cut: Counter,
-    /// Connections that were closed because the server sent bytes that no request asked for.
+    /// Connections that were closed because the server sent bytes that were not part of a response.
     pub(crate) unsolicited: Counter,
 }
 

@@ -1,6 +1,6 @@
 //! One request on its way: attempts at servers until one of them answers.
 
-mod crashed;
+mod crashes;
 
 use std::{
     rc::Rc,
@@ -8,54 +8,54 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_message::{Connection, Interim, Method, Request, Response, StatusCode};
+use serow_gateway::{BufferSettings, BufferedBody, ErrorReason};
+use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
-use self::crashed::Crashes;
+use self::crashes::Crashes;
 use crate::{
-    answer::{Answer, Content},
-    attempts::{Attempts, Course},
-    balancing::Balancing,
-    buffering::Whole,
-    failure::{Failure, Processed},
-    failure_page::{self, Reason},
-    local::Local,
-    log_limit::warn_of_server,
+    attempt_error::{AttemptError, Processed},
+    attempts::{AttemptLog, Attempts},
+    error_response,
+    lease::Lease,
+    local_upstream::LocalUpstream,
     outlier::Outcome,
     request_body::RequestBody,
-    request_head::{self, Outgoing},
+    request_head::{self, OutgoingHead},
     response_head,
-    retry::{Attempt, Decision, Fault, Rest},
-    selection::{Selection, Wish},
-    server::{Lease, Server},
-    settings::{BufferSettings, ForwardingSettings},
+    retry::{Decision, FailedAttempt, Fault, UnsentBody},
+    selection::{Requirements, Selection},
+    server::Server,
+    server_response::{ResponseContent, ServerResponse},
+    settings::{Balancing, ForwardingSettings},
     sticky::Session,
     tunnel,
+    warnings::warn_of_server,
 };
 
 /// A request on its way.
 pub(crate) struct Forwarding<'a> {
-    pub(crate) local: Rc<Local>,
+    pub(crate) local: Rc<LocalUpstream>,
     settings: &'a ForwardingSettings,
-    pub(crate) head: Outgoing,
+    pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
     /// The body, where it was taken whole.
-    pub(crate) whole: Option<Whole>,
-    pub(crate) interim: Interim,
+    pub(crate) whole: Option<BufferedBody>,
+    pub(crate) interim: InformationalSender,
     /// The connection that the request came on.
     pub(crate) client: Connection,
     session: Option<Session>,
-    wish: Wish,
+    requirements: Requirements,
     attempts: u32,
     crashes: Crashes,
     pub(crate) connections: Connections,
-    failure: Option<Failure>,
+    failure: Option<AttemptError>,
     /// When all of it has to be over.
     pub(crate) until: Option<Instant>,
-    /// What is tried, where the log is told of it, and the latest of that.
+    /// The attempts, if the access log needs them, and the log of the current one.
     pub(crate) noted: Option<Attempts>,
-    pub(crate) course: Option<Course>,
+    pub(crate) attempt_log: Option<AttemptLog>,
 }
 
 /// Which connections a request may go on.
@@ -68,13 +68,13 @@ pub(crate) enum Connections {
 }
 
 impl<'a> Forwarding<'a> {
-    /// What is to be sent, and to whom it may go.
+    /// Prepares the head and the body, and finds out which servers may get the request.
     ///
     /// # Errors
     ///
-    /// What is answered instead, where no server is to see the request.
+    /// The response, if the request is not forwarded.
     pub(crate) fn new(
-        local: Rc<Local>,
+        local: Rc<LocalUpstream>,
         settings: &'a ForwardingSettings,
         mut request: Request,
     ) -> Result<Self, Response> {
@@ -84,17 +84,17 @@ impl<'a> Forwarding<'a> {
         };
         let sticky = local.members.borrow().sticky.clone();
         let session = sticky.map(|sticky| Session::take(sticky, &mut request, &settings.forwarded));
-        let interim = request.interim().clone();
+        let interim = request.informational().clone();
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)
-            .map_err(|status| failure_page::respond(status.into(), &request.headers, settings))?;
+            .map_err(|status| error_response::respond(status.into(), &request.headers, settings))?;
         let connections = Connections::Any;
-        let wish = Wish {
+        let requirements = Requirements {
             key,
             session: session.as_ref().and_then(Session::server),
             only_session: session.as_ref().is_some_and(Session::is_bound),
-            ..Wish::default()
+            ..Requirements::default()
         };
         let has_body = body.length() != Some(0);
         let body = RequestBody::new(body, head.trailers);
@@ -110,18 +110,18 @@ impl<'a> Forwarding<'a> {
             interim,
             client,
             session,
-            wish,
+            requirements,
             attempts: 0,
             crashes: Crashes::default(),
             connections,
             failure: None,
             until,
             noted: settings.note_attempts.then(Attempts::default),
-            course: None,
+            attempt_log: None,
         })
     }
 
-    /// The response of a server, or one that says why there is none.
+    /// The response of a server, or an error response.
     pub(crate) async fn respond(&mut self) -> Response {
         let mut response = match self.until {
             None => self.attempts().await,
@@ -176,9 +176,9 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    /// Takes the body whole, before anybody is asked.
+    /// Buffers the body before a server is selected.
     async fn take_body(&mut self, settings: &BufferSettings) -> Result<(), StatusCode> {
-        match Whole::of(std::mem::take(&mut self.body).into_body(), settings).await {
+        match BufferedBody::read(std::mem::take(&mut self.body).into_body(), settings).await {
             Ok(whole) => self.whole = Some(whole),
             Err(failure) => {
                 failure.log(&self.local.upstream.settings().name, settings);
@@ -189,54 +189,57 @@ impl<'a> Forwarding<'a> {
     }
 
     /// A server with room; waits for one where all are busy.
-    async fn choose(&self) -> Result<Lease, Reason> {
-        let upstream = &self.local.upstream;
-        match self.local.select(&self.wish) {
-            Selection::Busy => {
-                Box::pin(upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish))).await
-            }
-            Selection::Chosen(lease) => Ok(lease),
-            Selection::Nobody => Err(Reason::NoServer),
+    async fn choose(&self) -> Result<Lease, ErrorReason> {
+        let choose = || match self.local.select(&self.requirements) {
+            Selection::Busy => None,
+            Selection::Chosen(lease) => Some(Ok(lease)),
+            Selection::Nobody => Some(Err(ErrorReason::NoServer)),
+        };
+        if let Some(chosen) = choose() {
+            return chosen;
         }
+        let upstream = &self.local.upstream;
+        let chosen = Box::pin(upstream.room().wait(upstream.settings().queue, choose)).await;
+        chosen.unwrap_or(Err(ErrorReason::AllBusy))
     }
 
-    /// What is done after an attempt that brought this.
+    /// Decides how to go on after an attempt.
     fn after(&mut self, server: &Arc<Server>, fault: Fault, processed: Processed) -> Decision {
         let is_whole = !self.has_body || self.whole.is_some() || self.body.is_whole();
-        let body = if is_whole { Rest::Whole } else { Rest::Cut };
-        let attempt = Attempt { fault, processed, method: self.head.method(), body, made: self.attempts };
+        let body = if is_whole { UnsentBody::Whole } else { UnsentBody::Partial };
+        let attempt = FailedAttempt { fault, processed, method: self.head.method(), body, made: self.attempts };
         let decision = self.local.upstream.settings().retries.decide(&attempt);
         match self.after_crash(server, fault, processed, decision) {
             Decision::GiveUp => Decision::GiveUp,
-            Decision::Anew => {
+            Decision::RetryOnNewConnection => {
                 self.attempts -= 1;
                 self.connections = Connections::New;
-                Decision::Anew
+                Decision::RetryOnNewConnection
             }
-            Decision::Elsewhere => {
+            Decision::RetryElsewhere => {
                 let upstream = &self.local.upstream;
-                self.wish.tried.push(server.number());
-                // Who is slow or at a loss is not asked the same again.
-                let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::Broken)
-                    || self.local.has_another(&self.wish);
-                // One that has crashed is not overloaded by those that leave it, and neither is the next, which is waited for.
-                // Who refused has done nothing for the request. The budget is not for either.
-                let is_free =
-                    fault == Fault::Refused || upstream.settings().crashes.is_some() && self.wish.least_servers > 0;
+                self.requirements.tried.push(server.number());
+                // A server that is slow or failing is not tried again.
+                let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::ConnectionLost)
+                    || self.local.has_another(&self.requirements);
+                // A retry after a crash overloads neither the crashed server nor the next one, which is waited for. A
+                // server that refused the request has not worked on it. The budget does not apply to either.
+                let is_free = fault == Fault::Refused
+                    || upstream.settings().crashes.is_some() && self.requirements.min_servers > 0;
                 let is_granted =
                     || is_free || upstream.budget().withdraw(self.local.now(), upstream.settings().retries.budget);
                 if !of_use || !is_granted() {
                     return Decision::GiveUp;
                 }
                 server.counters.retries.add(1);
-                Decision::Elsewhere
+                Decision::RetryElsewhere
             }
         }
     }
 
-    fn note_answer(&self, server: &Server, answer: &Answer, began: Instant) {
-        if let Some(course) = &self.course {
-            course.note_head(answer.head.status);
+    fn note_answer(&self, server: &Server, answer: &ServerResponse, began: Instant) {
+        if let Some(attempt_log) = &self.attempt_log {
+            attempt_log.note_head(answer.head.status);
         }
         let bad = matches!(answer.head.status.as_u16(), 502..=504);
         let outcome = if bad { Outcome::Failure } else { Outcome::Success };
@@ -244,23 +247,24 @@ impl<'a> Forwarding<'a> {
             server.counters.failures.add(1);
         }
         self.local.upstream.note_outcome(server, outcome, self.local.now());
-        // How long a client takes for its body says nothing of the server.
+        // The time for which the client sends its body does not measure the server.
         let is_streamed = self.has_body && self.whole.is_none();
         if let Some(asked) = if is_streamed { answer.asked } else { Some(began) } {
             server.latency.note(asked.elapsed(), self.local.now());
         }
     }
 
-    fn note_failure(&self, server: &Server, failure: &Failure, took: Duration) {
-        if let Some(course) = &self.course {
-            course.note_failure(failure.status());
+    fn note_failure(&self, server: &Server, failure: &AttemptError, took: Duration) {
+        if let Some(attempt_log) = &self.attempt_log {
+            attempt_log.note_failure(failure.status());
         }
         if !failure.is_servers() {
             return;
         }
         let upstream = self.local.upstream.settings();
         let now = self.local.now();
-        warn_of_server!(*upstream.name, server, now, "{}: {}: {}", self.head.asked(), failure.step, failure.cause);
+        let (asked, AttemptError { step, cause, .. }) = (self.head.asked(), failure);
+        warn_of_server(&upstream.name, server, now, format_args!("{asked}: {step}: {cause}"));
         if failure.processed == Processed::Unlikely {
             return;
         }
@@ -270,39 +274,39 @@ impl<'a> Forwarding<'a> {
     }
 
     /// The response as the client gets it.
-    fn finish(&mut self, answer: Answer, server: &Server) -> Response {
-        let Answer { head, content, .. } = answer;
+    fn finish(&mut self, answer: ServerResponse, server: &Server) -> Response {
+        let ServerResponse { head, content, .. } = answer;
         let is_head = *self.head.method() == Method::HEAD;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
         if let Some(session) = &self.session {
             session.finish(&mut response.headers, server);
         }
         match (content, self.head.upgrade.take()) {
-            (Content::Body(_), _) if is_head => {}
-            (Content::Body(body), _) => response.body = body,
-            (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
-            // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
-            (Content::Tunnel(..), None) => return self.answer_with(StatusCode::BAD_GATEWAY),
+            (ResponseContent::Body(_), _) if is_head => {}
+            (ResponseContent::Body(body), _) => response.body = body,
+            (ResponseContent::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
+            // The server switched protocols without a request for that; the state machine rejects this earlier.
+            (ResponseContent::Tunnel(..), None) => return self.answer_with(StatusCode::BAD_GATEWAY),
         }
         response
     }
 
     /// The last attempt failed.
     fn give_up(&self) -> Response {
-        let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, Failure::status);
+        let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, AttemptError::status);
         self.answer_with(status)
     }
 
-    /// No server can be asked.
-    fn refuse(&self, reason: Reason) -> Response {
+    /// No server is available.
+    fn refuse(&self, reason: ErrorReason) -> Response {
         if self.failure.is_some() {
             return self.give_up();
         }
         let (upstream, now) = (&self.local.upstream, self.local.now());
-        if let Some(left_out) = upstream.refusals().admit(now) {
+        if let Some(suppressed) = upstream.refusals().admit(now) {
             let (name, asked) = (&upstream.settings().name, self.head.asked());
-            if left_out.0 > 0 {
-                tracing::warn!(upstream = name, "and {left_out} more warnings before");
+            if suppressed.0 > 0 {
+                tracing::warn!(upstream = name, "and {suppressed} more warnings before");
             }
             tracing::warn!(upstream = name, "{asked}: {reason}");
         }
@@ -310,10 +314,10 @@ impl<'a> Forwarding<'a> {
     }
 
     /// An answer of our own.
-    fn answer_with(&self, reason: impl Into<Reason>) -> Response {
-        failure_page::respond(reason.into(), self.head.headers(), self.settings)
+    fn answer_with(&self, reason: impl Into<ErrorReason>) -> Response {
+        error_response::respond(reason.into(), self.head.headers(), self.settings)
     }
 }
 
-/// What a failed attempt counts for as a latency: where errors come at once, a server is not to look quick for them.
+/// The latency that counts for a failed attempt: a server that fails fast must not look fast.
 const FAILED: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! An exchange over HTTP/1.1: the request on its way to a server, and the response on its way back.
 //!
-//! Until the head of the response is there, the task of the client's connection does the work. What is left of the body then
-//! is moved by a task of its own, which hands it over piece by piece, as the client takes it.
+//! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
+//! then forwards the rest of the body, as fast as the client reads it.
 
 use std::{
     future::poll_fn,
@@ -10,30 +10,32 @@ use std::{
     time::Instant,
 };
 
-use serow_client::{Broken, Http1};
+use serow_client::{ClientError, Http1};
+use serow_gateway::RequestSummary;
 use serow_http1::{Event, Framing, ReceivedResponse};
-use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
-
-use crate::{
-    answer::{Answer, Content, Received, pass_on},
-    failure::{Cause, Failure, Processed},
-    feeding::{Cut, Fed, fed_by},
-    local::Local,
-    log_limit::Asked,
-    patience::{Patience, Waiting},
-    request_body::{Piece, RequestBody},
-    request_head,
-    server::Lease,
+use serow_message::{
+    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
 };
 
-/// An exchange that is under way.
+use crate::{
+    attempt_error::{AttemptError, Cause, Processed},
+    body_forwarding::{CutOff, ForwardingEnd, forward_until},
+    exchange_deadline::{AwaitedStep, ExchangeDeadline},
+    lease::Lease,
+    request_body::{Piece, RequestBody},
+    request_head,
+    server_response::{ReceivedBody, ResponseContent, ServerResponse, pass_on},
+    thread_local_pool::ThreadLocalPool,
+};
+
+/// An exchange in progress.
 pub(crate) struct Exchange {
-    local: Rc<Local>,
+    pool: Rc<ThreadLocalPool>,
     lease: Lease,
     /// Boxed, since it is moved often.
     connection: Box<Http1>,
-    patience: Patience,
-    request: Outgoing,
+    patience: ExchangeDeadline,
+    request: RequestProgress,
     body: RequestBody,
     asked: Option<Instant>,
     is_reused: bool,
@@ -43,47 +45,47 @@ pub(crate) struct Exchange {
     until: Option<Instant>,
 }
 
-/// What of the request is to be sent.
-enum Outgoing {
-    /// The body, or what is left of it.
+/// The part of the request that has not been sent.
+enum RequestProgress {
+    /// The body, or the rest of it.
     Body,
     /// All of it was handed to the connection.
     Whole,
-    /// The server takes no more; what it says about that is waited for.
-    Refused(Broken),
+    /// The server reads no more; its response may say why.
+    Refused(ClientError),
 }
 
 impl Exchange {
     /// An exchange on this connection, which served others before, or did not.
     pub(crate) fn new(
-        local: Rc<Local>,
+        pool: Rc<ThreadLocalPool>,
         lease: Lease,
         connection: Box<Http1>,
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let (patience, request, body) = (Patience::new(&local), Outgoing::Whole, RequestBody::default());
+        let (patience, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, RequestBody::default());
         let received_before = connection.received();
-        Self { local, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
+        Self { pool, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
     }
 
-    /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
-    /// wanted; interim responses go on to the client. Where there is no response, the body is given back, for another attempt.
+    /// Sends the request and waits for the response. The body is read only when the server has room for it;
+    /// informational responses go to the client. Without a response, the body is returned for another attempt.
     pub(crate) async fn response(
         &mut self,
         head: &RequestHead,
         body: &mut RequestBody,
-        interim: &Interim,
-    ) -> Result<ReceivedResponse, Failure> {
+        interim: &InformationalSender,
+    ) -> Result<ReceivedResponse, AttemptError> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let has_body = self
             .connection
             .send_head(head, length)
-            .map_err(|misuse| Failure::of_exchange(Cause::Unsayable(misuse.to_string()), Processed::Never))?;
+            .map_err(|misuse| AttemptError::of_exchange(Cause::Unsendable(misuse.to_string()), Processed::Never))?;
         if has_body {
-            (self.request, self.body) = (Outgoing::Body, std::mem::take(body));
+            (self.request, self.body) = (RequestProgress::Body, std::mem::take(body));
             // A server of HTTP/1.1 does not say that it left a request alone.
-            if !head.method.is_idempotent() && !self.local.upstream.settings().retries.all_methods {
+            if !head.method.is_idempotent() && !self.pool.upstream.settings().retries.all_methods {
                 self.body.release();
             }
         }
@@ -96,31 +98,42 @@ impl Exchange {
         response
     }
 
-    /// What is behind the head of the response.
+    /// The part of the response after its head.
     pub(crate) fn into_answer(
         self,
         response: ReceivedResponse,
-        request: &request_head::Outgoing,
-    ) -> Result<Answer, Failure> {
+        request: &request_head::OutgoingHead,
+    ) -> Result<ServerResponse, AttemptError> {
         let ReceivedResponse { head, framing } = response;
         let asked = self.asked;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             let Self { connection, lease, .. } = self;
-            return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease), asked });
+            return Ok(ServerResponse {
+                head,
+                content: ResponseContent::Tunnel(Box::new(connection.into_tunnel()), lease),
+                asked,
+            });
         }
         let body = self.into_body(framing, request);
-        let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken.into()), Processed::Maybe))?;
-        Ok(Answer { head, content: Content::Body(body), asked })
+        let body =
+            body.map_err(|broken| AttemptError::of_exchange(Cause::ConnectionLost(broken.into()), Processed::Maybe))?;
+        Ok(ServerResponse { head, content: ResponseContent::Body(body), asked })
     }
 
-    fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
+    fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+        interim: &InformationalSender,
+    ) -> Poll<Result<ReceivedResponse, AttemptError>> {
         loop {
             match self.poll_send(context) {
                 Ok(waiting) => self.patience.wait_for(waiting),
-                Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
+                Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
             }
             match self.connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => pass_on(interim, response.head),
+                Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {
+                    pass_on(interim, response.head)
+                }
                 Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
                 // There is none before a head.
                 Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}
@@ -129,58 +142,59 @@ impl Exchange {
                     return self
                         .patience
                         .poll_over(context)
-                        .map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
+                        .map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
                 }
             }
         }
     }
 
-    /// Moves the request's body on, as far as the server takes it and the client gives it; says what is waited for then. The
-    /// error is the client's.
-    fn poll_send(&mut self, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
+    /// Sends more of the request's body, as far as the server accepts and the client provides it; returns the step to
+    /// wait for. The error is the client's.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
         loop {
             if self.connection.has_unsent() {
                 match self.connection.poll_flush(context) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(broken)) => {
-                        self.request = Outgoing::Refused(broken);
-                        return Ok(Waiting::Beginning);
+                        self.request = RequestProgress::Refused(broken);
+                        return Ok(AwaitedStep::BeginResponse);
                     }
-                    Poll::Pending => return Ok(Waiting::Taking),
+                    Poll::Pending => return Ok(AwaitedStep::TakeRequest),
                 }
             }
-            let Outgoing::Body = self.request else { return Ok(Waiting::Beginning) };
-            let Poll::Ready(piece) = self.body.poll_next(context) else { return Ok(Waiting::Nothing) };
+            let RequestProgress::Body = self.request else { return Ok(AwaitedStep::BeginResponse) };
+            let Poll::Ready(piece) = self.body.poll_next(context) else { return Ok(AwaitedStep::Nothing) };
             match piece? {
                 Piece::Data(data) => {
                     self.connection.send_data(&data)?;
-                    // It took what there was: its time begins again.
+                    // The server accepted the data: its deadline restarts.
                     self.patience.note_progress();
                 }
                 Piece::End(trailers) => {
                     self.connection.send_end(trailers.as_ref())?;
-                    self.request = Outgoing::Whole;
+                    self.request = RequestProgress::Whole;
                     self.asked = Some(Instant::now());
                 }
             }
         }
     }
 
-    /// What a connection that broke before the response says of the request.
-    fn broken(&mut self, broken: Broken) -> Failure {
+    /// Classifies a connection that broke before the response.
+    fn broken(&mut self, broken: ClientError) -> AttemptError {
         let nothing_came = self.connection.received() == self.received_before;
-        let closed = matches!(broken, Broken::Closed | Broken::Lost(_));
+        let closed = matches!(broken, ClientError::Closed | ClientError::Lost(_));
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
-        let cause = match std::mem::replace(&mut self.request, Outgoing::Whole) {
-            Outgoing::Refused(first) => first,
-            Outgoing::Body | Outgoing::Whole => broken,
+        let cause = match std::mem::replace(&mut self.request, RequestProgress::Whole) {
+            RequestProgress::Refused(first) => first,
+            RequestProgress::Body | RequestProgress::Whole => broken,
         };
-        Failure::of_exchange(Cause::Broken(cause.into()), processed)
+        AttemptError::of_exchange(Cause::ConnectionLost(cause.into()), processed)
     }
 
-    /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
-    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, Broken> {
-        let mut received = Received::default();
+    /// The body of the response. Data that arrived together with the head is used at once: most responses are complete
+    /// by then.
+    fn into_body(mut self, framing: Framing, request: &request_head::OutgoingHead) -> Result<Body, ClientError> {
+        let mut received = ReceivedBody::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {
                 Event::Data(data) => received.push(data),
@@ -195,48 +209,48 @@ impl Exchange {
             self.finish();
             return Ok(received.into_body());
         }
-        let (feeder, incoming) = Incoming::channel(framing.length());
-        self.patience.wait_for(Waiting::Nothing);
-        tokio::task::spawn_local(self.feed(received, feeder, request.asked()));
+        let (sender, incoming) = Incoming::channel(framing.length());
+        self.patience.wait_for(AwaitedStep::Nothing);
+        tokio::task::spawn_local(self.feed(received, sender, request.asked()));
         Ok(incoming.into())
     }
 
-    /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut received: Received, feeder: Feeder, asked: Asked) {
+    /// Forwards the body of the response as the client reads it.
+    async fn feed(mut self, mut received: ReceivedBody, sender: BodySender, asked: RequestSummary) {
         let until = self.until;
-        match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
-            Ok(Fed::Whole) => self.finish(),
-            Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
+        match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &sender, context))).await {
+            Ok(ForwardingEnd::Complete) => self.finish(),
+            Ok(ForwardingEnd::Abandoned) => {}
+            Err(cut) => cut.tell(&sender, &self.pool, self.lease.server(), &asked),
         }
     }
 
-    fn poll_feed(
+    fn poll_forward(
         &mut self,
-        received: &mut Received,
-        feeder: &Feeder,
+        received: &mut ReceivedBody,
+        sender: &BodySender,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Fed, Cut>> {
+    ) -> Poll<Result<ForwardingEnd, CutOff>> {
         loop {
-            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            // The client may still be sending; its errors are handled elsewhere.
             if self.poll_send(context).is_err() {
-                return Poll::Ready(Ok(Fed::Abandoned));
+                return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
-            match feeder.poll_wanted(context) {
+            match sender.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
-                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(Fed::Abandoned)),
+                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.patience.wait_for(Waiting::Nothing);
+                    self.patience.wait_for(AwaitedStep::Nothing);
                     return Poll::Pending;
                 }
             }
             if let Some(data) = received.pop() {
-                feeder.push(data, context);
+                sender.push(data, context);
                 continue;
             }
             if let Some(trailers) = received.end.take() {
-                feeder.finish(trailers);
-                return Poll::Ready(Ok(Fed::Whole));
+                sender.finish(trailers);
+                return Poll::Ready(Ok(ForwardingEnd::Complete));
             }
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Data(data))) => {
@@ -246,14 +260,14 @@ impl Exchange {
                 Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
                 Poll::Ready(Ok(Event::Head(_))) => {}
                 Poll::Ready(Err(broken)) => {
-                    return Poll::Ready(Err(Cut::lost(&broken)));
+                    return Poll::Ready(Err(CutOff::lost(&broken)));
                 }
                 Poll::Pending => {
-                    self.patience.wait_for(Waiting::GoingOn);
-                    if feeder.poll_abandoned(context).is_ready() {
-                        return Poll::Ready(Ok(Fed::Abandoned));
+                    self.patience.wait_for(AwaitedStep::ContinueResponse);
+                    if sender.poll_abandoned(context).is_ready() {
+                        return Poll::Ready(Ok(ForwardingEnd::Abandoned));
                     }
-                    return self.patience.poll_over(context).map(|time| Err(Cut::silent(time)));
+                    return self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)));
                 }
             }
         }
@@ -261,8 +275,8 @@ impl Exchange {
 
     /// The exchange is over: the connection may serve another.
     fn finish(self) {
-        let Self { local, lease, connection, patience, .. } = self;
+        let Self { pool, lease, connection, patience, .. } = self;
         drop(patience);
-        local.keep_connection(lease.server(), connection);
+        pool.keep_connection(lease.server(), connection);
     }
 }

@@ -10,9 +10,9 @@
 //! | what has come of a response and nobody has taken yet | `http2/slot.rs` |
 //! | when a silent connection is asked whether it is there, and when an idle one is closed | `http2/liveness.rs` |
 //!
-//! The task of a connection does nothing but move frames: it wakes the exchanges whose turn it is; they take what came, as
-//! their clients take it, and give what is to be sent, as their clients send it. Each exchange is held up by its own client
-//! and server only: the window of a connection is as large as those of all its streams together.
+//! The task of a connection only moves frames: it wakes the exchanges that can go on; these take received data as fast
+//! as their clients read it, and provide data as fast as their clients send it. Each exchange is slowed down only by
+//! its own client and server: the window of a connection is as large as those of all its streams together.
 
 mod connection;
 mod connections;
@@ -23,7 +23,7 @@ mod stream;
 mod tunnel;
 
 use serow_http2::Limits;
-use serow_message::{Interim, RequestHead};
+use serow_message::{InformationalSender, RequestHead};
 
 use crate::request_body::RequestBody;
 
@@ -31,33 +31,33 @@ pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stre
 
 /// A request that is to be sent.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct StreamRequest<'a> {
     pub(crate) head: &'a RequestHead,
     pub(crate) body: &'a RequestBody,
     /// Where interim responses go.
-    pub(crate) interim: &'a Interim,
+    pub(crate) interim: &'a InformationalSender,
     /// For an extended CONNECT (RFC 8441 §4).
     pub(crate) protocol: Option<&'a str>,
 }
 
-/// What a server may send.
+/// Limits for the server.
 fn limits() -> Limits {
     Limits {
         window: WINDOW,
         stream_window: STREAM_WINDOW,
         largest_stream_window: STREAM_WINDOW,
-        // A server cuts off what we have asked for, so never more than that.
+        // A server resets streams that we have opened, so their number is limited already.
         resets: u32::MAX,
         ..Limits::default()
     }
 }
 
 /// Streams at once on one connection; servers as a rule allow 100 to 250.
-const MOST_STREAMS: u32 = 128;
+const MAX_STREAMS: u32 = 128;
 
-/// What of one response may be in memory while its client does not read: 256 KiB, which fills a gigabit over 2 ms, or ten
-/// within a data centre. So a connection holds 32 MiB at most.
+/// The maximum of one response in memory while its client does not read: 256 KiB, which fills 1 Gbit/s over 2 ms or 10
+/// Gbit/s within a data centre. So a connection holds at most 32 MiB.
 const STREAM_WINDOW: u32 = 256 * 1024;
 
 /// The window of a connection, so that no stream waits for another: half of it may have been used and not been given back.
-const WINDOW: u32 = 2 * MOST_STREAMS * STREAM_WINDOW;
+const WINDOW: u32 = 2 * MAX_STREAMS * STREAM_WINDOW;

@@ -10,21 +10,21 @@ use serow_net::Moment;
 /// How quickly a server answers: a moving average that remembers the worst, as Finagle's `PeakEwma`; changed by all threads,
 /// without a lock.
 ///
-/// What took longer than the average becomes the average at once; what was quicker pulls it down, the more, the longer ago the
-/// last one was. While nothing is noted it falls towards nothing, so that a server which was slow once is tried again: after
-/// 46 s, if it was a hundred times slower than the others.
+/// A longer time replaces the average at once; a shorter one lowers it, the more, the older the last one is. Without
+/// new values the average decays, so that a slow server is tried again: after 46 s, if it was a hundred times slower
+/// than the others.
 #[derive(Debug, Default)]
 pub(crate) struct Latency {
     /// Average and moment in one word, so that both are changed together; 0 where nothing is known.
     word: AtomicU64,
 }
 
-/// What was known at a moment.
+/// The average at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Average {
     /// At least 1: nothing is known where it is 0. Not a whole number: many small steps down must add up.
     microseconds: f32,
-    /// In milliseconds, modulo 2³²: a server that nobody asked for 49 days may seem as slow as it was.
+    /// In milliseconds, modulo 2³²: a server without requests for 49 days may seem as slow as before.
     at: u32,
 }
 
@@ -42,7 +42,7 @@ impl Latency {
             };
             Some(Average { microseconds, at: milliseconds(now) }.to_word())
         };
-        // Always changed: the closure never says no.
+        // Always succeeds: the closure never returns `None`.
         let _ = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
     }
 
@@ -78,8 +78,8 @@ fn milliseconds(now: Moment) -> u32 {
     now.milliseconds() as u32
 }
 
-/// In which time the average forgets; 10 s, as Finagle and linkerd have it: a server that is slow for seconds, while it collects
-/// garbage say, is left alone for as long.
+/// The time constant of the decay; 10 s, as in Finagle and linkerd: a server that is slow for seconds, for example
+/// during a garbage collection, is avoided for about as long.
 const MEMORY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_average_rises_at_once_and_falls_slowly() {
-        // When, what is noted in microseconds, and within what the average is then.
+        // The moment, the new value in microseconds, and the range of the average afterwards.
         let steps: [(u64, Option<u64>, std::ops::RangeInclusive<u64>); 9] = [
             (0, None, 0..=0),
             (0, Some(1_000), 1_000..=1_000),
@@ -146,7 +146,7 @@ mod tests {
         let latency = Latency::default();
         latency.note(Duration::from_millis(9), moment(1_000));
         assert_eq!(latency.microseconds(moment(990)), 9_000);
-        // The word's milliseconds begin anew after 2³².
+        // The milliseconds wrap around after 2³².
         latency.note(Duration::from_millis(9), moment((1 << 32) - 1));
         assert!((8_900..9_000).contains(&latency.microseconds(moment((1 << 32) + 50))));
     }

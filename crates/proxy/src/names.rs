@@ -1,20 +1,13 @@
-//! Servers that are given by name: looked up, and looked up again for as long as the names are asked for.
-//!
-//! The system's own resolver does not tell how long its answers hold, and knows no services. `hickory-resolver` does, and would
-//! add 59 crates to the 134 that there are; what is needed of DNS here is three kinds of records.
+//! Servers given by name: DNS resolution, repeated as long as the name is in the upstream.
 //!
 //! | what | file |
 //! | --- | --- |
 //! | from what was found to servers | `names/membership.rs` |
 //! | when it is looked up again | `names/pace.rs` |
-//! | hosts and services, from files and name servers | `names/resolver.rs`, `names/files.rs` |
-//! | messages of DNS | `names/message.rs` |
+//! | hosts and services, from files and name servers | crate `serow-dns` |
 
-mod files;
 mod membership;
-mod message;
 mod pace;
-mod resolver;
 
 use std::{
     rc::Rc,
@@ -22,25 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_dns::{Answer, LookupError, Resolver, ResolverSettings};
 use tokio::{
     task::{AbortHandle, spawn_local},
     time::sleep,
 };
 
-pub use self::resolver::NameSettings;
-use self::{
-    membership::Member,
-    pace::Pace,
-    resolver::{Found, LookupError, Resolver},
-};
-use crate::{address::Place, settings::ServerSettings, upstream::Upstream};
+use self::{membership::Member, pace::Pace};
+use crate::{address::ServerLocation, settings::ServerSettings, upstream::Upstream};
 
 /// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all names
 /// that are there now have been looked up for the first time.
-pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, first: Sender<()>) {
+pub(crate) async fn resolve_names(upstream: Upstream, settings: ResolverSettings, first: Sender<()>) {
     let resolver = Rc::new(Resolver::new(settings));
     let mut first = Some(first);
-    let mut under_way: Vec<LookingUp> = Vec::new();
+    let mut under_way: Vec<Resolution> = Vec::new();
     loop {
         let mut changed = Box::pin(upstream.changed());
         changed.as_mut().enable();
@@ -49,8 +38,8 @@ pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, fi
         for server in named {
             if !under_way.iter().any(|known| known.is_for(&server)) {
                 let settings = Arc::clone(&server);
-                let task = look_up_for_ever(upstream.clone(), settings, Rc::clone(&resolver), first.clone());
-                under_way.push(LookingUp { server, task: spawn_local(task).abort_handle() });
+                let task = resolve_forever(upstream.clone(), settings, Rc::clone(&resolver), first.clone());
+                under_way.push(Resolution { server, task: spawn_local(task).abort_handle() });
             }
         }
         first = None;
@@ -59,41 +48,45 @@ pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, fi
 }
 
 /// The look-ups of a name, until this is dropped.
-struct LookingUp {
+struct Resolution {
     server: Arc<ServerSettings>,
     task: AbortHandle,
 }
 
-impl LookingUp {
+impl Resolution {
     /// One that was taken out and given again is not the same: its servers are gone.
     fn is_for(&self, server: &Arc<ServerSettings>) -> bool {
         Arc::ptr_eq(&self.server, server)
     }
 }
 
-impl Drop for LookingUp {
+impl Drop for Resolution {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn look_up_for_ever(
+async fn resolve_forever(
     upstream: Upstream,
     settings: Arc<ServerSettings>,
     resolver: Rc<Resolver>,
     mut first: Option<Sender<()>>,
 ) {
     let (mut pace, mut members) = (Pace::default(), Vec::new());
-    // When name servers said for the first time that there is no such name.
+    // When name servers first reported that the name does not exist.
     let mut gone: Option<Instant> = None;
     loop {
-        let pause = match resolver.members(&settings).await {
-            Ok(Found { items, lifetime }) => {
+        let pause = match find_members(&resolver, &settings).await {
+            Ok(Answer { items, ttl }) => {
                 upstream.replace_members(&settings, &members, &items);
                 (members, gone) = (items, None);
-                let (pause, is_news) = pace.handle_answer(lifetime);
+                let (pause, is_news) = pace.handle_answer(ttl);
                 if is_news {
-                    tracing::warn!(upstream = upstream.settings().name, "{} can be looked up again", settings.address);
+                    tracing::warn!(
+                        upstream = upstream.settings().name,
+                        "DNS resolution for {} recovered",
+                        settings.address
+                    );
                 }
                 pause
             }
@@ -121,10 +114,10 @@ async fn look_up_for_ever(
     }
 }
 
-/// What counts of a name that cannot be looked up.
+/// The addresses that stay in use while a name cannot be resolved.
 enum Kept {
     Nothing,
-    /// What was found before.
+    /// The previous ones.
     All,
     /// The same, for this long.
     AllFor(Duration),
@@ -134,57 +127,59 @@ fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kep
     let (upstream, name) = (&upstream.settings().name, settings.address.to_string());
     match kept {
         Kept::Nothing => {
-            tracing::error!(upstream, "{name} cannot be looked up, so nothing is sent there until it can be: {error}");
+            tracing::error!(upstream, "DNS resolution for {name} failed, it has no servers until it succeeds: {error}");
         }
         Kept::All => {
-            tracing::warn!(upstream, "{name} cannot be looked up, and what was found before still counts: {error}");
+            tracing::warn!(upstream, "DNS resolution for {name} failed, its last addresses stay in use: {error}");
         }
         Kept::AllFor(time) => {
             let time = Duration::from_secs(time.as_secs_f64().round() as u64);
             tracing::warn!(
                 upstream,
-                "{name} cannot be looked up, and what was found before counts for {time:?}: {error}"
+                "DNS resolution for {name} failed, its last addresses stay in use for {time:?}: {error}"
             );
         }
     }
 }
 
-impl Resolver {
-    /// The servers that a name stands for.
-    async fn members(&self, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
-        match &settings.address.place {
-            Place::Name { host, port } => {
-                let Found { items, lifetime } = self.addresses(host).await?;
-                let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
-                Ok(Found { items: membership::ordered(members.collect()), lifetime })
-            }
-            Place::Service(name) => self.members_of_service(name, settings).await,
-            Place::Tcp(_) | Place::Unix(_) => Err(LookupError::Nothing),
+/// The servers that a name stands for.
+async fn find_members(resolver: &Resolver, settings: &ServerSettings) -> Result<Answer<Member>, LookupError> {
+    match &settings.address.location {
+        ServerLocation::Name { host, port } => {
+            let Answer { items, ttl } = resolver.addresses(host).await?;
+            let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
+            Ok(Answer { items: membership::ordered(members.collect()), ttl })
         }
-    }
-
-    /// Hosts that cannot be looked up are left out, as long as there is one that can be.
-    async fn members_of_service(&self, name: &str, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
-        let services = self.services(name).await?;
-        let (mut members, mut lifetime, mut failure) = (Vec::new(), services.lifetime, LookupError::Nothing);
-        let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
-        for service in services.items {
-            match self.addresses(&format!("{}.", service.host)).await {
-                Ok(found) => {
-                    lifetime = lifetime.min(found.lifetime);
-                    let of_address = |address| Member::of_service(address, &service, best, settings);
-                    members.extend(found.items.into_iter().map(of_address));
-                }
-                Err(error) => {
-                    // It is tried again soon, not when all others are.
-                    lifetime = lifetime.min(SOON);
-                    failure = error;
-                }
-            }
-        }
-        if members.is_empty() { Err(failure) } else { Ok(Found { items: membership::ordered(members), lifetime }) }
+        ServerLocation::Service(name) => find_members_of_service(resolver, name, settings).await,
+        ServerLocation::Tcp(_) | ServerLocation::Unix(_) => Err(LookupError::NoRecords),
     }
 }
 
-/// When a part of a service is looked up again that was not found: as often as what stands in files.
+/// Hosts that cannot be looked up are left out, as long as there is one that can be.
+async fn find_members_of_service(
+    resolver: &Resolver,
+    name: &str,
+    settings: &ServerSettings,
+) -> Result<Answer<Member>, LookupError> {
+    let services = resolver.services(name).await?;
+    let (mut members, mut ttl, mut failure) = (Vec::new(), services.ttl, LookupError::NoRecords);
+    let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
+    for service in services.items {
+        match resolver.addresses(&format!("{}.", service.host)).await {
+            Ok(found) => {
+                ttl = ttl.min(found.ttl);
+                let of_address = |address| Member::of_service(address, &service, best, settings);
+                members.extend(found.items.into_iter().map(of_address));
+            }
+            Err(error) => {
+                // It is tried again soon, not when all others are.
+                ttl = ttl.min(SOON);
+                failure = error;
+            }
+        }
+    }
+    if members.is_empty() { Err(failure) } else { Ok(Answer { items: membership::ordered(members), ttl }) }
+}
+
+/// When the unresolved part of a service is looked up again: as often as the hosts file.
 const SOON: Duration = Duration::from_secs(10);

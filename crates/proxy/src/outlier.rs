@@ -1,5 +1,5 @@
-//! What requests tell of a server's health: a server that fails is left alone for a while, then tried with one request at a
-//! time (a circuit breaker). The moment is an argument.
+//! Passive health checks: a server whose requests fail is ejected for a while, then tried with one request at a time (a
+//! circuit breaker). Pure: time is an argument.
 //!
 //! ```text
 //!           failure             too many failures
@@ -18,60 +18,41 @@
 //!                                             └──────────┘
 //! ```
 
-mod record;
+mod failure_count;
 
-use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 use serow_net::Moment;
 
-use self::record::Record;
-pub(crate) use self::record::{Ejection, Reason};
+use self::failure_count::FailureCount;
+pub(crate) use self::failure_count::{Ejection, Reason};
+use crate::settings::PassiveSettings;
 
-/// When a server is left alone for what happened to requests.
-///
-/// Where `failures` is not 0, it is also left alone when half of at least 20 requests failed within 10 s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassiveSettings {
-    /// Requests in a row that failed (no connection, no response, or one of status 502, 503 and 504); 3, none: never.
-    pub failures: u32,
-    /// For how long the first time; 10 s. Each further time in a row it is twice as long, until it is ten times as long.
-    pub ejection: Duration,
-}
-
-impl Default for PassiveSettings {
-    fn default() -> Self {
-        Self { failures: 3, ejection: Duration::from_secs(10) }
-    }
-}
-
-/// What a request came to, for the server's health.
+/// The outcome of a request, for the server's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Success,
     Failure,
 }
 
-/// What requests tell of one server; changed by all threads. While all is well a success costs one load.
+/// The passive health of one server; changed by all threads. While the server is healthy, a success costs one load.
 #[derive(Debug, Default)]
 pub(crate) struct Outlier {
     phase: AtomicU8,
     /// When the ejection is over, in milliseconds.
     until: AtomicU64,
-    record: Mutex<Record>,
+    count: Mutex<FailureCount>,
 }
 
-/// What a request changed.
+/// How a request changed the server's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// The server is left alone from now on, or for longer.
+pub(crate) enum EjectionChange {
+    /// The server is ejected, or its ejection is extended.
     Ejected(Ejection),
-    /// The server was left alone, and is asked again as all others.
+    /// The server is back in rotation.
     Recovered,
 }
 
@@ -82,16 +63,16 @@ enum Phase {
     Calm,
     /// One failed: all are counted for 10 s.
     Watching,
-    /// It is left alone.
+    /// It is ejected.
     Ejected,
-    /// It was left alone long enough; the next request is a trial.
+    /// The ejection is over; the next request is a trial.
     HalfOpen,
-    /// A trial is under way.
+    /// A trial is in flight.
     Trial,
 }
 
 impl Outlier {
-    /// A request came to this. The server is left alone only where `may_eject` allows it. Says what that changes.
+    /// Records the outcome of a request. The server is ejected only if `may_eject` allows it. Returns the change.
     #[inline]
     pub(crate) fn note(
         &self,
@@ -99,7 +80,7 @@ impl Outlier {
         now: Moment,
         settings: &PassiveSettings,
         may_eject: impl FnOnce() -> bool,
-    ) -> Option<Turn> {
+    ) -> Option<EjectionChange> {
         if outcome == Outcome::Success && self.phase.load(Ordering::Relaxed) == Phase::Calm as u8 {
             return None;
         }
@@ -108,11 +89,11 @@ impl Outlier {
         }
         match outcome {
             Outcome::Success => self.note_success(now),
-            Outcome::Failure => self.note_failure(now, settings, may_eject).map(Turn::Ejected),
+            Outcome::Failure => self.note_failure(now, settings, may_eject).map(EjectionChange::Ejected),
         }
     }
 
-    /// Whether the server is to be left alone.
+    /// Whether the server is ejected.
     #[inline]
     pub(crate) fn is_ejected(&self, now: Moment) -> bool {
         match self.phase() {
@@ -128,7 +109,7 @@ impl Outlier {
         }
     }
 
-    /// A request begins. Says whether it is a trial, which ends with [`Self::end_trial`].
+    /// A request begins. Returns whether it is a trial, which ends with [`Self::end_trial`].
     #[inline]
     pub(crate) fn begin_trial(&self) -> bool {
         self.phase() == Phase::HalfOpen && self.change(Phase::HalfOpen, Phase::Trial)
@@ -144,39 +125,39 @@ impl Outlier {
         self.change(Phase::Ejected, Phase::HalfOpen);
     }
 
-    /// Whether it is left alone, or tried: not asked as all others. Takes no lock.
+    /// Whether it is ejected or on trial. Takes no lock.
     pub(crate) fn is_out(&self) -> bool {
         matches!(self.phase(), Phase::Ejected | Phase::HalfOpen | Phase::Trial)
     }
 
-    /// Why it is left alone, or tried; none while it is asked as all others.
+    /// The ejection, while the server is ejected or on trial.
     pub(crate) fn ejection(&self) -> Option<Ejection> {
-        if self.is_out() { self.record().ejection } else { None }
+        if self.is_out() { self.count().ejection } else { None }
     }
 
-    /// Since when it is asked as all others, if it ever was not.
+    /// When it came back into rotation, if it was ever ejected.
     pub(crate) fn recovered(&self) -> Option<Moment> {
-        let record = self.record();
-        record.ejection.map(|_| record.recovered)
+        let count = self.count();
+        count.ejection.map(|_| count.recovered)
     }
 
     #[cold]
-    fn note_success(&self, now: Moment) -> Option<Turn> {
-        let mut record = self.record();
-        record.note_success();
+    fn note_success(&self, now: Moment) -> Option<EjectionChange> {
+        let mut count = self.count();
+        count.note_success();
         match self.phase() {
             // Of a request from before, or one that came here since no server was left: it proves nothing.
             Phase::Calm | Phase::Ejected => None,
             Phase::Watching => {
-                if record.is_over(now) {
+                if count.is_over(now) {
                     self.set(Phase::Calm);
                 }
                 None
             }
             Phase::HalfOpen | Phase::Trial => {
-                record.recovered = now;
+                count.recovered = now;
                 self.set(Phase::Calm);
-                Some(Turn::Recovered)
+                Some(EjectionChange::Recovered)
             }
         }
     }
@@ -188,31 +169,31 @@ impl Outlier {
         settings: &PassiveSettings,
         may_eject: impl FnOnce() -> bool,
     ) -> Option<Ejection> {
-        let mut record = self.record();
+        let mut count = self.count();
         let reason = match self.phase() {
             // Requests from before fail, too.
             Phase::Ejected => return None,
             Phase::HalfOpen | Phase::Trial => Reason::Trial,
             phase @ (Phase::Calm | Phase::Watching) => {
-                if phase == Phase::Calm || record.is_over(now) {
-                    record.begin_window(now);
+                if phase == Phase::Calm || count.is_over(now) {
+                    count.begin_window(now);
                     self.set(Phase::Watching);
                 }
-                record.note_failure();
-                record.reason(settings)?
+                count.note_failure();
+                count.reason(settings)?
             }
         };
         if reason != Reason::Trial && !may_eject() {
             return None;
         }
-        let ejection = record.eject(reason, now, settings);
+        let ejection = count.eject(reason, now, settings);
         self.until.store((now + ejection.length).milliseconds(), Ordering::Relaxed);
         self.set(Phase::Ejected);
         Some(ejection)
     }
 
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    fn count(&self) -> MutexGuard<'_, FailureCount> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn phase(&self) -> Phase {
@@ -226,7 +207,7 @@ impl Outlier {
     }
 
     fn set(&self, phase: Phase) {
-        // Who sees an ejection sees how long it is, too.
+        // A thread that sees the ejection also sees its length.
         self.phase.store(phase as u8, Ordering::Release);
     }
 

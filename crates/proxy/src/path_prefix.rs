@@ -1,4 +1,4 @@
-//! The path that servers are asked for: what is cut from its beginning, and put before it.
+//! The path in requests to servers: strips a prefix, adds a prefix.
 
 use serow_message::{
     StatusCode, Target, TargetForm,
@@ -7,13 +7,12 @@ use serow_message::{
 
 use crate::settings::ForwardingSettings;
 
-/// The target that servers are asked for, made of one in origin or asterisk form.
+/// The target for servers, made from one in origin or asterisk form.
 ///
-/// Routes were chosen by the path decoded, without dot segments and with one slash where there are several
-/// (`serow-router` says how), and the server gets it as it came. So that both see the same, a path that climbs is refused,
-/// as `serow-files` refuses it: servers disagree about whether `..` is followed before or after they look for a rule, and
-/// honest clients follow it themselves. Encoded slashes pass: many APIs have them, and who takes them for slashes sees
-/// what the routes saw.
+/// Routes match the decoded path, without dot segments and repeated slashes (see `serow-router`), but the server gets
+/// the path as received. So that both agree, paths with `..` are refused, as in `serow-files`: servers differ in
+/// whether they resolve `..` before or after they match rules, and honest clients resolve it themselves. Encoded
+/// slashes are allowed: many APIs use them, and servers that decode them see the same path as the routes.
 ///
 /// # Errors
 ///
@@ -45,7 +44,7 @@ pub(crate) fn change(target: Target, settings: &ForwardingSettings) -> Result<Ta
     target.with_path(&changed).map_err(|_| StatusCode::BAD_REQUEST)
 }
 
-/// Refuses a path that may mean another one to whoever follows its dots.
+/// Refuses a path that a server may resolve to another one.
 fn check(path: &[u8]) -> Result<(), StatusCode> {
     let mut before = b'/';
     let is_unusual = path.iter().any(|&byte| {
@@ -60,7 +59,7 @@ fn check(path: &[u8]) -> Result<(), StatusCode> {
 fn check_decoded(path: &[u8]) -> Result<(), StatusCode> {
     let decoded: Result<Vec<u8>, _> = decode(path).map(|octet| octet.map(Octet::byte)).collect();
     let decoded = decoded.map_err(|_| StatusCode::BAD_REQUEST)?;
-    // Some servers take a backslash for a slash, and some leave out what stands behind a semicolon.
+    // Some servers treat a backslash as a slash, and some drop everything after a semicolon.
     let mut names = decoded.split(|byte| matches!(byte, b'/' | b'\\'));
     if decoded.contains(&0) || names.any(|name| name == b".." || name.starts_with(b"..;")) {
         return Err(StatusCode::BAD_REQUEST);
@@ -68,7 +67,7 @@ fn check_decoded(path: &[u8]) -> Result<(), StatusCode> {
     Ok(())
 }
 
-/// Writes a prefix. It may be encoded; what cannot stand in a path, is.
+/// Writes a prefix. It may be encoded; other characters that are invalid in a path are encoded here.
 fn add(prefix: &str, output: &mut Vec<u8>) {
     for byte in prefix.bytes() {
         match byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#') {
@@ -78,9 +77,9 @@ fn add(prefix: &str, output: &mut Vec<u8>) {
     }
 }
 
-/// What of a path stands behind this prefix, without the slash between; `None` where it does not begin with it. As routes
-/// see it: each name is compared decoded, slashes in a row are one, and `.` is no name. What is left is as it came, but for
-/// the slashes at its beginning: `//host/` would be another address.
+/// The path after this prefix, without the slash in between; `None` if the path does not start with the prefix. As in
+/// routes, segments are compared decoded, repeated slashes count as one, and `.` is skipped. The rest stays as
+/// received, except for leading slashes: `//host/` would be another address.
 fn strip<'path>(path: &'path [u8], prefix: &str) -> Option<&'path [u8]> {
     let mut rest = path;
     for name in prefix.split('/').filter(|name| !name.is_empty()) {
@@ -100,7 +99,7 @@ fn behind_slashes(mut path: &[u8]) -> &[u8] {
     }
 }
 
-/// What stands behind this name, if the path begins with it.
+/// The path after this segment, if it starts with it.
 fn behind_name<'path>(path: &'path [u8], name: &[u8]) -> Option<&'path [u8]> {
     let mut octets = decode(path);
     let mut length = 0;
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn prefixes() {
         let cases = [
-            // target, strip, add, asked for
+            // target, strip, add, target for the server
             ("/", None, None, "/"),
             ("/a/b?c", None, None, "/a/b?c"),
             ("/a//b/./c%2Fd", None, None, "/a//b/./c%2Fd"),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serow_message::{Handler, Request, Response};
 
-use crate::{forwarding::Forwarding, local::Local, settings::ForwardingSettings, upstream::Upstream};
+use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::ForwardingSettings, upstream::Upstream};
 
-/// Answers requests with what servers of an upstream answer.
+/// Forwards requests to the servers of an upstream.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
@@ -37,8 +37,8 @@ impl Handler for Proxy {
         let shared = Arc::clone(&self.shared);
         // Boxed, since futures are moved several times before they are polled, and this one is large.
         Box::pin(async move {
-            let local = Local::of(&shared.upstream);
-            // Apart from the wait: what is matched would have a place of its own in the future as long as that lasts.
+            let local = LocalUpstream::of(&shared.upstream);
+            // Separate from the await: the matched value would otherwise take space in the future all the time.
             let mut forwarding = match Forwarding::new(local, &shared.forwarding, request) {
                 Ok(forwarding) => forwarding,
                 Err(refusal) => return refusal,

@@ -1,7 +1,7 @@
-//! The PROXY header that a connection to a server begins with: for whom it is made.
+//! The PROXY header at the beginning of a connection to a server.
 
 use serow_message::{Connection, Peer};
-use serow_net::proxy_protocol::{Header, write_version_1, write_version_2};
+use serow_proxy_protocol::{Header, write_version_1, write_version_2};
 
 use crate::settings::ProxyHeader;
 
@@ -10,12 +10,12 @@ impl ProxyHeader {
     pub(crate) fn for_request(self, connection: &Connection) -> Vec<u8> {
         self.text(&match (connection.peer(), connection.local()) {
             (Peer::Tcp(source), Some(destination)) => Header::Proxied { source, destination },
-            // Of a program on this machine there is no address to be told.
+            // A peer at a unix socket has no address.
             _ => Header::Unknown,
         })
     }
 
-    /// For a connection that is no single client's: a check, or one that carries requests of many.
+    /// For a connection that does not belong to one client: a health check, or one that carries requests of many.
     pub(crate) fn for_itself(self) -> Vec<u8> {
         self.text(&Header::Local)
     }
@@ -33,7 +33,7 @@ impl ProxyHeader {
 #[cfg(test)]
 mod tests {
     use serow_message::Scheme;
-    use serow_net::proxy_protocol::parse;
+    use serow_proxy_protocol::parse;
 
     use super::*;
 

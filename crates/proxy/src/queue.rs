@@ -5,45 +5,40 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use serow_gateway::QueueSettings;
 use tokio::{sync::Notify, time::timeout};
-
-use crate::{failure_page::Reason, selection::Selection, server::Lease, settings::QueueSettings};
 
 /// Where the requests of all threads wait until a server of an upstream has room.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct WaitingQueue {
     waiting: AtomicU64,
     left: Notify,
 }
 
 /// A request that waits, until this is dropped.
-struct Waiting<'a>(&'a Room);
+struct Waiting<'a>(&'a WaitingQueue);
 
-impl Room {
-    /// Waits for a server.
-    ///
-    /// # Errors
-    ///
-    /// So many wait already, it takes too long, or there is no server any more.
-    pub(crate) async fn wait(&self, settings: QueueSettings, select: impl Fn() -> Selection) -> Result<Lease, Reason> {
+impl WaitingQueue {
+    /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait already, or
+    /// it takes too long.
+    pub(crate) async fn wait<T>(&self, settings: QueueSettings, choose: impl Fn() -> Option<T>) -> Option<T> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);
         if before >= settings.length as u64 {
-            return Err(Reason::AllBusy);
+            return None;
         }
         let chosen = async {
             loop {
                 let mut left = pin!(self.left.notified());
-                // Whoever leaves from now on is noticed, also before the first poll.
+                // From here on, no notification is lost, even before the first poll.
                 left.as_mut().enable();
-                match select() {
-                    Selection::Chosen(lease) => return Ok(lease),
-                    Selection::Nobody => return Err(Reason::NoServer),
-                    Selection::Busy => left.await,
+                match choose() {
+                    Some(chosen) => return chosen,
+                    None => left.await,
                 }
             }
         };
-        Box::pin(timeout(settings.patience, chosen)).await.unwrap_or(Err(Reason::AllBusy))
+        Box::pin(timeout(settings.timeout, chosen)).await.ok()
     }
 
     /// Requests that wait.
@@ -58,7 +53,7 @@ impl Room {
         }
     }
 
-    /// A request left a server: the one that has waited longest is told.
+    /// A request left a server: wakes the request that has waited longest.
     pub(crate) fn note_left(&self) {
         if self.waiting() > 0 {
             self.left.notify_one();

@@ -1,17 +1,17 @@
-//! What an upstream looks like now, as plain data for the status.
+//! The current state of an upstream, as plain data for the status.
 
 use std::time::Duration;
 
 use serow_net::{Clock, Moment};
 
 use crate::{
-    health::{CheckSettings, Standing},
+    health::Availability,
     server::{Administration, Server},
-    settings::UpstreamSettings,
+    settings::{CheckSettings, UpstreamSettings},
     upstream::Upstream,
 };
 
-/// What an upstream looks like now.
+/// The current state of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamReport {
     /// How it is called.
@@ -24,27 +24,27 @@ pub struct UpstreamReport {
     pub servers: Vec<ServerReport>,
 }
 
-/// What a server looks like now.
+/// The current state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerReport {
     /// Its address.
     pub name: String,
-    /// What session cookies call it, where they are not to tell its address.
+    /// Its name in session cookies, if they should not reveal its address.
     pub id: Option<String>,
-    /// Whether it is asked, and if not, why.
+    /// Whether it gets requests, and if not, why.
     pub state: ServerState,
     /// For how long that has been so.
     pub state_time: Duration,
-    /// What those who run it want.
+    /// The state set by the administrator.
     pub administration: Administration,
     /// Its share among the others.
     pub weight: u16,
-    /// Whether it is asked only where no other can be.
+    /// Whether it gets requests only if no other server can.
     pub backup: bool,
     /// Requests that it has now.
     pub active: u32,
     /// How many it gets at a time; none: any number.
-    pub most_requests: Option<u32>,
+    pub max_requests: Option<u32>,
     /// Attempts, those that failed included.
     pub requests: u64,
     /// Attempts that failed, or were answered with 502, 503 or 504.
@@ -53,34 +53,34 @@ pub struct ServerReport {
     pub retries: u64,
     /// Responses that were cut off.
     pub cut: u64,
-    /// Connections that were closed because the server sent bytes that no request asked for.
+    /// Connections that were closed because the server sent bytes that were not part of a response.
     pub unsolicited: u64,
     /// Connections that were opened.
     pub connections: u64,
     /// How long responses take to begin, on average; zero where nothing is known.
     pub latency: Duration,
-    /// What the checks found, where there are any.
+    /// The result of its health checks, if there are any.
     pub check: Option<CheckReport>,
-    /// Why the latest check failed that did, or why it is left alone.
+    /// Why the latest failed check failed, or why it is ejected.
     pub last_failure: Option<String>,
 }
 
-/// Whether a server is asked, and if not, why.
+/// Whether a server gets requests, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// It is asked.
+    /// It gets requests.
     Up,
-    /// Those who run it, or the checks, took it out.
+    /// Taken out of rotation by the administrator or by health checks.
     Down,
-    /// It finishes what it has, and keeps the sessions that it has.
+    /// It finishes its requests and keeps its sessions.
     Draining,
-    /// Requests to it failed, so that it is left alone for a while.
+    /// Requests to it failed, so it is ejected for a while.
     Ejected,
     /// It waits for its first good checks.
     Starting,
 }
 
-/// What the checks of a server found.
+/// The result of a server's health checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckReport {
     /// `tcp`, `http` or `grpc`.
@@ -96,7 +96,7 @@ pub struct CheckReport {
 }
 
 impl Upstream {
-    /// What it looks like now.
+    /// Its current state.
     #[must_use]
     pub fn report(&self) -> UpstreamReport {
         let (settings, now) = (self.settings(), Clock::new().now());
@@ -116,7 +116,7 @@ impl Server {
         let check = |check: &CheckSettings| CheckReport {
             kind: check.kind.name(),
             port: check.port,
-            up: health.standing == Standing::Up,
+            up: health.availability == Availability::Up,
             rise: health.rise,
             fall: health.fall,
         };
@@ -129,7 +129,7 @@ impl Server {
             weight: self.weight(),
             backup: settings.backup,
             active: self.active(),
-            most_requests: settings.most_requests,
+            max_requests: settings.max_requests,
             requests: self.counters.requests.value(),
             failures: self.counters.failures.value(),
             retries: self.counters.retries.value(),
@@ -142,16 +142,16 @@ impl Server {
         }
     }
 
-    /// Whether it is asked, and since when that is so. What people want goes before what was found out.
+    /// Its state, and since when. The administrator's choice takes precedence over health.
     fn state(&self) -> (ServerState, Moment) {
         let (health, wanted) = (self.health.report(), self.wanted_since());
-        match (self.administration(), health.standing, self.outlier.ejection()) {
+        match (self.administration(), health.availability, self.outlier.ejection()) {
             (Administration::Down, ..) => (ServerState::Down, wanted),
             (Administration::Draining, ..) => (ServerState::Draining, wanted),
-            (Administration::Up, Standing::Down, _) => (ServerState::Down, health.since.max(wanted)),
+            (Administration::Up, Availability::Down, _) => (ServerState::Down, health.since.max(wanted)),
             (Administration::Up, _, Some(ejection)) => (ServerState::Ejected, ejection.since.max(wanted)),
-            (Administration::Up, Standing::Starting, None) => (ServerState::Starting, health.since.max(wanted)),
-            (Administration::Up, Standing::Up, None) => {
+            (Administration::Up, Availability::Starting, None) => (ServerState::Starting, health.since.max(wanted)),
+            (Administration::Up, Availability::Up, None) => {
                 let recovered = self.outlier.recovered().unwrap_or(health.since);
                 (ServerState::Up, health.since.max(wanted).max(recovered))
             }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::{CheckKind, CheckStart, PassiveSettings, ServerSettings, outlier::Outcome};
 
-    /// What happened to a server, and what it is then.
+    /// Events at a server, and the resulting state.
     #[test]
     fn states() {
         let checked = |start, good: usize, failed: usize| {

@@ -1,5 +1,5 @@
-//! The body of a request on its way to servers: without the trailers that are not for them, and with what was taken of it as
-//! long as that may have to be sent again.
+//! The body of a request for servers: without the trailers that must not be forwarded, and with the part that may have
+//! to be sent again.
 
 use std::{
     mem,
@@ -7,21 +7,21 @@ use std::{
 };
 
 use bytes::Bytes;
+use serow_gateway::TrailerRule;
 use serow_message::{Body, BodyKind, BoxError, Headers};
 
-use crate::field_names::TrailerRule;
-
-/// The body of a request. What attempts take of it is kept, up to [`MAX_KEPT`], until one of them is [answered](Self::release).
+/// The body of a request. The part that attempts have read is kept, up to [`MAX_KEPT`], until one of them gets a
+/// [response](Self::release).
 #[derive(Default)]
 pub(crate) struct RequestBody {
     body: Body,
     rule: TrailerRule,
     taken: Taken,
-    /// Where the current attempt is in what was taken.
+    /// The position of the current attempt in the kept part.
     place: Place,
 }
 
-/// What was taken of a body.
+/// The part of a body that has been read.
 #[derive(Debug, Default)]
 enum Taken {
     /// Nothing, or all of this.
@@ -43,17 +43,17 @@ struct Kept {
     end: Option<Option<Headers>>,
 }
 
-/// What an attempt has yet to take of [`Kept`].
+/// The part of [`Kept`] that the current attempt has not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     First,
     Others,
-    /// It has all of it, and takes what is new.
+    /// All of it has been read; new data follows.
     #[default]
     Behind,
 }
 
-/// What comes next of a body.
+/// The next part of a body.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Data(Bytes),
@@ -164,8 +164,8 @@ impl Kept {
     }
 }
 
-/// Bytes of a body that are kept: 64 KiB, what a server takes at once by default (RFC 9113 §6.9.2) and what `buffer-requests` has
-/// in memory. A client that sends more, to a server that never answers, fills no more memory than this.
+/// Bytes of a body that are kept: 64 KiB, the default window of a server (RFC 9113 §6.9.2) and the memory of
+/// `buffer-requests`. A client that sends more to a server that never responds fills no more memory than this.
 pub(crate) const MAX_KEPT: usize = 64 * 1024;
 
 #[cfg(test)]

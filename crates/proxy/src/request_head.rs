@@ -2,14 +2,14 @@
 
 use std::mem;
 
+use serow_gateway::{RequestSummary, TrailerRule};
 use serow_message::{
-    ConstantField, Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop,
+    ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version,
+    hop_by_hop,
 };
 
 use crate::{
     address::ServerAddress,
-    field_names::TrailerRule,
-    log_limit::Asked,
     path_prefix,
     settings::{ForwardingSettings, HostSetting},
     via,
@@ -17,7 +17,7 @@ use crate::{
 
 /// A request's head on its way to a server.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingHead {
     head: RequestHead,
     host: Host,
     /// The client's connection, where it asks for another protocol on it and `Upgrade` is passed on.
@@ -26,29 +26,29 @@ pub(crate) struct Outgoing {
     pub(crate) trailers: TrailerRule,
 }
 
-/// Which host is asked for.
+/// The host in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
-    /// Every server is asked for the same one.
+    /// The same for every server.
     Same,
-    /// Each server is asked for itself.
+    /// The server's own.
     OfServer,
 }
 
-/// Takes the head of a request, and makes of it what servers are asked. Its body stays.
+/// Takes the head of a request and turns it into one for servers. The body stays in the request.
 ///
-/// What is left out, beside the fields of the client's connection: `Expect`, since the server in front of us says
-/// `100 Continue` when the body is first wanted, fields of the client about other clients ([`Forwarded`]), and those whose names
-/// may be taken for others ([`FieldNames`]). Everything else passes.
+/// Besides hop-by-hop fields, it removes `Expect`, because the server in front of this handler sends `100 Continue`
+/// when the body is first read, fields of untrusted clients about the client ([`Forwarded`]), and fields with ambiguous
+/// names ([`FieldNames`]). Everything else is forwarded.
 ///
-/// [`Forwarded`]: crate::Forwarded
-/// [`FieldNames`]: crate::FieldNames
+/// [`Forwarded`]: serow_gateway::Forwarded
+/// [`FieldNames`]: serow_gateway::FieldNames
 ///
 /// # Errors
 ///
 /// The status that is answered instead: 400 for a path that no honest client sends, 501 for CONNECT and for a TRACE that may
 /// go no further, 204 for such an OPTIONS (RFC 9110 §7.6.2).
-pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<Outgoing, StatusCode> {
+pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<OutgoingHead, StatusCode> {
     if request.method == Method::CONNECT {
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
@@ -60,52 +60,52 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let mut upgrade = request.upgrade();
     let mut headers = mem::take(&mut request.headers);
     if let Some(authority) = authority {
-        // RFC 9112 §3.2.2: what `Host` says beside an absolute target is of no account.
-        let _ = headers.replace(Known::Host, authority);
+        // RFC 9112 §3.2.2: `Host` does not count beside an absolute target.
+        let _ = headers.replace(KnownHeader::Host, authority);
     }
     let protocols = upgrade.is_some().then(|| protocols(&headers)).flatten();
     if protocols.is_none() {
         upgrade = None;
     }
-    let takes_trailers =
-        headers.contains(Known::Te) && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
-    let account = settings.forwarded.account(&headers, request.connection());
+    let takes_trailers = headers.contains(KnownHeader::Te)
+        && headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    let forwarded = settings.forwarded.values(&headers, request.connection());
     let named = hop_by_hop::Named::of(&headers);
     headers.retain_known(|name, known, _| {
         settings.field_names.allow(name, known)
-            && !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
+            && !(named.covers(name, known) || known == Some(KnownHeader::Expect) || forwarded.replaces(name, known))
     });
     // All of it is a part of a field before.
-    let _ = headers.append_present(&account.fields());
+    let _ = headers.append_present(&forwarded.fields());
     headers.append_constant(via::field(request.version));
     if takes_trailers {
         headers.append_constant(&TRAILERS);
     }
     if let Some(protocols) = protocols {
-        let _ = headers.append(Known::Upgrade, protocols);
+        let _ = headers.append(KnownHeader::Upgrade, protocols);
     }
     if let Some(hops) = hops {
-        let _ = headers.replace(Known::MaxForwards, hops.to_string());
+        let _ = headers.replace(KnownHeader::MaxForwards, hops.to_string());
     }
     let host = decide_host(&mut headers, settings);
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
-    let trailers = TrailerRule { names: settings.field_names, trusted: account.trusted() };
-    Ok(Outgoing { head, host, upgrade, trailers })
+    let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted() };
+    Ok(OutgoingHead { head, host, upgrade, trailers })
 }
 
-impl Outgoing {
-    /// The head for this server. Costs nothing where all are asked for the same host.
+impl OutgoingHead {
+    /// The head for this server. Free if all servers get the same host.
     pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {
         if self.host == Host::OfServer {
             // An address is a valid value.
-            let _ = self.head.headers.replace(Known::Host, server.authority());
+            let _ = self.head.headers.replace(KnownHeader::Host, server.authority());
         }
         &self.head
     }
 
     /// The request as the log names it.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked { method: self.head.method.clone(), target: self.head.target.clone() }
+    pub(crate) fn asked(&self) -> RequestSummary {
+        RequestSummary { method: self.head.method.clone(), target: self.head.target.clone() }
     }
 
     /// The target.
@@ -128,7 +128,7 @@ impl Outgoing {
 /// server for itself, since HTTP/1.1 needs one.
 fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     if let HostSetting::Fixed(host) = &settings.host {
-        let _ = headers.replace(Known::Host, host);
+        let _ = headers.replace(KnownHeader::Host, host);
     }
     for (name, _) in &settings.request_headers {
         settings.field_names.remove_look_alikes(name, headers);
@@ -136,17 +136,17 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     apply(&settings.request_headers, headers);
     match settings.host {
         HostSetting::Server => Host::OfServer,
-        HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(Known::Host) => Host::Same,
+        HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(KnownHeader::Host) => Host::Same,
         HostSetting::Keep | HostSetting::Fixed(_) => Host::OfServer,
     }
 }
 
-/// Sets fields, and removes those whose value is empty. Those that say where a message ends or belong to a connection are
-/// left as they are: they follow from what is sent.
+/// Sets fields, and removes those with an empty value. Framing and hop-by-hop fields stay as they are: they follow from
+/// the message.
 pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
     for (name, value) in rules {
-        let known = Known::recognise(name.as_bytes());
-        if known.is_some_and(|known| hop_by_hop::NAMES.contains(&known) || known == Known::ContentLength) {
+        let known = KnownHeader::recognise(name.as_bytes());
+        if known.is_some_and(|known| hop_by_hop::NAMES.contains(&known) || known == KnownHeader::ContentLength) {
             continue;
         }
         // Names and values were tried when they were read.
@@ -157,15 +157,16 @@ pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
     }
 }
 
-/// How many further hops a request allows, this one taken away, where it says that (RFC 9110 §7.6.2).
+/// The remaining hops after this one, if the request limits them (RFC 9110 §7.6.2).
 fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
-    if !request.headers.contains(Known::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE) {
+    if !request.headers.contains(KnownHeader::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE)
+    {
         return Ok(None);
     }
-    let allowed = request.headers.get_str(Known::MaxForwards).and_then(|text| text.parse().ok());
+    let allowed = request.headers.get_str(KnownHeader::MaxForwards).and_then(|text| text.parse().ok());
     match allowed {
         Some(0) if request.method == Method::OPTIONS => Err(StatusCode::NO_CONTENT),
-        // What a client sends is not shown to it again: there may be cookies in it that its scripts must not see.
+        // A request is not echoed to its client: it may contain cookies that scripts must not see.
         Some(0) => Err(StatusCode::NOT_IMPLEMENTED),
         allowed => Ok(allowed.map(|hops: u32| hops - 1)),
     }
@@ -178,12 +179,12 @@ fn protocols(headers: &Headers) -> Option<Vec<u8>> {
         let name = protocol.split(|&byte| byte == b'/').next().unwrap_or_default();
         !["h2", "h2c", "http", "tls"].iter().any(|refused| name.eq_ignore_ascii_case(refused.as_bytes()))
     };
-    let passed: Vec<&[u8]> = headers.list(Known::Upgrade).filter(is_passed).collect();
+    let passed: Vec<&[u8]> = headers.list(KnownHeader::Upgrade).filter(is_passed).collect();
     (!passed.is_empty()).then(|| passed.join(&b", "[..]))
 }
 
 /// The client takes trailers (RFC 9110 §10.1.4).
-const TRAILERS: ConstantField = ConstantField::new(Known::Te, "te: trailers\r\n");
+const TRAILERS: ConstantField = ConstantField::new(KnownHeader::Te, "te: trailers\r\n");
 
 #[cfg(test)]
 mod tests;

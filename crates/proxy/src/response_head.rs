@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::Frame;
-use serow_message::{Body, Known, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
+use serow_message::{Body, KnownHeader, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
 
 use crate::{request_head, settings::ForwardingSettings, via};
 
@@ -25,13 +25,13 @@ pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &Forwardi
     let switches = matches!(status, StatusCode::SWITCHING_PROTOCOLS | StatusCode::UPGRADE_REQUIRED);
     let keeps_length = *method == Method::HEAD && content::is_possible(status);
     headers.retain_known(|name, known, _| match known {
-        Some(Known::Upgrade) => switches,
-        Some(Known::ContentLength) => keeps_length,
+        Some(KnownHeader::Upgrade) => switches,
+        Some(KnownHeader::ContentLength) => keeps_length,
         known => !named.covers(name, known),
     });
     headers.append_constant(via::field(version));
     request_head::apply(&settings.response_headers, &mut headers);
-    let is_unsaid = keeps_length && !headers.contains(Known::ContentLength);
+    let is_unsaid = keeps_length && !headers.contains(KnownHeader::ContentLength);
     let body = if is_unsaid { Body::stream(OfUnknownLength) } else { Body::empty() };
     Response { headers, body, ..Response::new(status) }
 }

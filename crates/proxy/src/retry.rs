@@ -5,65 +5,34 @@ mod budget;
 use serow_message::{Method, StatusCode};
 
 pub(crate) use self::budget::Budget;
-use crate::failure::{Cause, Failure, Processed};
+use crate::{
+    attempt_error::{AttemptError, Cause, Processed},
+    settings::RetrySettings,
+};
 
-/// When another attempt is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RetrySettings {
-    /// Attempts at most, the first included; 3.
-    pub tries: u32,
-    /// Where no connection could be made.
-    pub on_connect: bool,
-    /// Where the response did not begin in time.
-    pub on_timeout: bool,
-    /// Where the connection was lost before the response, or what came was none.
-    pub on_broken: bool,
-    /// Where the response has one of these.
-    pub on_status: Vec<StatusCode>,
-    /// Whether requests are sent again whose method is not idempotent (RFC 9110 §9.2.2), too.
-    pub all_methods: bool,
-    /// Retries in per cent of the requests of the last seconds; 20, as Envoy and Finagle have it. Servers that are overloaded are
-    /// not asked several times as much.
-    pub budget: u32,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self {
-            tries: 3,
-            on_connect: true,
-            on_timeout: true,
-            on_broken: true,
-            on_status: Vec::new(),
-            all_methods: false,
-            budget: 20,
-        }
-    }
-}
-
-/// An attempt that did not bring what the client should get.
+/// An attempt without the response that the client should get.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt<'a> {
+pub(crate) struct FailedAttempt<'a> {
     pub(crate) fault: Fault,
-    /// Whether the server may have begun to do what was asked for.
+    /// Whether the server may have begun to process the request.
     pub(crate) processed: Processed,
     pub(crate) method: &'a Method,
-    pub(crate) body: Rest,
+    pub(crate) body: UnsentBody,
     /// Attempts that were made, with this one.
     pub(crate) made: u32,
 }
 
-/// What was wrong.
+/// The fault of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// There is no connection.
+    /// No connection could be opened.
     Connect,
     /// The server said that it left the request alone (RFC 9113 §8.7): because it is restarted, or has as many as it takes.
     Refused,
     /// The response did not begin in time.
     TimedOut,
-    /// The connection was lost before the response, or what came was none.
-    Broken,
+    /// The connection was lost before the response, or the response was invalid.
+    ConnectionLost,
     /// A response came, with this status.
     Status(StatusCode),
     /// The client's; another server would do no better.
@@ -72,63 +41,63 @@ pub(crate) enum Fault {
 
 /// How much of a request's body can be sent another time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum UnsentBody {
     /// All of it, if there is any.
     Whole,
     /// Something was read of it, and is not kept.
-    Cut,
+    Partial,
 }
 
-/// What is done after such an attempt.
+/// How to go on after such an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Another attempt, where possible at another server. It counts: for the tries and for the budget.
-    Elsewhere,
+    RetryElsewhere,
     /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
     /// since no server is worse for it.
-    Anew,
-    /// The client gets what there is.
+    RetryOnNewConnection,
+    /// The client gets this response, or an error.
     GiveUp,
 }
 
 impl RetrySettings {
-    /// What is done after this attempt.
+    /// How to go on after this attempt.
     ///
-    /// What no server has seen may always go to another one. What a server may have begun is repeated only where that does
-    /// the same as once: where the method is idempotent. Of a body that was partly read nothing is sent again.
-    pub(crate) fn decide(&self, attempt: &Attempt<'_>) -> Decision {
+    /// A request that no server has seen may always be retried. One that a server may have begun to process is retried
+    /// only if its method is idempotent. A body that was partly read cannot be sent again.
+    pub(crate) fn decide(&self, attempt: &FailedAttempt<'_>) -> Decision {
         let repeatable = attempt.processed == Processed::Never || self.all_methods || attempt.method.is_idempotent();
-        if !repeatable || attempt.body == Rest::Cut {
+        if !repeatable || attempt.body == UnsentBody::Partial {
             return Decision::GiveUp;
         }
         let wanted = match attempt.fault {
-            Fault::Broken if attempt.processed == Processed::Unlikely => return Decision::Anew,
+            Fault::ConnectionLost if attempt.processed == Processed::Unlikely => return Decision::RetryOnNewConnection,
             Fault::Connect => self.on_connect,
             Fault::Refused => true,
             Fault::TimedOut => self.on_timeout,
-            Fault::Broken => self.on_broken,
+            Fault::ConnectionLost => self.on_broken,
             Fault::Status(status) => self.on_status.contains(&status),
             Fault::Request => false,
         };
-        if wanted && attempt.made < self.tries { Decision::Elsewhere } else { Decision::GiveUp }
+        if wanted && attempt.made < self.tries { Decision::RetryElsewhere } else { Decision::GiveUp }
     }
 }
 
-impl From<&Failure> for Fault {
-    fn from(failure: &Failure) -> Self {
+impl From<&AttemptError> for Fault {
+    fn from(failure: &AttemptError) -> Self {
         match failure.cause {
             Cause::Dial(_) | Cause::Busy(_) => Self::Connect,
             Cause::TimedOut(_) => Self::TimedOut,
             Cause::Reset(_) if failure.processed == Processed::Never => Self::Refused,
-            Cause::Broken(_) | Cause::Reset(_) => Self::Broken,
-            Cause::Body(_) | Cause::Unsayable(_) => Self::Request,
+            Cause::ConnectionLost(_) | Cause::Reset(_) => Self::ConnectionLost,
+            Cause::Body(_) | Cause::Unsendable(_) => Self::Request,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use Decision::{Anew, Elsewhere, GiveUp};
+    use Decision::{GiveUp, RetryElsewhere, RetryOnNewConnection};
 
     use super::*;
 
@@ -136,18 +105,34 @@ mod tests {
         Fault::Connect,
         Fault::Refused,
         Fault::TimedOut,
-        Fault::Broken,
+        Fault::ConnectionLost,
         Fault::Status(StatusCode::SERVICE_UNAVAILABLE),
         Fault::Status(StatusCode::INTERNAL_SERVER_ERROR),
         Fault::Request,
     ];
 
-    /// What is decided after each fault of [`FAULTS`], for a whole body and tries that are left.
+    /// The decision after each fault of [`FAULTS`], for a complete body and remaining tries.
     const TABLE: [(&str, Processed, [Decision; 7]); 6] = [
-        ("GET", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
-        ("GET", Processed::Unlikely, [Elsewhere, Elsewhere, Elsewhere, Anew, Elsewhere, GiveUp, GiveUp]),
-        ("GET", Processed::Maybe, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
-        ("POST", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        (
+            "GET",
+            Processed::Never,
+            [RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, GiveUp, GiveUp],
+        ),
+        (
+            "GET",
+            Processed::Unlikely,
+            [RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryOnNewConnection, RetryElsewhere, GiveUp, GiveUp],
+        ),
+        (
+            "GET",
+            Processed::Maybe,
+            [RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, GiveUp, GiveUp],
+        ),
+        (
+            "POST",
+            Processed::Never,
+            [RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, RetryElsewhere, GiveUp, GiveUp],
+        ),
         ("POST", Processed::Unlikely, [GiveUp; 7]),
         ("POST", Processed::Maybe, [GiveUp; 7]),
     ];
@@ -164,10 +149,20 @@ mod tests {
             let method: Method = method.parse().unwrap();
             for (fault, expected) in FAULTS.into_iter().zip(decisions) {
                 for made in 0..5 {
-                    let attempt = |body| Attempt { fault, processed, method: &method, body, made };
-                    let within = if made < 3 || expected == Anew { expected } else { GiveUp };
-                    assert_eq!(settings.decide(&attempt(Rest::Whole)), within, "{:?}", attempt(Rest::Whole));
-                    assert_eq!(settings.decide(&attempt(Rest::Cut)), GiveUp, "{:?}", attempt(Rest::Cut));
+                    let attempt = |body| FailedAttempt { fault, processed, method: &method, body, made };
+                    let within = if made < 3 || expected == RetryOnNewConnection { expected } else { GiveUp };
+                    assert_eq!(
+                        settings.decide(&attempt(UnsentBody::Whole)),
+                        within,
+                        "{:?}",
+                        attempt(UnsentBody::Whole)
+                    );
+                    assert_eq!(
+                        settings.decide(&attempt(UnsentBody::Partial)),
+                        GiveUp,
+                        "{:?}",
+                        attempt(UnsentBody::Partial)
+                    );
                 }
             }
         }
@@ -179,19 +174,24 @@ mod tests {
         let words: [(Fault, SwitchOff); 4] = [
             (Fault::Connect, |settings| settings.on_connect = false),
             (Fault::TimedOut, |settings| settings.on_timeout = false),
-            (Fault::Broken, |settings| settings.on_broken = false),
+            (Fault::ConnectionLost, |settings| settings.on_broken = false),
             (Fault::Status(StatusCode::SERVICE_UNAVAILABLE), |settings| settings.on_status.clear()),
         ];
         for (switched_off, switch_off) in words {
             let mut settings = everything();
             switch_off(&mut settings);
             for fault in FAULTS.into_iter().take(5) {
-                let attempt =
-                    |processed| Attempt { fault, processed, method: &Method::GET, body: Rest::Whole, made: 1 };
-                let expected = if fault == switched_off { GiveUp } else { Elsewhere };
+                let attempt = |processed| FailedAttempt {
+                    fault,
+                    processed,
+                    method: &Method::GET,
+                    body: UnsentBody::Whole,
+                    made: 1,
+                };
+                let expected = if fault == switched_off { GiveUp } else { RetryElsewhere };
                 assert_eq!(settings.decide(&attempt(Processed::Maybe)), expected, "{fault:?}");
                 // A connection that was closed while it was idle is nobody's fault.
-                let expected = if fault == Fault::Broken { Anew } else { expected };
+                let expected = if fault == Fault::ConnectionLost { RetryOnNewConnection } else { expected };
                 assert_eq!(settings.decide(&attempt(Processed::Unlikely)), expected, "{fault:?}");
             }
         }
@@ -200,12 +200,12 @@ mod tests {
     #[test]
     fn methods() {
         let cases = [
-            ("GET", Elsewhere),
-            ("HEAD", Elsewhere),
-            ("OPTIONS", Elsewhere),
-            ("TRACE", Elsewhere),
-            ("PUT", Elsewhere),
-            ("DELETE", Elsewhere),
+            ("GET", RetryElsewhere),
+            ("HEAD", RetryElsewhere),
+            ("OPTIONS", RetryElsewhere),
+            ("TRACE", RetryElsewhere),
+            ("PUT", RetryElsewhere),
+            ("DELETE", RetryElsewhere),
             ("POST", GiveUp),
             ("PATCH", GiveUp),
             ("CONNECT", GiveUp),
@@ -214,31 +214,37 @@ mod tests {
         ];
         for (method, expected) in cases {
             let method: Method = method.parse().unwrap();
-            let attempt = |processed, fault| Attempt { fault, processed, method: &method, body: Rest::Whole, made: 1 };
-            let lost = attempt(Processed::Maybe, Fault::Broken);
+            let attempt = |processed, fault| FailedAttempt {
+                fault,
+                processed,
+                method: &method,
+                body: UnsentBody::Whole,
+                made: 1,
+            };
+            let lost = attempt(Processed::Maybe, Fault::ConnectionLost);
             assert_eq!(everything().decide(&lost), expected, "{method}");
             let all = RetrySettings { all_methods: true, ..everything() };
-            assert_eq!(all.decide(&lost), Elsewhere, "{method}");
+            assert_eq!(all.decide(&lost), RetryElsewhere, "{method}");
             assert_eq!(all.decide(&attempt(Processed::Maybe, Fault::Request)), GiveUp, "{method}");
         }
     }
     #[test]
     fn failures_and_what_was_wrong() {
-        use serow_client::{Broken, DialError};
+        use serow_client::{ClientError, DialError};
         let time = std::time::Duration::from_secs(1);
-        let refused = Failure::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);
+        let refused = AttemptError::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);
         assert_eq!(Fault::from(&refused), Fault::Refused);
         let cases = [
             (Cause::Dial(DialError::TimedOut(time).into()), Fault::Connect),
             (Cause::Busy(time), Fault::Connect),
             (Cause::TimedOut(time), Fault::TimedOut),
-            (Cause::Broken(Broken::Closed.into()), Fault::Broken),
-            (Cause::Reset("INTERNAL_ERROR".to_owned()), Fault::Broken),
+            (Cause::ConnectionLost(ClientError::Closed.into()), Fault::ConnectionLost),
+            (Cause::Reset("INTERNAL_ERROR".to_owned()), Fault::ConnectionLost),
             (Cause::Body("gone".into()), Fault::Request),
-            (Cause::Unsayable("too long".to_owned()), Fault::Request),
+            (Cause::Unsendable("too long".to_owned()), Fault::Request),
         ];
         for (cause, expected) in cases {
-            let failure = Failure::of_exchange(cause, Processed::Maybe);
+            let failure = AttemptError::of_exchange(cause, Processed::Maybe);
             assert_eq!(Fault::from(&failure), expected, "{failure:?}");
         }
     }

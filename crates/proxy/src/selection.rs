@@ -1,4 +1,4 @@
-//! Which servers may be asked, before the balancing chooses among them.
+//! Server selection: finds the servers that may get a request; load balancing chooses among them.
 
 use std::sync::Arc;
 
@@ -7,105 +7,106 @@ use smallvec::SmallVec;
 
 use crate::{
     balancing::{Candidate, WEIGHT_UNIT},
-    local::Local,
-    server::{Administration, Lease, Server},
+    lease::Lease,
+    local_upstream::LocalUpstream,
+    server::{Administration, Server},
     settings::UpstreamSettings,
 };
 
-/// What a request wants of the selection.
+/// The requirements of a request.
 #[derive(Debug, Default)]
-pub(crate) struct Wish {
-    /// What [`crate::Balancing::Hash`] goes by.
+pub(crate) struct Requirements {
+    /// The key for [`crate::Balancing::Hash`].
     pub(crate) key: u64,
     /// The server that its session is at, by its number.
     pub(crate) session: Option<u64>,
     /// Whether another server will do for the session.
     pub(crate) only_session: bool,
-    /// The numbers of servers that were asked already.
+    /// The numbers of servers that were tried already.
     pub(crate) tried: SmallVec<[u64; 4]>,
-    /// How many servers must be up besides those: the request may crash the one that is asked.
-    pub(crate) least_servers: usize,
+    /// How many other servers must be up: the request may crash the one that gets it.
+    pub(crate) min_servers: usize,
 }
 
-/// What came of it.
+/// The result of the selection.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// This server is asked.
+    /// This server gets the request.
     Chosen(Lease),
-    /// Those that could be asked have as many requests as they may, or are still to come.
+    /// All eligible servers are full, or there are none yet.
     Busy,
-    /// There is none that could be asked.
+    /// No server is eligible.
     Nobody,
 }
 
 /// How a server stands to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum Eligibility {
     Ready,
     /// Only as long as all that are ready have room.
     Backup,
-    /// It failed so often that it is asked only where nobody else is left.
+    /// It is ejected; used only if there is no other.
     Ejected,
-    /// Asked already; again only where nobody else is left.
+    /// RequestSummary already; again only where nobody else is left.
     Tried,
     /// At its limit.
     Full,
-    /// Not to be asked.
+    /// Not eligible.
     Out,
 }
 
-impl Local {
-    /// Whether a server could be asked that was not asked yet.
-    pub(crate) fn has_another(&self, wish: &Wish) -> bool {
+impl LocalUpstream {
+    /// Whether there is an eligible server that was not tried yet.
+    pub(crate) fn has_another(&self, requirements: &Requirements) -> bool {
         let another = |server: &Arc<Server>| {
-            !matches!(standing(server, wish, self.now()), Standing::Out | Standing::Tried)
-                && !wish.tried.contains(&server.number())
+            !matches!(eligibility(server, requirements, self.now()), Eligibility::Out | Eligibility::Tried)
+                && !requirements.tried.contains(&server.number())
         };
-        !wish.only_session && self.members.borrow().servers.iter().any(another)
+        !requirements.only_session && self.members.borrow().servers.iter().any(another)
     }
 
     /// Chooses a server, and counts the request there.
-    pub(crate) fn select(&self, wish: &Wish) -> Selection {
+    pub(crate) fn select(&self, requirements: &Requirements) -> Selection {
         // A request may have waited for its body, or for room.
         self.look_for_changes();
         let mut members = self.members.borrow_mut();
         let members = &mut *members;
         let (servers, settings, now) = (&*members.servers, self.upstream.settings(), self.now());
-        if let Some(session) = wish.session {
+        if let Some(session) = requirements.session {
             let own = servers.iter().find(|server| server.number() == session);
-            let own = own.filter(|server| server.keeps_sessions(now) && !wish.tried.contains(&session));
+            let own = own.filter(|server| server.keeps_sessions(now) && !requirements.tried.contains(&session));
             if let Some(server) = own {
                 return Lease::take(server).map_or(Selection::Busy, Selection::Chosen);
             }
-            if wish.only_session {
+            if requirements.only_session {
                 return Selection::Nobody;
             }
         }
         if servers.is_empty() && settings.waits_for_servers {
             return Selection::Busy;
         }
-        // Filled where they are: what is collected is moved, sixteen places of it.
-        let mut standings = SmallVec::<[Standing; 16]>::new();
-        standings.extend(servers.iter().map(|server| standing(server, wish, now)));
-        if wish.least_servers > 0 {
-            let is_up = |standing: &&Standing| !matches!(standing, Standing::Out | Standing::Tried);
-            if standings.iter().filter(is_up).count() < wish.least_servers {
+        // Filled in place: a collected vector would be moved, with its sixteen places.
+        let mut eligibilities = SmallVec::<[Eligibility; 16]>::new();
+        eligibilities.extend(servers.iter().map(|server| eligibility(server, requirements, now)));
+        if requirements.min_servers > 0 {
+            let is_up = |eligibility: &&Eligibility| !matches!(eligibility, Eligibility::Out | Eligibility::Tried);
+            if eligibilities.iter().filter(is_up).count() < requirements.min_servers {
                 return Selection::Busy;
             }
         }
-        let mut order = [Standing::Ready, Standing::Backup, Standing::Ejected, Standing::Tried].into_iter();
+        let mut order = [Eligibility::Ready, Eligibility::Backup, Eligibility::Ejected, Eligibility::Tried].into_iter();
         loop {
             let Some(wanted) = order.next() else { return Selection::Nobody };
-            if wanted == Standing::Ejected && standings.contains(&Standing::Full) {
+            if wanted == Eligibility::Ejected && eligibilities.contains(&Eligibility::Full) {
                 return Selection::Busy;
             }
             let mut candidates = SmallVec::<[Candidate<'_>; 16]>::new();
-            for (place, (server, standing)) in servers.iter().zip(&standings).enumerate() {
-                if *standing == wanted {
+            for (place, (server, eligibility)) in servers.iter().zip(&eligibilities).enumerate() {
+                if *eligibility == wanted {
                     candidates.push(Candidate { place, server, weight: server.share(settings, now) });
                 }
             }
-            let chosen = members.balancer.choose(&candidates, wish.key, now);
+            let chosen = members.balancer.choose(&candidates, requirements.key, now);
             let Some(server) = chosen.and_then(|chosen| servers.get(candidates.get(chosen)?.place)) else { continue };
             // Another thread may have been quicker.
             return Lease::take(server).map_or(Selection::Busy, Selection::Chosen);
@@ -113,19 +114,19 @@ impl Local {
     }
 }
 
-fn standing(server: &Server, wish: &Wish, now: Moment) -> Standing {
+fn eligibility(server: &Server, requirements: &Requirements, now: Moment) -> Eligibility {
     if server.administration() != Administration::Up || !server.health.is_up() || server.weight() == 0 {
-        Standing::Out
+        Eligibility::Out
     } else if server.is_full() {
-        Standing::Full
-    } else if wish.tried.contains(&server.number()) {
-        Standing::Tried
+        Eligibility::Full
+    } else if requirements.tried.contains(&server.number()) {
+        Eligibility::Tried
     } else if server.outlier.is_ejected(now) {
-        Standing::Ejected
+        Eligibility::Ejected
     } else if server.settings().backup {
-        Standing::Backup
+        Eligibility::Backup
     } else {
-        Standing::Ready
+        Eligibility::Ready
     }
 }
 

@@ -6,20 +6,19 @@ use std::sync::{
 };
 
 use serow_client::Destination;
+use serow_gateway::LogLimit;
 use serow_net::{Moment, monotonic};
 
 use crate::{
-    attempts::Course,
     counters::Counters,
     health::Health,
     latency::Latency,
-    log_limit::LogLimit,
     outlier::Outlier,
-    queue::Room,
+    queue::WaitingQueue,
     settings::{ServerSettings, UpstreamSettings},
 };
 
-/// A server. What changes of it is shared by all threads, without a lock.
+/// A server. Its changing state is shared by all threads, without a lock.
 #[derive(Debug)]
 pub struct Server {
     /// Different for every server there has ever been in this process.
@@ -33,7 +32,7 @@ pub struct Server {
     wanted_since: AtomicU64,
     active: AtomicU32,
     /// Where requests wait for this server and others.
-    room: Arc<Room>,
+    room: Arc<WaitingQueue>,
     /// When it came up again, in milliseconds; 0 where it was never down.
     came_up: AtomicU64,
     /// When it seemed to crash, in milliseconds and one more; 0 where it never did.
@@ -46,26 +45,16 @@ pub struct Server {
     pub(crate) warnings: LogLimit,
 }
 
-/// What those who run the servers want of one.
+/// The administrative state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Administration {
-    /// It is asked, if it is healthy.
+    /// It gets requests if it is healthy.
     Up,
-    /// It finishes what it has, and keeps the sessions that it has; nothing else is begun there.
+    /// It finishes its requests and keeps its sessions; it gets no other requests.
     Draining,
-    /// It is not asked.
+    /// It gets no requests.
     Down,
-}
-
-/// A request at a server: counted there until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    server: Arc<Server>,
-    /// Whether it tries a server that was left alone.
-    trial: bool,
-    /// What the log is told of it, where it is.
-    course: Option<Course>,
 }
 
 impl Server {
@@ -74,7 +63,7 @@ impl Server {
         settings: ServerSettings,
         destination: Destination,
         upstream: &UpstreamSettings,
-        room: Arc<Room>,
+        room: Arc<WaitingQueue>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -119,7 +108,7 @@ impl Server {
         &self.name
     }
 
-    /// What was set of it at the start.
+    /// Its initial settings.
     #[must_use]
     pub fn settings(&self) -> &ServerSettings {
         &self.settings
@@ -141,7 +130,7 @@ impl Server {
         self.weight.store(weight, Ordering::Relaxed);
     }
 
-    /// What those who run it want.
+    /// The administrative state.
     #[must_use]
     pub fn administration(&self) -> Administration {
         match self.administration.load(Ordering::Relaxed) {
@@ -151,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Says what is wanted of it. One that comes up starts slowly, where that is set.
+    /// Sets the administrative state. A server that comes up starts slowly, if that is set.
     pub(crate) fn set_administration(&self, administration: Administration, now: Moment) {
         let before = self.administration.swap(administration as u8, Ordering::Relaxed);
         if before != administration as u8 {
@@ -189,43 +178,23 @@ impl Server {
         self.counters.requests.value()
     }
 
+    /// Counts a request; returns whether the server may get it. Either way, [`Self::discount`] must follow.
+    pub(crate) fn count(&self) -> bool {
+        let before = self.active.fetch_add(1, Ordering::Relaxed);
+        self.settings.max_requests.is_none_or(|most| before < most)
+    }
+
+    /// A request that was [counted](Self::count) is over.
+    pub(crate) fn discount(&self) {
+        self.active.fetch_sub(1, Ordering::Relaxed);
+        if self.settings.max_requests.is_some() {
+            self.room.note_left();
+        }
+    }
+
     /// Whether it has as many requests as it may.
     pub(crate) fn is_full(&self) -> bool {
-        self.settings.most_requests.is_some_and(|most| self.active() >= most)
-    }
-}
-
-impl Lease {
-    /// Counts a request; `None` where the server has as many as it may.
-    pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
-        let before = server.active.fetch_add(1, Ordering::Relaxed);
-        let mut lease = Self { server: Arc::clone(server), trial: false, course: None };
-        if server.settings.most_requests.is_some_and(|most| before >= most) {
-            return None;
-        }
-        lease.trial = server.outlier.begin_trial();
-        Some(lease)
-    }
-
-    pub(crate) fn server(&self) -> &Arc<Server> {
-        &self.server
-    }
-
-    /// Whoever notes the request's course learns of its end.
-    pub(crate) fn is_noted_by(&mut self, course: Option<Course>) {
-        self.course = course;
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.server.active.fetch_sub(1, Ordering::Relaxed);
-        if self.server.settings.most_requests.is_some() {
-            self.server.room.note_left();
-        }
-        if self.trial {
-            self.server.outlier.end_trial();
-        }
+        self.settings.max_requests.is_some_and(|most| self.active() >= most)
     }
 }
 

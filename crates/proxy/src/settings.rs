@@ -1,14 +1,24 @@
-//! What can be set of an upstream and of the way to it.
+//! Settings of an upstream and of forwarding.
+
+mod balancing;
+mod check;
+mod passive;
+mod retry;
+mod sticky;
 
 use std::time::Duration;
 
 use serow_client::TlsConnector;
+use serow_gateway::{BufferSettings, FieldNames, Forwarded, QueueSettings};
 
-use crate::{
-    address::ServerAddress, balancing::Balancing, buffering::SpoolSpace, crashes::CrashSettings,
-    field_names::FieldNames, forwarded::Forwarded, health::CheckSettings, outlier::PassiveSettings,
-    retry::RetrySettings, sticky::StickySettings,
+pub use self::{
+    balancing::{Balancing, HashKey},
+    check::{CheckKind, CheckSettings, CheckStart, HttpCheck},
+    passive::PassiveSettings,
+    retry::RetrySettings,
+    sticky::{StickyMode, StickySettings, StickyValue},
 };
+use crate::address::ServerAddress;
 
 /// A group of servers that answer the same requests.
 #[derive(Clone, Debug)]
@@ -17,7 +27,7 @@ pub struct UpstreamSettings {
     pub name: String,
     /// The servers.
     pub servers: Vec<ServerSettings>,
-    /// Which of them is asked.
+    /// The load balancing algorithm.
     pub balancing: Balancing,
     /// Whether a client stays with the server that it had first.
     pub sticky: Option<StickySettings>,
@@ -27,15 +37,16 @@ pub struct UpstreamSettings {
     pub keep: KeepSettings,
     /// How requests wait while all servers are at their limits.
     pub queue: QueueSettings,
-    /// Whether requests wait likewise while there is no server at all; by default they are refused then.
+    /// Whether requests also wait while there is no server at all; by default they are refused then.
     pub waits_for_servers: bool,
     /// Within which time a server that came back gets its whole share again; zero: at once.
     pub slow_start: Duration,
-    /// When another server is asked.
+    /// When a request is retried.
     pub retries: RetrySettings,
-    /// Where servers are processes of ours: what is done with requests that they crash with. Others are not known to crash.
+    /// How requests are retried that may have crashed a server, if servers are local processes. Others are not known to
+    /// crash.
     pub crashes: Option<CrashSettings>,
-    /// What is learnt of the servers' health from requests.
+    /// Passive health checks.
     pub passive: PassiveSettings,
     /// How the servers' health is checked, if it is.
     pub check: Option<CheckSettings>,
@@ -48,15 +59,15 @@ pub struct UpstreamSettings {
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// Where it is, and what it speaks.
+    /// Its location and protocol.
     pub address: ServerAddress,
     /// Its share among the others: 1 by default.
     pub weight: u16,
-    /// Whether it is asked only where no other can be.
+    /// Whether it gets requests only if no other server can.
     pub backup: bool,
     /// Requests that it gets at a time, from all threads of this process; none: any number.
-    pub most_requests: Option<u32>,
-    /// What session cookies call it, where they are not to tell its address.
+    pub max_requests: Option<u32>,
+    /// Its name in session cookies, if they should not reveal its address.
     pub id: Option<String>,
 }
 
@@ -79,17 +90,8 @@ pub struct UpstreamTimeouts {
 pub struct KeepSettings {
     /// Idle ones for each server and thread; 64.
     pub idle: usize,
-    /// How long; 55 s, since servers close theirs after 60 or 75 s as a rule, and the one who closes first is not surprised.
+    /// How long; 55 s, since most servers close idle connections after 60 or 75 s, and the proxy should close first.
     pub idle_time: Duration,
-}
-
-/// How requests wait while all servers are at their limits ([`ServerSettings::most_requests`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueSettings {
-    /// How many may wait in all threads together; 1,024. Those beyond are refused at once.
-    pub length: usize,
-    /// How long each waits; 5 s.
-    pub patience: Duration,
 }
 
 /// Which form of the PROXY protocol a connection begins with.
@@ -104,14 +106,14 @@ pub enum ProxyHeader {
 /// How requests are changed on their way.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardingSettings {
-    /// The host that servers are asked for.
+    /// The host in requests to servers.
     pub host: HostSetting,
-    /// Cut from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
+    /// CutOff from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
     /// routes see them: decoded, and with one slash where there are several.
     pub strip_prefix: Option<String>,
     /// Put before each path; behind it stands a slash in any case.
     pub add_prefix: Option<String>,
-    /// What servers are told of the client.
+    /// The fields that describe the client to servers.
     pub forwarded: Forwarded,
     /// Which names fields of requests may have.
     pub field_names: FieldNames,
@@ -119,13 +121,21 @@ pub struct ForwardingSettings {
     pub request_headers: Vec<(String, String)>,
     /// Fields that are set in responses; those with an empty value are removed.
     pub response_headers: Vec<(String, String)>,
-    /// Whether bodies of requests are taken whole before a server is asked.
+    /// Whether request bodies are buffered before a server is selected.
     pub buffering: Option<BufferSettings>,
     /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.
     pub note_attempts: bool,
 }
 
-/// The host that servers are asked for.
+/// When a request is sent again that a server may have crashed with, for servers that are processes of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashSettings {
+    /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
+    /// `None` is never.
+    pub min_servers: Option<usize>,
+}
+
+/// The host in requests to servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HostSetting {
     /// As the client named it.
@@ -137,19 +147,8 @@ pub enum HostSetting {
     Fixed(String),
 }
 
-/// How bodies of requests are taken whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BufferSettings {
-    /// Bytes that are kept in memory; what is longer goes to a file. 64 KiB.
-    pub memory: usize,
-    /// Where such files are made; they have no name there.
-    pub folder: std::path::PathBuf,
-    /// How much all of them may take together; by default that of the process, 1 GiB.
-    pub spool: SpoolSpace,
-}
-
 impl UpstreamSettings {
-    /// An upstream of these servers, and for all else what is usual.
+    /// An upstream of these servers, with default settings.
     #[must_use]
     pub fn new(name: impl Into<String>, servers: Vec<ServerSettings>) -> Self {
         Self {
@@ -176,7 +175,7 @@ impl ServerSettings {
     /// A server at this address, like all others.
     #[must_use]
     pub fn new(address: ServerAddress) -> Self {
-        Self { address, weight: 1, backup: false, most_requests: None, id: None }
+        Self { address, weight: 1, backup: false, max_requests: None, id: None }
     }
 }
 
@@ -190,17 +189,5 @@ impl Default for UpstreamTimeouts {
 impl Default for KeepSettings {
     fn default() -> Self {
         Self { idle: 64, idle_time: Duration::from_secs(55) }
-    }
-}
-
-impl Default for QueueSettings {
-    fn default() -> Self {
-        Self { length: 1024, patience: Duration::from_secs(5) }
-    }
-}
-
-impl Default for BufferSettings {
-    fn default() -> Self {
-        Self { memory: 64 * 1024, folder: std::env::temp_dir(), spool: SpoolSpace::default() }
     }
 }

@@ -5,55 +5,17 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt::Write, sync::Arc, time::Duration};
+use std::{fmt::Write, sync::Arc};
 
-use serow_message::{Headers, Known, Scheme};
+use serow_message::{Headers, KnownHeader, Scheme};
 
 use self::server_name::ServerName;
 pub(crate) use self::session::Session;
-use crate::{cookies, server::Server};
-
-/// Session cookies, as Tengine's `session_sticky` and nginx's `sticky cookie` have them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StickySettings {
-    /// The name of the cookie; `route`.
-    pub cookie: String,
-    /// Who sets it.
-    pub mode: StickyMode,
-    /// How servers are called in it.
-    pub value: StickyValue,
-    /// Its attribute Domain.
-    pub domain: Option<String>,
-    /// Its attribute Path; `/`.
-    pub path: String,
-    /// Its attribute Max-Age.
-    pub max_age: Option<Duration>,
-    /// Whether another server is asked where the client's own cannot be; otherwise the answer is 503.
-    pub fallback: bool,
-}
-
-/// Who sets the cookie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StickyMode {
-    /// The proxy; servers do not see it.
-    #[default]
-    Insert,
-    /// The server; the proxy puts the server's name before its value, with `~` between.
-    Prefix,
-    /// The server; the proxy replaces its value.
-    Rewrite,
-}
-
-/// How servers are called in the cookie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StickyValue {
-    /// By a digest of what [`Self::Plain`] says. It hides addresses from who only looks: anybody can make the digests of all
-    /// addresses of a network and compare. Where that matters, give the servers an `id`.
-    #[default]
-    Hashed,
-    /// By their `id`, or their address.
-    Plain,
-}
+use crate::{
+    cookies,
+    server::Server,
+    settings::{StickyMode, StickySettings, StickyValue},
+};
 
 /// The session cookies of an upstream, for the servers that it has now.
 #[derive(Debug)]
@@ -61,7 +23,7 @@ pub(crate) struct Sticky {
     settings: StickySettings,
     /// The servers by their numbers.
     servers: Vec<(u64, ServerName)>,
-    /// What follows the value of a cookie that is set here.
+    /// The attributes of a cookie that is set here.
     attributes: String,
 }
 
@@ -76,8 +38,8 @@ impl Sticky {
         }
     }
 
-    /// The number of the server that a request's cookie names. `None` where there is no cookie, and where it names a server
-    /// that is no longer there: its sessions have gone with it, so the client begins anew, also without `fallback`.
+    /// The number of the server that the request's cookie names. `None` without a cookie, and if that server is gone:
+    /// its sessions are lost, so the client starts a new one, also without `fallback`.
     fn wanted(&self, headers: &Headers) -> Option<u64> {
         cookies::values(headers, &self.settings.cookie).find_map(|value| {
             let name = match self.settings.mode {
@@ -93,7 +55,7 @@ impl Sticky {
         self.settings.fallback
     }
 
-    /// Takes out of a request what is not the server's.
+    /// Removes the proxy's part of the cookie from a request.
     fn prepare(&self, headers: &mut Headers) {
         match self.settings.mode {
             StickyMode::Insert => cookies::remove(headers, &self.settings.cookie),
@@ -133,11 +95,11 @@ impl Sticky {
         let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
         let parts = [self.settings.cookie.as_str(), "=", name.as_str(), &self.attributes, secure];
         // Settings that no cookie can have are refused before; if not, there is none.
-        let _ = headers.append(Known::SetCookie, parts.concat());
+        let _ = headers.append(KnownHeader::SetCookie, parts.concat());
     }
 
-    /// How much of a value is not the server's. A client may have it from the time before there was a prefix; a digest can be
-    /// told from that.
+    /// The length of the proxy's part of a value. The client may have received its value before there was a prefix; a
+    /// digest is recognized by its form.
     fn prefix_length(&self, value: &[u8]) -> usize {
         let Some(end) = value.iter().position(|&byte| byte == SEPARATOR) else { return 0 };
         let is_name = self.settings.value == StickyValue::Plain || value.get(..end).is_some_and(server_name::is_digest);
@@ -161,24 +123,10 @@ fn attributes(settings: &StickySettings) -> String {
     text + "; HttpOnly; SameSite=Lax"
 }
 
-/// RFC 6265 §4.1.1: a value may stand in quotes, which are no part of what it says.
+/// RFC 6265 §4.1.1: a value may be quoted; the quotes are not part of it.
 fn unquoted(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value)
 }
 
 /// Between the server's name and its own value; Tengine's and HAProxy's.
 const SEPARATOR: u8 = b'~';
-
-impl Default for StickySettings {
-    fn default() -> Self {
-        Self {
-            cookie: "route".to_owned(),
-            mode: StickyMode::default(),
-            value: StickyValue::default(),
-            domain: None,
-            path: "/".to_owned(),
-            max_age: None,
-            fallback: true,
-        }
-    }
-}

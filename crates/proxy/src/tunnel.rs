@@ -3,7 +3,7 @@
 use serow_message::{OnUpgrade, UpgradedIo};
 use tokio::io::copy_bidirectional;
 
-use crate::server::Lease;
+use crate::lease::Lease;
 
 /// Joins the client's connection, once it has changed its protocol, with the server's, which has.
 pub(crate) fn join(client: OnUpgrade, mut server: Box<dyn UpgradedIo>, lease: Lease) {
@@ -13,7 +13,7 @@ pub(crate) fn join(client: OnUpgrade, mut server: Box<dyn UpgradedIo>, lease: Le
         if let Ok(mut client) = client.await
             && let Err(error) = copy_bidirectional(&mut client, &mut server).await
         {
-            tracing::debug!(%error, "a tunnel ended");
+            tracing::debug!(%error, "tunnel ended");
         }
     });
 }

@@ -6,21 +6,21 @@ use std::sync::{
 };
 
 use serow_client::{Destination, NotReusable};
+use serow_gateway::{CrashingRequests, LogLimit};
 use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
-    address::Place,
-    crashes::CrashingRequests,
-    log_limit::{LogLimit, warn_of_server},
-    outlier::{Ejection, Outcome, Turn},
-    queue::Room,
+    address::ServerLocation,
+    outlier::{Ejection, EjectionChange, Outcome},
+    queue::WaitingQueue,
     retry::Budget,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},
+    warnings::warn_of_server,
 };
 
-/// A group of servers that answer the same requests: what all threads share of it. Clones are handles to the same one.
+/// A group of servers that answer the same requests, shared by all threads. Clones are handles to the same upstream.
 #[derive(Clone, Debug)]
 pub struct Upstream {
     shared: Arc<Shared>,
@@ -36,22 +36,22 @@ struct Shared {
     named: Mutex<Vec<Arc<ServerSettings>>>,
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
-    /// Tells of them.
+    /// Notifies of these changes.
     changed: Notify,
-    room: Arc<Room>,
+    room: Arc<WaitingQueue>,
     budget: Budget,
-    /// Warnings about requests that no server could be asked.
+    /// The limit for warnings about requests without an available server.
     refusals: LogLimit,
     /// Requests that crashed two servers each. Looked at when one crashes only.
     crashing: Mutex<CrashingRequests>,
 }
 
 impl Upstream {
-    /// An upstream with the servers of its settings. Names are looked up by [`crate::Upkeep`]; until then they have no server.
+    /// An upstream with the servers of its settings. Names are looked up by [`crate::BackgroundTasks`]; until then they have no server.
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let room = Arc::<Room>::default();
+        let room = Arc::<WaitingQueue>::default();
         let servers = settings.servers.iter().filter_map(|server| {
             let destination = known_destination(server)?;
             Some(Arc::new(Server::new(server.clone(), destination, &settings, Arc::clone(&room))))
@@ -119,7 +119,7 @@ impl Upstream {
         });
     }
 
-    /// Warnings about requests that no server could be asked.
+    /// The limit for warnings about requests without an available server.
     pub(crate) fn refusals(&self) -> &LogLimit {
         &self.shared.refusals
     }
@@ -155,8 +155,8 @@ impl Upstream {
         self.shared.changed.notified()
     }
 
-    /// A request to one of its servers came to this. At most half of the servers, rounded up, are left alone at once: where
-    /// more fail, the cause is hardly theirs, and the rest could not bear it.
+    /// Records the outcome of a request to one of its servers. At most half of the servers, rounded up, are ejected at
+    /// once: if more fail, the cause is probably not theirs, and the others could not take the load.
     #[inline]
     pub(crate) fn note_outcome(&self, server: &Server, outcome: Outcome, now: Moment) {
         let may_eject = || {
@@ -167,12 +167,12 @@ impl Upstream {
         let upstream = &self.settings().name;
         match server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
             None => {}
-            Some(Turn::Ejected(Ejection { reason, length, .. })) => {
-                tracing::warn!(upstream, "{} is left alone for {length:?}: {reason}", server.name());
+            Some(EjectionChange::Ejected(Ejection { reason, length, .. })) => {
+                tracing::warn!(upstream, "{} is ejected for {length:?}: {reason}", server.name());
             }
-            Some(Turn::Recovered) => {
+            Some(EjectionChange::Recovered) => {
                 server.note_up(now);
-                tracing::warn!(upstream, "{} is asked again", server.name());
+                tracing::warn!(upstream, "{} is back in rotation", server.name());
             }
         }
     }
@@ -182,12 +182,12 @@ impl Upstream {
     pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable, now: Moment) {
         if why == NotReusable::Unsolicited {
             server.counters.unsolicited.add(1);
-            warn_of_server!(self.settings().name, server, now, "closed a connection: {why}");
+            warn_of_server(&self.settings().name, server, now, format_args!("closed a connection: {why}"));
         }
     }
 
     /// Where requests wait for a server to have room.
-    pub(crate) fn room(&self) -> &Arc<Room> {
+    pub(crate) fn room(&self) -> &Arc<WaitingQueue> {
         &self.shared.room
     }
 
@@ -199,9 +199,9 @@ impl Upstream {
 
 /// Where a server is, if that is known without asking.
 pub(crate) fn known_destination(server: &ServerSettings) -> Option<Destination> {
-    match &server.address.place {
-        Place::Tcp(address) => Some(Destination::Tcp(*address)),
-        Place::Unix(path) => Some(Destination::Unix(path.clone())),
-        Place::Name { .. } | Place::Service(_) => None,
+    match &server.address.location {
+        ServerLocation::Tcp(address) => Some(Destination::Tcp(*address)),
+        ServerLocation::Unix(path) => Some(Destination::Unix(path.clone())),
+        ServerLocation::Name { .. } | ServerLocation::Service(_) => None,
     }
 }

@@ -1,14 +1,14 @@
-//! WebSocket to servers that speak HTTP/2 (RFC 8441), where the client has asked for it as over HTTP/1.1 (RFC 6455): that is
-//! how requests show it, whichever version they came by.
+//! WebSocket to servers that speak HTTP/2 (RFC 8441). Requests have the form of HTTP/1.1 (RFC 6455), whichever version
+//! the client uses.
 
-use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode, websocket};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, websocket};
 
 /// The protocol, as it is called in an extended CONNECT.
 pub(crate) const PROTOCOL: &str = "websocket";
 
 /// The extended CONNECT that asks for the same as this request; `None` where that asks for another protocol.
 pub(crate) fn extended_connect(head: &RequestHead) -> Option<RequestHead> {
-    let asked = head.headers.get(Known::Upgrade)?;
+    let asked = head.headers.get(KnownHeader::Upgrade)?;
     if head.method != Method::GET || !asked.eq_ignore_ascii_case(PROTOCOL.as_bytes()) {
         return None;
     }
@@ -27,7 +27,7 @@ pub(crate) fn key(headers: &Headers) -> Option<String> {
 pub(crate) fn agree(head: &mut ResponseHead, key: Option<&str>) {
     head.status = StatusCode::SWITCHING_PROTOCOLS;
     // Constants of this file, and base64, are valid values.
-    let _ = head.headers.replace(Known::Upgrade, PROTOCOL);
+    let _ = head.headers.replace(KnownHeader::Upgrade, PROTOCOL);
     if let Some(key) = key {
         let _ = head.headers.replace("sec-websocket-accept", websocket::accept(key));
     }
@@ -56,7 +56,7 @@ mod tests {
         agree(&mut answer, key.as_deref());
         assert_eq!(answer.status, StatusCode::SWITCHING_PROTOCOLS);
         assert_eq!(answer.headers.get_str("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-        head.headers.replace(Known::Upgrade, "another").unwrap();
+        head.headers.replace(KnownHeader::Upgrade, "another").unwrap();
         assert!(extended_connect(&head).is_none());
     }
 }

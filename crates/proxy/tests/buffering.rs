@@ -103,7 +103,7 @@ fn requests_wait_for_servers_where_that_is_set() {
         [(true, patience, 200), (true, Duration::from_millis(50), 503), (false, patience, 503)]
     {
         let mut settings = UpstreamSettings::new("test", Vec::new());
-        (settings.waits_for_servers, settings.queue.patience) = (waits, patience);
+        (settings.waits_for_servers, settings.queue.timeout) = (waits, patience);
         let proxied = Proxied::with(settings, ForwardingSettings::default());
         let mut client = proxied.connect();
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();

@@ -15,8 +15,8 @@ use std::{
 
 use serow::{Request, Response, StatusCode};
 use serow_proxy::{
-    CheckKind, CheckSettings, ForwardingSettings, HttpCheck, PassiveSettings, ServerReport, ServerState, Upkeep,
-    UpstreamSettings,
+    BackgroundTasks, CheckKind, CheckSettings, ForwardingSettings, HttpCheck, PassiveSettings, ServerReport,
+    ServerState, UpstreamSettings,
 };
 use support::{Origin, Proxied, read_response, server, until, unused_address};
 
@@ -80,7 +80,7 @@ fn a_server_that_fails_is_left_alone_until_it_is_well() {
         ask(&mut client.try_clone().unwrap());
         ill.asked() == 4
     });
-    assert_eq!(report(&proxied, 0).last_failure.as_deref(), Some("the request failed with which it was tried"));
+    assert_eq!(report(&proxied, 0).last_failure.as_deref(), Some("the trial request failed"));
     ill.is_ill.store(false, Ordering::Relaxed);
     until(|| {
         assert!(ask(&mut client.try_clone().unwrap()));
@@ -136,7 +136,7 @@ fn a_server_that_checks_bring_back_is_tried_at_once() {
         ask(&mut client.try_clone().unwrap());
         report(&proxied, 0).state == ServerState::Ejected
     });
-    let _upkeep = Upkeep::start(vec![proxied.upstream.clone()]).unwrap();
+    let _background_tasks = BackgroundTasks::start(vec![proxied.upstream.clone()]).unwrap();
     until(|| report(&proxied, 0).state == ServerState::Down);
     ill.is_ill.store(false, Ordering::Relaxed);
     until(|| {

@@ -201,7 +201,7 @@ fn requests_wait_while_servers_are_full() {
         Response::text("done")
     });
     let mut server = support::server(origin.address());
-    server.most_requests = Some(2);
+    server.max_requests = Some(2);
     let mut settings = serow_proxy::UpstreamSettings::new("test", vec![server]);
     settings.queue.length = 4;
     let proxied = Proxied::with(settings, serow_proxy::ForwardingSettings::default());

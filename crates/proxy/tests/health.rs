@@ -21,11 +21,11 @@ use bytes::Bytes;
 use serow::{Headers, Incoming, ProxyProtocol, Request, Response, Server, StatusCode, TlsSettings};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_files::Files;
-use serow_net::tls::Protocol;
 use serow_proxy::{
-    CheckKind, CheckSettings, CheckStart, HttpCheck, ProxyHeader, ServerReport, ServerSettings, ServerState, Upkeep,
-    Upstream, UpstreamSettings,
+    BackgroundTasks, CheckKind, CheckSettings, CheckStart, HttpCheck, ProxyHeader, ServerReport, ServerSettings,
+    ServerState, Upstream, UpstreamSettings,
 };
+use serow_tls::Protocol;
 use support::{Origin, until, unused_address};
 
 /// Checks that come quickly, of which one decides. A busy machine may take its time to answer.
@@ -55,9 +55,9 @@ fn report(upstream: &Upstream) -> ServerReport {
 /// What the first check of a server says of it: nothing if it is good.
 fn verdict(address: &str, check: CheckSettings) -> Option<String> {
     let upstream = upstream(address, check);
-    let upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+    let background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
     until(|| report(&upstream).state != ServerState::Starting);
-    drop(upkeep);
+    drop(background_tasks);
     let report = report(&upstream);
     assert_eq!(report.state == ServerState::Down, report.last_failure.is_some(), "{report:?}");
     report.last_failure
@@ -91,7 +91,7 @@ fn a_file_that_is_moved_away_takes_the_server_out_until_it_is_back() {
     let check = http(HttpCheck { path: "/live.html".to_owned(), ..HttpCheck::default() });
     let settings = CheckSettings { rise: 2, fall: 3, start: CheckStart::Up, ..quick(check) };
     let upstream = upstream(&origin.address().to_string(), settings);
-    let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+    let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
     until(|| report(&upstream).check.unwrap().rise >= 2);
     for _ in 0..2 {
         fs::rename(&live, &away).unwrap();
@@ -114,12 +114,12 @@ fn servers_that_are_none() {
         (unused_address(), CheckKind::Tcp, Some("Connection refused")),
         (unused_address(), http(HttpCheck::default()), Some("Connection refused")),
         (scripted(b""), CheckKind::Tcp, None),
-        (scripted(b""), http(HttpCheck::default()), Some("there is no answer within 300ms")),
-        (scripted(b""), CheckKind::Grpc(String::new()), Some("there is no answer within 300ms")),
+        (scripted(b""), http(HttpCheck::default()), Some("no response within 300ms")),
+        (scripted(b""), CheckKind::Grpc(String::new()), Some("no response within 300ms")),
         (scripted(b"HTTP/1.1 500 Oh\r\n\r\n"), http(HttpCheck::default()), Some("status 500 instead of 200 to 399")),
         (scripted(b"HTTP/1.1 200 OK\r\n"), http(HttpCheck::default()), Some("the server closed the connection")),
-        (scripted(b"\xff\xff\xff garbage\r\n\r\n"), http(HttpCheck::default()), Some("does not keep to HTTP/1.1")),
-        (scripted(b"SSH-2.0-OpenSSH_9\r\n"), CheckKind::Grpc(String::new()), Some("does not keep to HTTP/2")),
+        (scripted(b"\xff\xff\xff garbage\r\n\r\n"), http(HttpCheck::default()), Some("violates HTTP/1.1")),
+        (scripted(b"SSH-2.0-OpenSSH_9\r\n"), CheckKind::Grpc(String::new()), Some("violates HTTP/2")),
         (scripted(ok), http(HttpCheck::default()), None),
         (scripted(b"HTTP/1.0 200 OK\r\n\r\nalive"), http(HttpCheck::default()), None),
         (scripted(b"HTTP/1.1 103 Wait\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), http(HttpCheck::default()), None),
@@ -173,7 +173,7 @@ fn requests_and_what_is_looked_at() {
         (with_body(ask("/long"), "wella"), Some("the body does not contain \"wella\"")),
         (with_body(ask("/state"), "bad"), Some("the body does not contain \"bad\"")),
         (with_header(ask("/state"), "well"), None),
-        (with_header(ask("/state"), "bad"), Some("the response has no field X-State: bad")),
+        (with_header(ask("/state"), "bad"), Some("the response lacks the header field X-State: bad")),
         (with_body(ask("/agent"), "serow-check"), None),
         (with_body(HttpCheck { host: Some("a.example".to_owned()), ..ask("/host") }, "a.example"), None),
         (with_body(ask("/host"), "127.0.0.1:"), None),
@@ -235,7 +235,7 @@ fn checks_begin_with_a_header_where_requests_do() {
         settings.check = Some(quick(check.clone()));
         settings.proxy_header = header;
         let upstream = Upstream::new(settings);
-        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
         until(|| report(&upstream).state != ServerState::Starting);
         assert_eq!(report(&upstream).state, expected, "{header:?}");
     }
@@ -310,12 +310,12 @@ fn one_check_at_a_time_and_each_in_its_time() {
     let settings = quick(http(HttpCheck::default()));
     let upstream = upstream(&origin.address().to_string(), settings);
     let began = Instant::now();
-    let upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+    let background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
     until(|| report(&upstream).check.unwrap().rise >= 5);
     // Each takes five intervals.
     assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(counts.1.load(Ordering::Relaxed), 1);
-    drop(upkeep);
+    drop(background_tasks);
     // The last one may be on its way yet.
     thread::sleep(Duration::from_millis(200));
     let checks = counts.2.load(Ordering::Relaxed);
@@ -331,21 +331,21 @@ fn many_servers_are_checked_soon() {
     let mut settings = UpstreamSettings::new("app", vec![server; 50]);
     settings.check = Some(CheckSettings { interval: Duration::from_secs(1), ..quick(check) });
     let upstream = Upstream::new(settings);
-    let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+    let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
     until(|| upstream.report().servers.iter().all(|server| server.state == ServerState::Up));
     assert_eq!(upstream.report().servers.len(), 50);
 }
 
 #[test]
-fn the_upkeep_of_nothing_is_nothing() {
+fn background_tasks_without_upstreams_do_nothing() {
     let began = Instant::now();
-    drop(Upkeep::start(Vec::new()).unwrap());
+    drop(BackgroundTasks::start(Vec::new()).unwrap());
     let origin = Origin::serve(picky);
     let unchecked = Upstream::new(UpstreamSettings::new(
         "app",
         vec![ServerSettings::new(origin.address().to_string().parse().unwrap())],
     ));
-    drop(Upkeep::start(vec![unchecked.clone()]).unwrap());
+    drop(BackgroundTasks::start(vec![unchecked.clone()]).unwrap());
     assert_eq!((report(&unchecked).state, report(&unchecked).check), (ServerState::Up, None));
     assert_eq!(origin.connections(), 0);
     assert!(began.elapsed() < Duration::from_secs(1), "nobody is waited for");

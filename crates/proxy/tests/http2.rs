@@ -18,7 +18,7 @@ use serow::{Body, Headers, Method, Request, Response, Server, StatusCode, TlsSet
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
 use serow_proxy::{
-    ForwardingSettings, KeepSettings, PassiveSettings, Place, RetrySettings, ServerSettings, UpstreamSettings,
+    ForwardingSettings, KeepSettings, PassiveSettings, RetrySettings, ServerLocation, ServerSettings, UpstreamSettings,
     UpstreamTimeouts,
 };
 
@@ -121,7 +121,7 @@ fn heads_alone_and_heads_before_the_head() {
     let origin = Origin::serve(|request: Request| async move {
         let mut hints = Headers::new();
         hints.append("link", "</style.css>; rel=preload").unwrap();
-        request.interim().send(StatusCode::EARLY_HINTS, hints);
+        request.informational().send(StatusCode::EARLY_HINTS, hints);
         tokio::task::yield_now().await;
         Response::text("a text")
     });
@@ -502,7 +502,7 @@ fn tls_agrees_upon_what_is_spoken() {
         let origin = Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(tls).versions(versions), describe);
         let address = format!("https://localhost:{}", origin.address().port());
         let mut server = ServerSettings::new(address.parse().unwrap());
-        server.address.place = Place::Tcp(origin.address());
+        server.address.location = ServerLocation::Tcp(origin.address());
         let mut settings = UpstreamSettings::new("test", vec![server]);
         let trust = TlsClientSettings { trust: Trust::Unchecked, ..TlsClientSettings::default() };
         settings.encryption = Some(TlsConnector::new(trust).unwrap());

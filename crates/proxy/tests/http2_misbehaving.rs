@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serow::Method;
 use serow_http2::{BodyLength, ErrorCode, Limits};
-use serow_proxy::{CheckKind, CheckSettings, ForwardingSettings, PassiveSettings, Upkeep, UpstreamSettings};
+use serow_proxy::{BackgroundTasks, CheckKind, CheckSettings, ForwardingSettings, PassiveSettings, UpstreamSettings};
 
 use support::{
     Proxied,
@@ -284,7 +284,7 @@ fn a_check_of_grpc_does_not_take_other_streams_for_its_answer() {
         let kind = CheckKind::Grpc(String::new());
         settings.check = Some(CheckSettings { interval: Duration::from_millis(50), ..CheckSettings::new(kind) });
         let proxied = Proxied::with(settings, ForwardingSettings::default());
-        let _upkeep = Upkeep::start(vec![proxied.upstream.clone()]).unwrap();
+        let _background_tasks = BackgroundTasks::start(vec![proxied.upstream.clone()]).unwrap();
         support::until(|| origin.connections() >= 5);
         let is_found_up = || proxied.upstream.report().servers[0].check.as_ref().is_some_and(|check| check.up);
         support::until(|| is_found_up() == is_up);

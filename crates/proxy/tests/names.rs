@@ -16,7 +16,8 @@ use std::{
 use name_server::{Data, Manner, NameServer};
 use serow::{Request, Response};
 use serow_proxy::{
-    ForwardingSettings, NameSettings, Server, ServerReport, ServerSettings, Upkeep, Upstream, UpstreamSettings,
+    BackgroundTasks, ForwardingSettings, ResolverSettings, Server, ServerReport, ServerSettings, Upstream,
+    UpstreamSettings,
 };
 use support::{Origin, Proxied, read_response, until};
 
@@ -26,10 +27,10 @@ fn upstream(servers: &[&str]) -> Upstream {
 }
 
 /// Names are asked of this server, and files of the machine do not matter.
-fn asking(server: &NameServer) -> NameSettings {
+fn asking(server: &NameServer) -> ResolverSettings {
     let nowhere = "/nonexistent".into();
     let hosts = "/nonexistent".into();
-    NameSettings { servers: vec![server.address()], configuration: nowhere, hosts, hold: Duration::from_secs(30) }
+    ResolverSettings { servers: vec![server.address()], configuration: nowhere, hosts, hold: Duration::from_secs(30) }
 }
 
 fn names(upstream: &Upstream) -> Vec<String> {
@@ -48,7 +49,7 @@ fn servers_come_and_go_with_the_addresses_of_their_name() {
     let upstream = upstream(&["127.0.0.9:1", "app.example:9000", "127.0.0.8:1"]);
     assert_eq!(names(&upstream), ["127.0.0.9:1", "127.0.0.8:1"]);
     let began = Instant::now();
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
     assert!(began.elapsed() < Duration::from_secs(1), "an answer is waited for no longer than it takes");
     // They stand where the name stands.
     let expected = ["127.0.0.9:1", "127.0.0.1:9000", "127.0.0.2:9000", "127.0.0.8:1"];
@@ -82,7 +83,7 @@ fn requests_go_to_the_addresses_of_a_name() {
     let address = format!("app.example:{}", origin.address().port()).parse().unwrap();
     let settings = UpstreamSettings::new("app", vec![ServerSettings::new(address)]);
     let proxied = Proxied::with(settings, ForwardingSettings::default());
-    let _upkeep = Upkeep::start_with(vec![proxied.upstream.clone()], asking(&name_server)).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![proxied.upstream.clone()], asking(&name_server)).unwrap();
     let mut client = proxied.connect();
     client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
     assert!(read_response(&mut client).ends_with("here"));
@@ -94,7 +95,7 @@ fn localhost_needs_no_name_server() {
     let address = format!("localhost:{}", origin.address().port()).parse().unwrap();
     let settings = UpstreamSettings::new("app", vec![ServerSettings::new(address)]);
     let proxied = Proxied::with(settings, ForwardingSettings::default());
-    let _upkeep = Upkeep::start(vec![proxied.upstream.clone()]).unwrap();
+    let _background_tasks = BackgroundTasks::start(vec![proxied.upstream.clone()]).unwrap();
     assert!(names(&proxied.upstream).contains(&origin.address().to_string()));
     let mut client = proxied.connect();
     client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
@@ -112,13 +113,13 @@ fn the_files_of_the_machine_count() {
         fs::write(&path, text).unwrap();
         path
     };
-    let settings = NameSettings {
+    let settings = ResolverSettings {
         hosts: file("hosts", "127.0.0.4 known\n127.0.0.5 known\n"),
         configuration: file("resolv.conf", "nameserver 192.0.2.1\nsearch outside.example inside.example\n"),
         ..asking(&name_server)
     };
     let upstream = upstream(&["app:1", "known:2"]);
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
     assert_eq!(names(&upstream), ["127.0.0.7:1", "127.0.0.4:2", "127.0.0.5:2"]);
 }
 
@@ -130,9 +131,9 @@ fn the_search_goes_on_behind_a_domain_whose_name_servers_fail() {
     let folder = tempfile::tempdir().unwrap();
     let configuration = folder.path().join("resolv.conf");
     fs::write(&configuration, "search broken.example right.example\n").unwrap();
-    let settings = NameSettings { configuration, ..asking(&name_server) };
+    let settings = ResolverSettings { configuration, ..asking(&name_server) };
     let upstream = upstream(&["app:1"]);
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
     assert_eq!(names(&upstream), ["127.0.0.7:1"]);
 }
 
@@ -140,7 +141,8 @@ fn the_search_goes_on_behind_a_domain_whose_name_servers_fail() {
 fn each_query_has_an_id_of_its_own() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
-    let _upkeep = Upkeep::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
+    let _background_tasks =
+        BackgroundTasks::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
     until(|| name_server.ids().len() >= 6);
     let mut ids = name_server.ids();
     ids.truncate(6);
@@ -155,8 +157,8 @@ fn servers_of_a_name_that_is_gone_are_kept_for_a_while_and_then_removed() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
     let upstream = upstream(&["app.example:1", "127.0.0.9:1"]);
-    let settings = NameSettings { hold: Duration::from_secs(2), ..asking(&name_server) };
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    let settings = ResolverSettings { hold: Duration::from_secs(2), ..asking(&name_server) };
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
     name_server.remove("app.example");
     let removed = Instant::now();
     until(|| names(&upstream) == ["127.0.0.9:1"]);
@@ -172,8 +174,8 @@ fn servers_are_kept_while_name_servers_fail() {
         let name_server = NameServer::start();
         name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
         let upstream = upstream(&["app.example:1"]);
-        let settings = NameSettings { hold: Duration::ZERO, ..asking(&name_server) };
-        let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+        let settings = ResolverSettings { hold: Duration::ZERO, ..asking(&name_server) };
+        let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
         name_server.answer(manner);
         std::thread::sleep(Duration::from_secs(3));
         assert_eq!(names(&upstream), ["127.0.0.2:1"]);
@@ -188,7 +190,7 @@ fn manners_of_name_servers() {
         name_server.set_addresses("app.example", 60, &["127.0.0.2"]);
         name_server.answer(manner);
         let upstream = upstream(&["app.example:1"]);
-        let _upkeep = Upkeep::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
+        let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
         assert_eq!(names(&upstream), ["127.0.0.2:1"]);
         assert_eq!(name_server.over_tcp() > 0, over_tcp > 0);
     }
@@ -202,8 +204,8 @@ fn another_name_server_is_asked_where_one_is_of_no_use() {
     failing.answer(Manner::Failing);
     let servers = vec![support::unused_address(), failing.address(), name_server.address()];
     let upstream = upstream(&["app.example:1"]);
-    let settings = NameSettings { servers, ..asking(&name_server) };
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    let settings = ResolverSettings { servers, ..asking(&name_server) };
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
     assert_eq!(names(&upstream), ["127.0.0.2:1"]);
 }
 
@@ -211,7 +213,7 @@ fn another_name_server_is_asked_where_one_is_of_no_use() {
 fn a_name_that_cannot_be_looked_up_is_tried_again() {
     let name_server = NameServer::start();
     let upstream = upstream(&["app.example:1", "127.0.0.9:1"]);
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
     assert_eq!(names(&upstream), ["127.0.0.9:1"]);
     name_server.set_addresses("app.example", 60, &["127.0.0.2"]);
     until(|| names(&upstream) == ["127.0.0.2:1", "127.0.0.9:1"]);
@@ -222,9 +224,10 @@ fn a_silent_name_server_keeps_nobody_waiting_for_long() {
     let name_server = NameServer::start();
     name_server.answer(Manner::Silent);
     let began = Instant::now();
-    let upkeep = Upkeep::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
+    let background_tasks =
+        BackgroundTasks::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
     let started = began.elapsed();
-    drop(upkeep);
+    drop(background_tasks);
     assert!(started >= Duration::from_secs(2) && began.elapsed() < Duration::from_secs(4), "{started:?}");
 }
 
@@ -239,7 +242,7 @@ fn services_name_their_ports_and_shares() {
         name_server.set_addresses(host, 60, &[address]);
     }
     let upstream = upstream(&[name]);
-    let _upkeep = Upkeep::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
+    let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
     let found = |upstream: &Upstream| {
         let of = |server: ServerReport| (server.name, server.weight, server.backup);
         upstream.report().servers.into_iter().map(of).collect::<Vec<_>>()

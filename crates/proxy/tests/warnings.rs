@@ -91,11 +91,11 @@ fn warnings_name_the_request_and_are_limited_for_each_server() {
         let about = format!("server=\"{address}\"");
         support::until(|| logged(&about).last().is_some_and(|last| last.contains(expected)));
         let lines = logged(&about);
-        let (told, left_out): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.contains(expected));
+        let (told, suppressed): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.contains(expected));
         assert!(told.len() as u64 <= 10 * seconds + 1, "{} lines in {seconds} s", told.len());
         let count = |line: &&String| line.split("and ").nth(1)?.split(' ').next()?.parse::<u64>().ok();
-        let left_out: u64 = left_out.into_iter().filter_map(|line| count(&line)).sum();
-        assert_eq!(told.len() as u64 + left_out, REQUESTS + 1, "{lines:?}");
+        let suppressed: u64 = suppressed.into_iter().filter_map(|line| count(&line)).sum();
+        assert_eq!(told.len() as u64 + suppressed, REQUESTS + 1, "{lines:?}");
         assert!(!lines.iter().any(|line| line.contains("secret")), "{lines:?}");
     }
 }
@@ -106,7 +106,7 @@ fn a_client_sees_whether_servers_are_down_or_busy() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let mut settings = settings(address, "full");
-    settings.servers[0].most_requests = Some(1);
+    settings.servers[0].max_requests = Some(1);
     settings.queue = QueueSettings { length: 0, ..QueueSettings::default() };
     let proxied = Proxied::with(settings, ForwardingSettings::default());
     let mut first = proxied.connect();

@@ -96,43 +96,46 @@ impl RouterError {
 }
 
 impl fmt::Display for RouterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "site {}", self.site() + 1)?;
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "site {}", self.site() + 1)?;
         if let Some(route) = self.route() {
-            write!(f, ", route {}", route + 1)?;
+            write!(formatter, ", route {}", route + 1)?;
         }
         match self {
             Self::HostTwice { site, host, earlier } if site == earlier => {
-                write!(f, ": the host {host} is named twice: name it once")
+                write!(formatter, ": the host {host} is named twice: name it once")
             }
             Self::HostTwice { host, earlier, .. } => {
-                write!(f, ": site {} has the host {host} as well: name it in one of them", earlier + 1)
+                write!(formatter, ": site {} has the host {host} as well: name it in one of them", earlier + 1)
             }
             Self::WithoutHostsTwice { earlier, .. } => {
                 let earlier = earlier + 1;
-                write!(f, ": site {earlier} has no hosts either, which means all others: name the hosts of one")
+                write!(formatter, ": site {earlier} has no hosts either, which means all others: name the hosts of one")
             }
             Self::Unreachable { earlier, .. } => {
                 let earlier = earlier + 1;
                 write!(
-                    f,
+                    formatter,
                     " is never reached: route {earlier} takes all its requests; put it before that one, or remove it"
                 )
             }
-            Self::Stars { stars: 0, .. } => f.write_str(
+            Self::Stars { stars: 0, .. } => formatter.write_str(
                 ": the path has no star that could fill those of the destination: write one, or leave them out",
             ),
             Self::Stars { stars, .. } => {
-                write!(f, ": the destination has more stars than the path, which has {stars}: leave out the others")
+                write!(
+                    formatter,
+                    ": the destination has more stars than the path, which has {stars}: leave out the others"
+                )
             }
-            Self::Loop { .. } => f.write_str(
+            Self::Loop { .. } => formatter.write_str(
                 ": the redirect leads to itself: put a route for its destination before it, or name another",
             ),
             Self::LastRewrite { .. } => {
-                f.write_str(": a rewrite goes on to the routes behind it, and there is none: put one behind it")
+                formatter.write_str(": a rewrite goes on to the routes behind it, and there is none: put one behind it")
             }
             Self::RewriteWithHeaders { .. } => {
-                f.write_str(": a rewrite makes no response: set the headers in the route that makes it")
+                formatter.write_str(": a rewrite makes no response: set the headers in the route that makes it")
             }
         }
     }

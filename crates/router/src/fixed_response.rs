@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use bytes::Bytes;
-use serow_message::{Headers, InvalidHeader, Known, Response, StatusCode};
+use serow_message::{Headers, InvalidHeader, KnownHeader, Response, StatusCode};
 
 use crate::header_changes::HeaderChanges;
 
@@ -47,7 +47,7 @@ impl FixedResponse {
         if matches!(self.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
             return Err(InvalidResponse::Body);
         }
-        self.headers.insert(Known::ContentType, media_type).map_err(InvalidResponse::MediaType)?;
+        self.headers.insert(KnownHeader::ContentType, media_type).map_err(InvalidResponse::MediaType)?;
         self.body = body.into();
         Ok(self)
     }
@@ -96,8 +96,8 @@ pub enum InvalidResponse {
 }
 
 impl fmt::Display for InvalidResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Status => "not the status of a response: write one from 200 to 599",
             Self::Body => "a response with the status 204, 205 or 304 has no body: leave it out",
             Self::MediaType(_) => "a media type must not hold control characters: write it as in text/plain",

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
-use serow_message::{FieldName, Headers, InvalidHeader, Known, hop_by_hop};
+use serow_message::{FieldName, Headers, InvalidHeader, KnownHeader, hop_by_hop};
 
 /// Fields that are set in a response, in place of those of the same name, or removed.
 ///
@@ -97,7 +97,7 @@ impl HeaderChanges {
 /// Whether the field says where a message ends or belongs to the connection. The server sets these.
 pub(crate) fn is_framing(name: impl FieldName) -> bool {
     name.known().is_some_and(|known| {
-        hop_by_hop::NAMES.contains(&known) || matches!(known, Known::ContentLength | Known::Trailer)
+        hop_by_hop::NAMES.contains(&known) || matches!(known, KnownHeader::ContentLength | KnownHeader::Trailer)
     })
 }
 
@@ -128,18 +128,18 @@ impl From<InvalidHeader> for ChangeProblem {
 }
 
 impl fmt::Display for ChangeProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(error) => error.fmt(f),
-            Self::Framing => f.write_str("the server itself sets this field: leave it out"),
-            Self::Twice => f.write_str("the field is there twice: set it once"),
+            Self::Text(error) => error.fmt(formatter),
+            Self::Framing => formatter.write_str("the server itself sets this field: leave it out"),
+            Self::Twice => formatter.write_str("the field is there twice: set it once"),
         }
     }
 }
 
 impl fmt::Display for InvalidChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.name, self.problem)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}: {}", self.name, self.problem)
     }
 }
 

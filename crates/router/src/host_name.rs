@@ -2,10 +2,10 @@
 
 use std::{io::Write, net::Ipv6Addr};
 
-use crate::host_pattern::LONGEST_NAME;
+use crate::host_pattern::MAX_NAME_LENGTH;
 
 /// Where a host is brought into its form: on the stack.
-pub(crate) type Room = [u8; LONGEST_NAME];
+pub(crate) type Room = [u8; MAX_NAME_LENGTH];
 
 /// The host of a request without its port: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6
 /// address in brackets, in its shortest form. Nothing where no site can have such a host; labels may be empty all the
@@ -19,7 +19,7 @@ pub(crate) fn of<'host>(authority: &'host str, room: &'host mut Room) -> Option<
     let end = authority.iter().position(|&byte| !IS_SIMPLE[usize::from(byte)]).unwrap_or(authority.len());
     match authority.split_at(end) {
         ([.., b'.'] | [], _) => of_unusual(authority, room),
-        (host, [] | [b':', ..]) => (host.len() <= LONGEST_NAME).then_some(host),
+        (host, [] | [b':', ..]) => (host.len() <= MAX_NAME_LENGTH).then_some(host),
         _ => of_unusual(authority, room),
     }
 }
@@ -31,7 +31,7 @@ fn of_unusual<'host>(authority: &[u8], room: &'host mut Room) -> Option<&'host [
         let address: Ipv6Addr = std::str::from_utf8(&inner[..end]).ok()?.parse().ok()?;
         let mut rest = &mut room[..];
         write!(rest, "[{address}]").ok()?;
-        let length = LONGEST_NAME - rest.len();
+        let length = MAX_NAME_LENGTH - rest.len();
         return room.get(..length);
     }
     let host = authority.split(|&byte| byte == b':').next()?;
@@ -87,7 +87,7 @@ mod tests {
             (&longer, None),
         ];
         for (text, expected) in cases {
-            let mut room = [0; LONGEST_NAME];
+            let mut room = [0; MAX_NAME_LENGTH];
             assert_eq!(of(text, &mut room), expected.map(str::as_bytes), "{text}");
         }
     }

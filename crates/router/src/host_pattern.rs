@@ -60,10 +60,10 @@ impl FromStr for HostPattern {
 }
 
 impl fmt::Display for HostPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Hosts::One(host) => f.write_str(host),
-            Hosts::Below(parent) => write!(f, "*.{parent}"),
+            Hosts::One(host) => formatter.write_str(host),
+            Hosts::Below(parent) => write!(formatter, "*.{parent}"),
         }
     }
 }
@@ -86,14 +86,14 @@ fn checked(name: &str) -> Result<&str, InvalidHost> {
     if name.contains(':') {
         return Err(InvalidHost::Port);
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LENGTH {
         return Err(InvalidHost::Long);
     }
     for label in name.split('.') {
         if label.is_empty() || !label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
             return Err(InvalidHost::Other);
         }
-        if label.len() > LONGEST_LABEL {
+        if label.len() > MAX_LABEL_LENGTH {
             return Err(InvalidHost::Long);
         }
     }
@@ -128,8 +128,8 @@ pub enum InvalidHost {
 }
 
 impl fmt::Display for InvalidHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Empty => "no host is empty: for all hosts that no other site has, leave out the list of hosts",
             Self::Port => "hosts are compared without their port: leave it out",
             Self::Unicode => {
@@ -152,10 +152,10 @@ impl fmt::Display for InvalidHost {
 impl Error for InvalidHost {}
 
 /// RFC 1035 §2.3.4: 255 bytes on the wire, which are 253 characters.
-pub(crate) const LONGEST_NAME: usize = 253;
+pub(crate) const MAX_NAME_LENGTH: usize = 253;
 
 /// RFC 1035 §2.3.4.
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,7 @@
 #![forbid(unsafe_code)]
 
 mod clean_path;
-mod contradictions;
+mod conflicts;
 mod error;
 mod fixed_response;
 mod header_changes;

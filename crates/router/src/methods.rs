@@ -83,11 +83,11 @@ pub enum InvalidMethod {
 }
 
 impl fmt::Display for InvalidMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoToken(name) => write!(f, "{name:?} is no method: write it as in GET or POST"),
-            Self::LowerCase(name) => write!(f, "methods are told apart by case: write {name}"),
-            Self::Twice(method) => write!(f, "{method} is named twice: name it once"),
+            Self::NoToken(name) => write!(formatter, "{name:?} is no method: write it as in GET or POST"),
+            Self::LowerCase(name) => write!(formatter, "methods are told apart by case: write {name}"),
+            Self::Twice(method) => write!(formatter, "{method} is named twice: name it once"),
         }
     }
 }

@@ -74,8 +74,8 @@ impl FromStr for PathPattern {
 }
 
 impl fmt::Display for PathPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
     }
 }
 
@@ -121,8 +121,8 @@ pub enum InvalidPath {
 }
 
 impl fmt::Display for InvalidPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Empty => "no path is empty: write /* for all",
             Self::WithoutSlash => "a path begins with a slash: write one before it",
             Self::Relative => {

@@ -5,13 +5,13 @@ mod parts;
 
 use std::{error::Error, fmt};
 
-use serow_message::{Known, Request, Response, StatusCode, Target};
+use serow_message::{KnownHeader, Request, Response, StatusCode, Target};
 
 use self::{destination::Filling, parts::Part};
 use crate::{
     clean_path::{self, Room},
     host_name,
-    host_pattern::LONGEST_NAME,
+    host_pattern::MAX_NAME_LENGTH,
 };
 
 /// Sends a client elsewhere: to another path of the same host, or to another host.
@@ -76,13 +76,13 @@ impl Redirect {
 
     /// Sends the client of this request elsewhere. `path` is the clean one, `captures` what its stars stand for.
     pub(crate) fn response(&self, request: &Request, path: &[u8], captures: &[&[u8]]) -> Response {
-        let mut room = [0; LONGEST_NAME];
+        let mut room = [0; MAX_NAME_LENGTH];
         let host = request.host().and_then(|host| host_name::of(host, &mut room));
         let filling = Filling { host, path, captures, query: request.target.query() };
         // Who does not say which host cannot be sent to it.
         let Some(location) = self.destination.fill(&filling) else { return StatusCode::BAD_REQUEST.into() };
         let mut response = Response::plain_status(self.status);
-        match response.headers.insert(Known::Location, location) {
+        match response.headers.insert(KnownHeader::Location, location) {
             Ok(()) => response,
             Err(_) => StatusCode::BAD_REQUEST.into(),
         }
@@ -122,8 +122,8 @@ pub enum InvalidRedirect {
 }
 
 impl fmt::Display for InvalidRedirect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Status => "not the status of a redirect: write 301, 302, 303, 307 or 308",
             Self::Destination => {
                 "not a destination: write a path as in /new/*, or a whole URL as in https://example.com/*"

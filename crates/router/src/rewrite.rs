@@ -44,8 +44,8 @@ impl FromStr for RewriteTarget {
 }
 
 impl fmt::Display for RewriteTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
     }
 }
 

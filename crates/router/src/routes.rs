@@ -1,6 +1,6 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
-use serow_message::{Known, Method, Request, Response, StatusCode};
+use serow_message::{KnownHeader, Method, Request, Response, StatusCode};
 
 use crate::{
     clean_path::{self, NoPath, Room},
@@ -171,7 +171,7 @@ impl Routes {
             return self.not_found.response();
         }
         let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
-        let mut response = refusal.with(Known::Allow, allowed.join(", "));
+        let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
         self.headers.apply(&mut response.headers);
         response
     }
@@ -188,7 +188,7 @@ impl Routes {
     /// route names, so it holds for nearly all paths.
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
         let mut path = pattern.sample();
-        for hop in 0..MOST_REDIRECTS {
+        for hop in 0..MAX_REDIRECTS {
             let Ok(taken) = self.find(&path, &Method::GET) else { return false };
             let Outcome::Redirect { redirect, .. } = taken.outcome else { return false };
             if hop == 0 && !std::ptr::eq(taken.outcome, outcome) {
@@ -197,7 +197,7 @@ impl Routes {
             let reached = taken.path.as_bytes();
             match redirect.next_path(reached, &taken.pattern.captures(reached)) {
                 // No browser asks for it.
-                Some(next) if next.len() > LONGEST_SAMPLE => return true,
+                Some(next) if next.len() > MAX_SAMPLE_LENGTH => return true,
                 Some(next) => path = next,
                 None => return false,
             }
@@ -223,7 +223,7 @@ impl Entry {
 }
 
 /// How many redirects in a row browsers follow (WHATWG Fetch §4.4).
-const MOST_REDIRECTS: usize = 20;
+const MAX_REDIRECTS: usize = 20;
 
 /// Longer than servers take; keeps a destination that names the path several times from growing without end.
-const LONGEST_SAMPLE: usize = 64 * 1024;
+const MAX_SAMPLE_LENGTH: usize = 64 * 1024;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     error::RouterError,
     host_name,
-    host_pattern::{Hosts, LONGEST_NAME},
+    host_pattern::{Hosts, MAX_NAME_LENGTH},
     name_hash::NameHash,
     site::Site,
 };
@@ -47,7 +47,7 @@ impl SiteIndex {
         if self.named.is_empty() && self.below.is_empty() {
             return self.otherwise;
         }
-        let mut room = [0; LONGEST_NAME];
+        let mut room = [0; MAX_NAME_LENGTH];
         let host = host.and_then(|host| host_name::of(host, &mut room));
         host.and_then(|host| self.find_named(host)).or(self.otherwise)
     }

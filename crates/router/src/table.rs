@@ -4,7 +4,7 @@ use serow_message::{Request, Response, StatusCode, Target, TargetForm, percent::
 
 use crate::{
     clean_path::{self, Room},
-    contradictions,
+    conflicts,
     error::RouterError,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
@@ -36,7 +36,7 @@ impl Table {
     pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Vec<H>), RouterError> {
         let index = SiteIndex::new(&sites)?;
         for (number, site) in sites.iter().enumerate() {
-            contradictions::check(number, &site.routes)?;
+            conflicts::check(number, &site.routes)?;
         }
         let mut handlers = Vec::new();
         let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut handlers)).collect();

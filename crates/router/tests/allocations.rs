@@ -1,13 +1,13 @@
 //! What a request costs in memory: nothing, where it is neither rewritten nor redirected.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
 use std::future::{Future, ready};
 
-use asked::{With, redirect, request, respond, rewrite, router, site};
 use serow_message::{Handler, Request, Response};
 use serow_router::{Action, HeaderChanges, Route, Router, Site};
+use support::{With, redirect, request, respond, rewrite, router, site};
 
 /// A handler that allocates nothing.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ fn handle(path: &str) -> Route<Nothing> {
 fn allocations(router: &Router<Nothing>, target: &str, host: &str) -> u64 {
     let mut requests = Some(request("GET", target, Some(host)));
     let counted = allocation_counter::measure(|| {
-        let response = requests.take().map(|request| asked::now(router.call(request)));
+        let response = requests.take().map(|request| support::now(router.call(request)));
         assert!(response.is_some());
     });
     counted.count_total

@@ -1,14 +1,14 @@
 //! Nobody comes around a route by the spelling of a path: what stands behind it is a folder of files.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
 use std::fs;
 
-use asked::{get, respond, router};
 use proptest::prelude::*;
 use serow_files::{Files, FilesSettings, Hidden};
 use serow_router::{Action, Route, Router};
+use support::{get, respond, router};
 use tempfile::TempDir;
 
 /// A folder with a page for everybody, and a secret that a route refuses.

@@ -1,11 +1,11 @@
 //! What sites and routes change in the headers of their responses.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
-use asked::{With, answer, handle, redirect, request, respond, router, site};
 use serow_message::InvalidHeader;
 use serow_router::{ChangeProblem, HeaderChanges, Router, Site};
+use support::{With, answer, handle, redirect, request, respond, router, site};
 
 #[test]
 fn every_response_of_a_site_has_its_headers() {
@@ -42,7 +42,7 @@ fn every_response_of_a_site_has_its_headers() {
 fn a_field_is_set_in_place_of_all_of_its_name() {
     let changes = HeaderChanges::new([("Link", "  </a>; rel=preload "), ("vary", ""), ("X-Empty", " ")]).unwrap();
     let router = router(vec![handle("/*", "h")]);
-    let mut response = asked::now(serow_message::Handler::call(&router, request("GET", "/", None)));
+    let mut response = support::now(serow_message::Handler::call(&router, request("GET", "/", None)));
     for name in ["link", "LINK", "Vary", "x-empty"] {
         response.headers.append(name, "old").unwrap();
     }

@@ -1,10 +1,10 @@
 //! Which site answers under which host.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
-use asked::{Named, answer, handle, request, site};
 use serow_router::{Router, Site};
+use support::{Named, answer, handle, request, site};
 
 #[test]
 fn hosts_and_their_sites() {

@@ -1,11 +1,11 @@
 //! Where clients are sent, and where never.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
-use asked::{Answer, Named, With, answer, get, redirect, request, router};
 use proptest::prelude::*;
 use serow_router::{InvalidRedirect, Redirect};
+use support::{Answer, Named, With, answer, get, redirect, request, router};
 
 /// What a client is told that posts to a target. (Many of these destinations would be refused for GET: they lead to
 /// themselves.)

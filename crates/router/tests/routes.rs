@@ -1,10 +1,10 @@
 //! Which route takes a request, and what is answered where none does.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
-use asked::{With, answer, get, handle, request, respond, rewrite, router};
 use serow_router::{Action, FixedResponse, Route};
+use support::{With, answer, get, handle, request, respond, rewrite, router};
 
 #[test]
 fn the_first_route_that_fits_takes_a_request() {
@@ -109,7 +109,7 @@ fn rewrites_go_on_to_the_routes_behind() {
 #[test]
 fn fixed_responses() {
     let text = FixedResponse::new(200).unwrap().with_body("ok\n", "text/plain").unwrap();
-    let router = router::<asked::Named>(vec![
+    let router = router::<support::Named>(vec![
         Route::new("/ok".parse().unwrap(), Action::Respond(text)),
         respond("/empty", 204),
         respond("/gone", 410),

@@ -12,7 +12,7 @@ use std::{
 };
 
 use http_body::Frame;
-use serow::{Body, BoxError, Bytes, Known, Method, Request, Response, Server};
+use serow::{Body, BoxError, Bytes, KnownHeader, Method, Request, Response, Server};
 use tokio::time::{Interval, interval};
 
 fn main() -> Result<(), serow::Error> {
@@ -22,7 +22,7 @@ fn main() -> Result<(), serow::Error> {
             Method::POST => Body::stream(Capitals(request.body)),
             _ => Body::stream(Count { number: 0, pace: interval(Duration::from_secs(1)) }),
         };
-        Response::default().with(Known::ContentType, "text/plain; charset=utf-8").body(body)
+        Response::default().with(KnownHeader::ContentType, "text/plain; charset=utf-8").body(body)
     })
 }
 

@@ -8,7 +8,7 @@
 
 use std::io;
 
-use serow::{Known, Request, Response, Server, StatusCode, TlsSettings, Upgraded, websocket};
+use serow::{KnownHeader, Request, Response, Server, StatusCode, TlsSettings, Upgraded, websocket};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn main() -> Result<(), serow::Error> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), serow::Error> {
     };
     server.run(|mut request: Request| async move {
         let Some(key) = request.headers.get_str("sec-websocket-key").map(str::to_owned) else {
-            return Response::text(PAGE).with(Known::ContentType, "text/html; charset=utf-8");
+            return Response::text(PAGE).with(KnownHeader::ContentType, "text/html; charset=utf-8");
         };
         let Some(upgrade) = request.upgrade() else { return Response::plain_status(StatusCode::BAD_REQUEST) };
         let version = format!("{:?}", request.version);
@@ -31,7 +31,7 @@ fn main() -> Result<(), serow::Error> {
             }
         });
         Response::new(StatusCode::SWITCHING_PROTOCOLS)
-            .with(Known::Upgrade, "websocket")
+            .with(KnownHeader::Upgrade, "websocket")
             .with("sec-websocket-accept", websocket::accept(&key))
     })
 }

@@ -1,11 +1,10 @@
-//! The life of a worker thread: it accepts until the server stops, and then finishes what runs.
+//! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{
-    AcceptError, Accepted, Acceptor, Left, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor,
-};
+use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
+use serow_tls::TlsAcceptor;
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
@@ -13,13 +12,13 @@ use tokio::{
 
 use crate::{Error, connection, stop::Phase, worker::Worker};
 
-/// A listening socket, and what encrypts its connections if anything does.
+/// A listening socket, with the TLS acceptor for its connections where there is one.
 pub(crate) struct Endpoint {
     pub(crate) listener: Listener,
     pub(crate) tls: Option<TlsAcceptor>,
 }
 
-/// Serves until `stop` says otherwise.
+/// Serves until `stop` changes its phase.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
     listeners: Vec<Endpoint>,
@@ -51,7 +50,7 @@ async fn serve<H: Handler>(
     worker.begin_draining();
     let all_left = async {
         while accepting.join_next().await.is_some() {}
-        worker.counters.population.wait_until(|count| count == 0).await;
+        worker.counters.connections.wait_until(|count| count == 0).await;
     };
     let mut all_left = std::pin::pin!(all_left);
     loop {
@@ -63,8 +62,8 @@ async fn serve<H: Handler>(
         tokio::select! {
             () = &mut all_left => return Ok(()),
             () = tokio::time::sleep(grace) => {
-                let connections = worker.counters.population.count();
-                tracing::warn!(connections, "the grace time is over: cutting what still runs");
+                let connections = worker.counters.connections.count();
+                tracing::warn!(connections, "the grace period is over: closing the connections still in use");
                 return Ok(());
             }
             // Less time than before, or none.
@@ -73,14 +72,14 @@ async fn serve<H: Handler>(
     }
 }
 
-/// Accepts until the server stops; then what is left in the queue.
+/// Accepts until the server stops, then accepts the connections left in the queue.
 async fn accept<H: Handler>(
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<Phase>,
 ) {
-    let mut left = acceptor.listener().left();
+    let mut left = acceptor.listener().port_drained();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -94,8 +93,8 @@ async fn accept<H: Handler>(
     accept_rest(&worker, &mut acceptor, tls.as_ref()).await;
 }
 
-/// The server stops; and where a port is shared, it has been seen to that nothing new comes.
-async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut Left) {
+/// Ready when the server stops and, where a port is shared, no new connections arrive any more.
+async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut PortDrained) {
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     left.wait().await;
 }
@@ -115,7 +114,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
     }
 }
 
-/// What waits in the queue was accepted by the kernel in our name: it is served, beyond the limit too.
+/// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
 async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, tls: Option<&TlsAcceptor>) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
@@ -136,7 +135,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
     }
 }
 
-/// Starts an accepted connection, or waits where none could be accepted; says whether accepting is over.
+/// Starts an accepted connection, or waits after an accept error; returns whether accepting is over.
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,
@@ -158,8 +157,8 @@ async fn take_in<H: Handler>(
 }
 
 fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
-    let inhabitant = worker.enter();
+    let guard = worker.enter();
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(tls.is_some().into());
-    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), inhabitant));
+    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), guard));
 }

@@ -1,19 +1,18 @@
-//! The beginning of a connection: who is at the other end, whether it is encrypted, and which protocol it speaks.
+//! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use bytes::Buf;
 use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
-use serow_net::{
-    Accepted, Socket, proxy_protocol,
-    tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion},
-};
+use serow_net::{Accepted, Socket};
+use serow_tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
 
 use crate::{
-    ProxyProtocol, Versions, http1, http2,
-    population::Inhabitant,
+    ProxyProtocol, Versions,
+    connection_counter::ConnectionGuard,
+    http1, http2,
     status::Counters,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -22,7 +21,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
     tls: Option<TlsAcceptor>,
-    inhabitant: Inhabitant,
+    guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
@@ -30,7 +29,7 @@ pub(crate) async fn serve<H: Handler>(
     };
     let socket = match Socket::new(accepted.socket) {
         Ok(socket) => socket,
-        Err(error) => return tracing::warn!(%error, "a connection could not be watched"),
+        Err(error) => return tracing::warn!(%error, "cannot register a connection with the event loop"),
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
     transport.allow_idle(worker.settings.timeouts.head);
@@ -49,19 +48,19 @@ pub(crate) async fn serve<H: Handler>(
     all.add(1);
     let _open = open.enter();
     match begun.version {
-        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, inhabitant).await,
+        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, guard).await,
         // Boxed, so that connections of HTTP/1 do not carry the room for it.
-        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, inhabitant)).await,
+        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, guard)).await,
     }
 }
 
-/// What the beginning of a connection has shown.
+/// The result of the start of a connection.
 struct Begun {
     connection: Connection,
     version: SpokenVersion,
 }
 
-/// What the client speaks.
+/// The protocol that the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpokenVersion {
     Http1,
@@ -70,11 +69,11 @@ enum SpokenVersion {
 
 /// Why a connection ended before its first request.
 enum Ended {
-    /// Nothing wrong: the client left, or the server stops.
+    /// Not an error: the client disconnected, or the server stops.
     Quietly(&'static str),
-    /// It does not begin as it must.
+    /// Its first bytes are invalid.
     Refused(&'static str),
-    Broken(Broken),
+    TransportError(TransportError),
 }
 
 /// Receives what comes before the first request.
@@ -107,7 +106,7 @@ async fn begin<H: Handler>(
     Ok(Begun { connection: connection.with_credentials(credentials), version })
 }
 
-/// Which process connected; TCP does not tell.
+/// The process that connected; TCP does not reveal it.
 fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerCredentials> {
     let serow_net::PeerCredentials { process, user } = match peer {
         Peer::Unix => transport.wire.socket().peer_credentials().ok()?,
@@ -116,7 +115,7 @@ fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerC
     Some(PeerCredentials { process, user })
 }
 
-/// What handlers and logs see of a handshake.
+/// The properties of a handshake that handlers and logs see.
 fn encryption(description: &TlsDescription) -> Encryption {
     Encryption {
         version: match description.version() {
@@ -134,7 +133,7 @@ async fn receive_proxy_header<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
 ) -> Result<Option<std::net::SocketAddr>, Ended> {
-    receive(worker, transport, |transport| match proxy_protocol::parse(&transport.input) {
+    receive(worker, transport, |transport| match serow_proxy_protocol::parse(&transport.input) {
         Ok(Some((header, length))) => {
             transport.input.advance(length);
             ControlFlow::Break(Ok(header.source()))
@@ -145,8 +144,8 @@ async fn receive_proxy_header<H: Handler>(
     .await?
 }
 
-/// Finds out which version of HTTP the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113
-/// §3.3: prior knowledge). Where only one is spoken, it is that.
+/// Determines the version of HTTP that the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113 §3.3:
+/// prior knowledge). If the server speaks only one version, it is that one.
 async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
     let versions = worker.settings.versions;
     let received = receive(worker, transport, |transport| {
@@ -191,15 +190,15 @@ async fn receive<H: Handler, T>(
                 Poll::Ready(Ok(1..)) if was_silent => transport.allow_idle(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
-                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),
-                Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_within_handshake() => {
-                    let parted = transport.poll_parting(context);
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::TransportError(broken))),
+                Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_handshaking() => {
+                    let parted = transport.poll_drain_grace(context);
                     return parted.map(|()| Err(Ended::Quietly("the server stops")));
                 }
                 Poll::Pending => {
-                    transport.patience.stop_parting(worker.settings.timeouts.head);
-                    let overdue = transport.patience.poll_overdue(context);
-                    return overdue.map(|()| Err(Ended::Broken(Broken::TimedOut)));
+                    transport.deadline.end_drain_grace(worker.settings.timeouts.head);
+                    let overdue = transport.deadline.poll_overdue(context);
+                    return overdue.map(|()| Err(Ended::TransportError(TransportError::TimedOut)));
                 }
             }
         }
@@ -213,18 +212,20 @@ impl Ended {
         match (self, session) {
             (Self::Quietly(_), _) => {}
             (Self::Refused(_), _) => counters.refused.add(1),
-            (Self::Broken(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
-            (Self::Broken(_), _) => {}
+            (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
+            (Self::TransportError(_), _) => {}
         }
     }
 }
 
 impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Quietly(reason) | Self::Refused(reason) => f.write_str(reason),
-            Self::Broken(Broken::Lost(error) | Broken::Unfinished(error)) => error.fmt(f),
-            Self::Broken(Broken::TimedOut) => f.write_str("nothing came in time"),
+            Self::Quietly(reason) | Self::Refused(reason) => formatter.write_str(reason),
+            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
+                error.fmt(formatter)
+            }
+            Self::TransportError(TransportError::TimedOut) => formatter.write_str("timed out before the first request"),
         }
     }
 }

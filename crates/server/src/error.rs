@@ -1,32 +1,33 @@
-//! Why a server does not start, or stopped.
+//! The error of a server that could not start, or stopped.
 
 use std::{fmt, io};
 
-use serow_net::{AddressError, BindError, tls::TlsSettingsError};
+use serow_net::{AddressError, BindError};
+use serow_tls::TlsSettingsError;
 
-/// Why a server does not start, or stopped. Its text is one line that says what to do.
+/// The error of a server that could not start, or stopped. Its message is one line that says what to do.
 #[derive(Debug)]
 pub enum Error {
-    /// What should be listened at is no address.
+    /// The text is not an address to listen on.
     Address(AddressError),
-    /// The address cannot be listened at.
+    /// The server cannot listen on the address.
     Bind(BindError),
-    /// Connections cannot be encrypted as wished.
+    /// The TLS settings cannot be applied.
     Tls(TlsSettingsError),
-    /// The system refused what every server needs: a thread, an event queue, signals.
+    /// The system refused a thread, an event queue or signals, which every server needs.
     System(io::Error),
     /// [`Server::run`](crate::Server::run), which blocks, was called in a tokio runtime.
     InRuntime,
 }
 
 impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Address(error) => error.fmt(f),
-            Self::Bind(error) => error.fmt(f),
-            Self::Tls(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses what a server needs: {error}"),
-            Self::InRuntime => f.write_str(
+            Self::Address(error) => error.fmt(formatter),
+            Self::Bind(error) => error.fmt(formatter),
+            Self::Tls(error) => error.fmt(formatter),
+            Self::System(error) => write!(formatter, "the system refused a resource that the server needs: {error}"),
+            Self::InRuntime => formatter.write_str(
                 "run() blocks, and was called in a tokio runtime: call serve(handler).await instead, or run() in a main \
                  without #[tokio::main]",
             ),
@@ -34,7 +35,18 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // Their messages are the inner error's.
+            Self::Address(error) => error.source(),
+            Self::Bind(error) => error.source(),
+            Self::Tls(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::InRuntime => None,
+        }
+    }
+}
 
 impl From<AddressError> for Error {
     fn from(error: AddressError) -> Self {

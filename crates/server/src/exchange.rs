@@ -1,14 +1,14 @@
-//! What every exchange of request and response has, whichever version of HTTP carries it.
+//! What the server notes about a response, whichever version of HTTP carries it.
 
 use serow_message::StatusCode;
 
-/// What was sent of a response.
+/// The part of a response that was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) status: StatusCode,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
-    /// Whether there is a response at all.
+    /// Whether a response has begun.
     pub(crate) has_begun: bool,
 }
 
@@ -18,13 +18,13 @@ impl Sent {
         Self { status, has_begun: true, ..Self::default() }
     }
 
-    /// What the log says: without a response, that the client left before.
+    /// The status for the log: without a response, 499.
     pub(crate) fn logged_status(&self) -> StatusCode {
         if self.has_begun { self.status } else { client_left() }
     }
 }
 
-/// nginx's status for a client that left before its answer.
+/// nginx's status for a client that disconnected before its response.
 pub(crate) fn client_left() -> StatusCode {
     StatusCode::from_u16(499).unwrap_or_default()
 }

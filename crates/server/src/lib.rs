@@ -1,4 +1,4 @@
-//! A web server at the speed of the kernel: hand it a handler, or any `tower` service.
+//! An HTTP server for a handler or any `tower` service.
 //!
 //! ```no_run
 //! use serow::{Request, Server};
@@ -8,52 +8,51 @@
 //! }
 //! ```
 //!
-//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service` becomes
-//! one by [`ServiceHandler`], and a `tower` layer wraps one by [`HandlerExt::layer`]. Where its type is in the way,
-//! [`HandlerExt::boxed`] takes it off.
+//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service`
+//! becomes one by [`ServiceHandler`], and [`HandlerExt::layer`] wraps one in a `tower` layer. [`HandlerExt::boxed`]
+//! erases its type.
 //!
-//! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where it
-//! was accepted, so futures need not be `Send` and no lock stands in the way of a request.
+//! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where
+//! it was accepted, so futures need not be `Send`, and requests do not take locks.
 #![forbid(unsafe_code)]
 
 mod accepting;
-mod access;
+mod access_log;
 mod connection;
+mod connection_counter;
+mod connection_deadline;
 mod error;
 mod exchange;
 mod http1;
 mod http2;
-mod leaving;
 mod oversized;
-mod patience;
-mod population;
 mod server;
 mod settings;
+mod shared_ports;
 mod signals;
 mod status;
 mod stop;
+mod stop_warning;
 mod transport;
-mod unfinished;
 mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
     Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
-    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known,
-    Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response, Scheme, ServiceHandler,
-    StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte, websocket,
+    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
+    InvalidHeader, KnownHeader, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response,
+    Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte,
+    websocket,
 };
-pub use serow_net::{
-    Address, AddressError, BindError, ListenOptions,
-    pacing::Pacing,
-    tls::{
-        CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
-        TlsVersions,
-    },
+pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+pub use serow_pacing::Pacing;
+pub use serow_tls::{
+    CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
+    TlsVersions,
 };
 
 pub use self::{
-    access::{AccessLog, Served, ServedStream},
+    access_log::{AccessLog, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

@@ -1,4 +1,4 @@
-//! The server: from settings to running threads.
+//! The server builder, and the bound server.
 
 use std::{
     num::NonZeroUsize,
@@ -9,27 +9,26 @@ use std::{
 };
 
 use serow_message::{Handler, Scheme};
-use serow_net::{
-    Address, AddressError, Departure, ListenOptions, Listener,
-    pacing::Pacing,
-    tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
-};
+use serow_net::{Address, AddressError, ListenOptions, Listener};
+use serow_pacing::Pacing;
+use serow_reuse_port::PortDrain;
+use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use tokio::runtime::Handle;
 
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
-    leaving::leave,
-    population::Population,
+    connection_counter::ConnectionCounter,
     settings::Settings,
+    shared_ports::leave,
     signals::Signals,
     status::Status,
-    unfinished,
+    stop_warning,
     worker::{LogMaker, Worker},
 };
 
-/// A server that is being set up.
+/// A server builder: what the server listens on, and its settings.
 ///
 /// ```no_run
 /// use serow::{Request, Response, Server, Timeouts};
@@ -50,94 +49,97 @@ pub struct Server {
     ignores_signals: bool,
 }
 
-/// Where it listens.
+/// A listener.
 #[derive(Clone)]
 enum Place {
     At(Result<Address, AddressError>),
-    /// At sockets that another process opened, all of one address.
+    /// Sockets of one address that another process opened.
     On(Arc<Vec<OwnedFd>>),
 }
 
 impl Server {
-    /// Sensible settings; listens at 127.0.0.1:8080 if nothing else is said.
+    /// A server with default settings, which listens on 127.0.0.1:8080 unless [`Self::listen`] or another method adds
+    /// an address.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Listens at this address too: `8080`, `127.0.0.1:8080`, `[::1]:8080`, `unix:/path` or `fd:3`. Text that is none is
-    /// reported when the server is bound.
+    /// Adds an address to listen on: `8080`, `127.0.0.1:8080`, `[::1]:8080`, `unix:/path` or `fd:3`. [`Self::bind`] and
+    /// [`Self::run`] report an invalid one.
     #[must_use]
     pub fn listen(mut self, address: impl AsRef<str>) -> Self {
         self.places.push((Place::At(address.as_ref().parse()), Scheme::Http));
         self
     }
 
-    /// Listens at this address too, for connections encrypted as [`Self::tls`] says.
+    /// Adds an address to listen on for TLS connections, with the settings of [`Self::tls`].
     #[must_use]
     pub fn listen_tls(mut self, address: impl AsRef<str>) -> Self {
         self.places.push((Place::At(address.as_ref().parse()), Scheme::Https));
         self
     }
 
-    /// Listens on these sockets too: listening ones of one address, which another process opened and handed over. They are
-    /// divided among the workers.
+    /// Adds listening sockets of one address, which another process opened and passed on. The server divides them among
+    /// the workers.
     #[must_use]
     pub fn listen_on(mut self, sockets: Vec<OwnedFd>, scheme: Scheme) -> Self {
         self.places.push((Place::On(Arc::new(sockets)), scheme));
         self
     }
 
-    /// How the connections of [`Self::listen_tls`] are encrypted.
+    /// Sets the TLS settings of [`Self::listen_tls`].
     #[must_use]
     pub fn tls(mut self, settings: TlsSettings) -> Self {
         self.tls = Some(settings);
         self
     }
 
-    /// How the sockets listen.
+    /// Sets the socket options.
     #[must_use]
     pub fn listen_options(mut self, options: ListenOptions) -> Self {
         self.listen = options;
         self
     }
 
-    /// How many threads serve, each on its own; as many as there are cores by default.
+    /// Sets the number of worker threads; by default one per core.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = NonZeroUsize::new(workers);
         self
     }
 
-    /// How long peers may take.
+    /// Sets the timeouts.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.settings.timeouts = timeouts;
         self
     }
 
-    /// How much peers may ask for.
+    /// Sets the limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// Whether connections begin with a PROXY header.
+    /// Sets whether connections begin with a PROXY header.
     #[must_use]
     pub fn proxy_protocol(mut self, proxy_protocol: ProxyProtocol) -> Self {
         self.settings.proxy_protocol = proxy_protocol;
         self
     }
 
-    /// Which versions of HTTP are spoken. With TLS this goes before [`TlsSettings::protocols`].
+    /// Sets the versions of HTTP that the server speaks. With TLS this takes precedence over
+    /// [`TlsSettings::protocols`].
     #[must_use]
     pub fn versions(mut self, versions: Versions) -> Self {
         self.settings.versions = versions;
         self
     }
 
-    /// Leaves TERM and INT alone: [`Stopper::stop`] ends the server. For one that serves beside another in the same process.
+    /// Leaves TERM and INT alone: [`Stopper::stop`] ends the server. For one that serves beside another in the same
+    /// process.
     #[must_use]
     pub fn ignore_signals(mut self) -> Self {
         self.ignores_signals = true;
@@ -158,12 +160,12 @@ impl Server {
         self
     }
 
-    /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are ignored: who
-    /// knows that the server listens may tell it to stop.
+    /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are ignored:
+    /// a process that sees the server listen may stop it.
     ///
     /// # Errors
     ///
-    /// An address that is none or cannot be listened at; or when the system refuses signals.
+    /// If an address is invalid or the server cannot listen on it, or if the system refuses signal handlers.
     pub fn bind(self) -> Result<BoundServer, Error> {
         let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let mut places = self.places;
@@ -184,7 +186,7 @@ impl Server {
                 worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
             }
         }
-        let departure = Departure::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
+        let departure = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let signals = Signals::listen(!self.ignores_signals)?;
         let Self { settings, log, .. } = self;
@@ -219,7 +221,7 @@ impl Server {
 }
 
 impl Place {
-    /// For each worker, what it listens on.
+    /// The listeners of each worker.
     fn listeners(self, options: &ListenOptions, workers: usize) -> Result<Vec<Vec<Listener>>, Error> {
         match self {
             Self::At(address) => {
@@ -240,11 +242,11 @@ impl Place {
     }
 }
 
-/// A server that listens and does not serve yet.
+/// A server that is bound to its addresses and does not serve yet.
 pub struct BoundServer {
     /// For each worker, its sockets.
     endpoints: Vec<Vec<Endpoint>>,
-    departure: Departure,
+    departure: PortDrain,
     settings: Settings,
     log: Option<LogMaker>,
     signals: Signals,
@@ -253,12 +255,12 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
-    /// Where it listens; a port 0 has become the one that was chosen.
+    /// The addresses it listens on; a port 0 is replaced by the one that the kernel chose.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.endpoints.first().into_iter().flatten().map(|endpoint| endpoint.listener.local_address())
     }
 
-    /// Where it can be seen: `http://127.0.0.1:8080/`, `https://…` and so on, in the order of [`Self::addresses`].
+    /// The URLs of the server: `http://127.0.0.1:8080/`, `https://…` and so on, in the order of [`Self::addresses`].
     pub fn urls(&self) -> impl Iterator<Item = String> {
         let endpoints = self.endpoints.first().into_iter().flatten();
         endpoints.map(|endpoint| {
@@ -267,35 +269,35 @@ impl BoundServer {
         })
     }
 
-    /// Stops the server from elsewhere.
+    /// A handle that stops the server from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// What it has done and is doing, to be asked for from any thread.
+    /// A handle that reads the server's counters from any thread.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status.clone()
     }
 
-    /// As [`Server::access_log`], for a log that cannot be opened before the server is bound.
+    /// Sets the access log, as [`Server::access_log`], for one that cannot be opened before the server is bound.
     #[must_use]
     pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(move || Rc::new(log())));
         self
     }
 
-    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]: then accepts no more, ends idle connections,
-    /// and finishes what runs within [`Timeouts::grace`]. Ports that other processes share ([`ListenOptions::share`]) are
-    /// left without losing a connection.
+    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]. Then it accepts no more connections,
+    /// closes idle ones, and finishes requests in progress within [`Timeouts::grace`]. It leaves ports that other
+    /// processes share ([`ListenOptions::share`]) without losing a connection.
     ///
     /// Blocks the thread; in an async function call [`Self::serve`].
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose other tasks
-    /// would stand still.
+    /// If the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose other tasks
+    /// would be blocked.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
@@ -303,7 +305,7 @@ impl BoundServer {
         let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
-        let limited = (settings.limits.connections > 0).then(Population::default);
+        let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
         for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
             let (limited, stopper) = (limited.clone(), stopper.clone());
@@ -327,7 +329,7 @@ impl BoundServer {
         }
         let grace = settings.timeouts.grace;
         let leaving = leave(departure, &stopper, &status, grace);
-        let telling = unfinished::tell(&stopper, &status, grace);
+        let telling = stop_warning::tell(&stopper, &status, grace);
         let aside = async { _ = tokio::join!(leaving, telling) };
         wait(threads, signals, &stopper, aside)?;
         Ok(spawned?)
@@ -355,7 +357,7 @@ impl BoundServer {
     }
 }
 
-/// Ends a server whose future was dropped.
+/// Stops a server whose future was dropped.
 struct EndOnDrop(Stopper);
 
 impl Drop for EndOnDrop {
@@ -364,7 +366,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Waits until all workers have ended; meanwhile signals are heard, and shared ports are left (`aside`).
+/// Waits until all workers have ended; meanwhile handles signals and drains shared ports (`aside`).
 fn wait(
     threads: Vec<JoinHandle<Result<(), Error>>>,
     signals: Signals,

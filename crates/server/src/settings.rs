@@ -1,10 +1,12 @@
-//! What can be set.
+//! The settings of a server.
 
 use std::time::Duration;
 
-use serow_net::{pacing::Pacing, tls::Protocol};
+use serow_pacing::Pacing;
+use serow_tls::Protocol;
 
-/// How long a peer may take. None ends early; those below 4 s end within a few milliseconds, longer ones within half a second.
+/// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late, longer ones
+/// at most half a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as h2o has it. Answers
@@ -12,16 +14,17 @@ pub struct Timeouts {
     pub head: Duration,
     /// Between two requests of a connection; 75 s, as nginx has it: browsers keep connections about that long.
     pub idle: Duration,
-    /// For the next [`RENEWAL`](crate::Timeouts::RENEWAL) bytes of a body that somebody waits for, in either direction;
-    /// 30 s. Answers bodies sent by the byte, and readers that take a response by the byte to keep it in our memory.
+    /// For the next [`RENEWAL`](crate::Timeouts::RENEWAL) bytes of a body that the handler or the client waits for; 30
+    /// s. Answers bodies sent by the byte, and readers that take a response by the byte to keep it in our memory.
     pub body: Duration,
-    /// For what runs when the server is told to stop; 30 s. Then it is cut.
+    /// For requests in progress when the server stops; 30 s. Then the server closes their connections.
     pub grace: Duration,
 }
 
 impl Timeouts {
-    /// A slow peer gets its time again when it has moved this many bytes; so a body moves at 4 KiB in [`Self::body`] (140
-    /// bytes a second) at the least, which a modem exceeds and an attacker with a thousand connections does not like.
+    /// The timeout starts again when the peer has sent or received this many bytes; so the minimum rate of a body is 4
+    /// KiB per [`Self::body`] (140 bytes per second), which a modem exceeds and which makes an attack with slow
+    /// connections expensive.
     pub const RENEWAL: usize = 4 * 1024;
 }
 
@@ -36,16 +39,17 @@ impl Default for Timeouts {
     }
 }
 
-/// How much a peer may ask for.
+/// The limits on connections and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at the same time, all workers together. At the limit, the one that has been waiting for a request for
-    /// the longest is closed for a new one, if it has for a second; where all are busy, new ones wait in the kernel's
-    /// queue until one ends, so a flood costs neither memory nor descriptors. (When several workers accept at the same moment, each may let one in beyond
-    /// it.) 0 is no limit of its own; then the limit of open files is one.
+    /// Connections at the same time, all workers together. At the limit, the one that has been idle for the longest is
+    /// closed in favour of a new one, if it has been idle for a second; while all are busy, new ones wait in the
+    /// kernel's queue until one ends, so a flood costs neither memory nor descriptors. (When several workers accept at
+    /// the same moment, each may let one in beyond it.) 0 disables this limit; then the limit of open files applies.
     pub connections: usize,
-    /// Bytes of a request's body; 413 beyond. 10 MiB: without a limit, whoever keeps bodies fills memory or disk for any client.
-    /// `u64::MAX` is no limit; a service that takes longer bodies knows how many bytes it wants.
+    /// Bytes of a request's body; 413 beyond. 10 MiB: without a limit, any client could fill the memory or disk of a
+    /// handler that stores bodies.
+    /// `u64::MAX` disables this limit.
     pub body: u64,
     /// Bytes of a head; 431 beyond.
     pub head: usize,
@@ -65,50 +69,49 @@ impl Default for Limits {
 impl Limits {
     pub(crate) fn http1(&self) -> serow_http1::Limits {
         let Self { body, head, fields, target, .. } = *self;
-        let target = target.min(LONGEST_TARGET);
+        let target = target.min(MAX_TARGET_LENGTH);
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
 
     pub(crate) fn http2(&self) -> serow_http2::Limits {
         let Self { body, head, fields, target, .. } = *self;
-        let target = target.min(LONGEST_TARGET);
+        let target = target.min(MAX_TARGET_LENGTH);
         serow_http2::Limits { body, head, fields, target, ..serow_http2::Limits::default() }
     }
 }
 
-/// Room for a photograph or a document; nginx takes 1 MiB, and many raise that at once.
+/// Room for a photograph or a document; nginx allows 1 MiB, which many administrators raise first.
 const MAX_BODY: u64 = 10 << 20;
 
-/// What `http::Uri` takes: a longer one could not be handed to a service.
-const LONGEST_TARGET: usize = u16::MAX as usize - 1;
+/// The limit of `http::Uri`: a longer target could not be passed to a service.
+const MAX_TARGET_LENGTH: usize = u16::MAX as usize - 1;
 
-/// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front says
-/// who the client is.
+/// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front
+/// sends the client's address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProxyProtocol {
-    /// They do not.
+    /// They do not begin with one.
     #[default]
     Off,
-    /// All do; one that does not is closed. Only for listeners that nobody but the proxy reaches: who can write the
-    /// header can be anybody.
+    /// All do; the server closes a connection that does not. Only for listeners that only the proxy can reach: a client
+    /// that sends the header can claim any address.
     Required,
 }
 
-/// Which versions of HTTP are spoken.
+/// The versions of HTTP that a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
-    /// HTTP/1 and HTTP/2, as the client likes: it says so by ALPN (RFC 7301), or without TLS by its first bytes (RFC 9113
-    /// §3.3).
+    /// HTTP/1 and HTTP/2, as the client chooses: by ALPN (RFC 7301), or without TLS by its first bytes (RFC 9113 §3.3).
     #[default]
     Both,
     /// HTTP/1.1 and 1.0.
     Http1,
-    /// HTTP/2. A connection that does not begin with its preface is told so in HTTP/2, and closed (RFC 9113 §3.4).
+    /// HTTP/2 only. A connection that does not begin with its preface gets a GOAWAY and is closed (RFC 9113 §3.4).
     Http2,
 }
 
 impl Versions {
-    /// What is offered of these protocols by ALPN.
+    /// The protocols that the server offers by ALPN.
     pub(crate) fn choose(self, protocols: Vec<Protocol>) -> Vec<Protocol> {
         match self {
             Self::Both => protocols,

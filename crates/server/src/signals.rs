@@ -12,15 +12,15 @@ use tokio::{
 
 use crate::Stopper;
 
-/// The signals that came since this was made; they end the process no more.
+/// The signals received since this was made; they no longer end the process.
 pub(crate) struct Signals {
     runtime: OwnRuntime,
-    /// TERM and INT, where they are listened to.
+    /// TERM and INT, if they stop the server.
     stopping: Option<[Signal; 2]>,
 }
 
 impl Signals {
-    /// Without `stopping`, signals are left alone.
+    /// Without `stopping`, signals keep their disposition.
     pub(crate) fn listen(stopping: bool) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let context = runtime.enter();
@@ -32,8 +32,8 @@ impl Signals {
         Ok(Self { runtime: OwnRuntime(Some(runtime)), stopping })
     }
 
-    /// Stops the server at each signal, since a second one means more haste, until it has ended. `leaving` is done
-    /// beside that.
+    /// Stops the server at each signal, since a second one means at once, until it has ended. `leaving` runs
+    /// concurrently.
     pub(crate) fn stop_until(mut self, stopper: &Stopper, leaving: impl Future<Output = ()>, ended: impl Future) {
         let stop = async {
             let Some([terminate, interrupt]) = &mut self.stopping else { return pending().await };
@@ -56,7 +56,7 @@ impl Signals {
     }
 }
 
-/// A runtime that may be dropped in an async function as well: nothing of it is waited for.
+/// A runtime that may also be dropped in an async function: dropping it does not wait.
 struct OwnRuntime(Option<Runtime>);
 
 impl Drop for OwnRuntime {

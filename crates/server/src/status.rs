@@ -1,7 +1,7 @@
-//! What a server has done and is doing, in numbers.
+//! The counters of a server.
 //!
-//! Each worker counts for itself ([`Counters`]): its thread alone writes, with plain loads and stores, so that a request
-//! costs a few additions and no core waits for another. Who asks adds them up ([`Status::report`]).
+//! Each worker has its own counters ([`Counters`]), which only its thread writes, with plain loads and stores, so that
+//! a request costs a few additions and no core waits for another. [`Status::report`] adds them up.
 
 mod counter;
 mod counters;
@@ -13,7 +13,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use serow_net::pacing::DelayHistogram;
+use serow_pacing::DelayHistogram;
 
 pub(crate) use self::{counters::Counters, streams::StreamTally};
 
@@ -21,7 +21,7 @@ pub use self::report::{
     ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, StatusReport, StreamCounts,
 };
 
-/// The numbers of a server, to be read from any thread while it runs; see
+/// The counters of a server, which any thread can read while it runs; see
 /// [`BoundServer::status`](crate::BoundServer::status).
 ///
 /// ```
@@ -44,23 +44,23 @@ struct Shared {
 }
 
 impl Status {
-    /// Of a server with so many workers, that begins now.
+    /// The counters of a server with this many workers, which starts now.
     pub(crate) fn new(workers: usize) -> Self {
         let workers = (0..workers).map(|_| Arc::default()).collect();
         Self { shared: Arc::new(Shared { started: SystemTime::now(), clock: Instant::now(), workers }) }
     }
 
-    /// For each worker, what it counts.
+    /// The counters of each worker.
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Arc<Counters>> {
         self.shared.workers.iter()
     }
 
-    /// How many connections have been accepted.
+    /// The number of accepted connections.
     pub(crate) fn accepted(&self) -> u64 {
         self.shared.workers.iter().map(|counters| counters.accepted.count()).sum()
     }
 
-    /// The numbers at this moment.
+    /// The current values.
     #[must_use]
     pub fn report(&self) -> StatusReport {
         let Shared { started, clock, workers } = &*self.shared;
@@ -121,7 +121,7 @@ impl ConnectionCounts {
         self.accepted += accepted;
         self.tls += tls;
         self.plain += accepted.saturating_sub(tls);
-        self.open += counters.population.count() as u64;
+        self.open += counters.connections.count() as u64;
         self.open_http1 += counters.open_http1.count();
         self.open_http2 += counters.open_http2.count();
         self.http1 += counters.begun_http1.count();

@@ -1,24 +1,25 @@
-//! Stopping: who asks for it, and who waits until it is done.
+//! Stopping a server.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-/// How far stopping has come.
+/// The phase of a server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Serving.
     Running,
-    /// No new connection; what runs is finished, within this time or that of the settings.
+    /// Draining: accepts no new connections; requests in progress are finished within this time, or that of the
+    /// settings.
     Draining(Option<Duration>),
-    /// No new connection: another process accepts at the same sockets. What runs is finished within this time.
+    /// Draining while another process accepts on the same sockets; requests in progress are finished within this time.
     HandingOver(Duration),
     /// At once.
     Ended,
 }
 
 impl Phase {
-    /// Whether new connections are no longer wanted.
+    /// Whether the server accepts no new connections.
     pub(crate) fn is_stopping(self) -> bool {
         self != Self::Running
     }
@@ -35,8 +36,8 @@ impl Stopper {
         Self { phase: Arc::new(watch::Sender::new(Phase::Running)) }
     }
 
-    /// As TERM and INT do: accepts no more, ends idle connections, finishes what runs within the grace time. Asked a
-    /// second time, cuts what still runs.
+    /// Stops the server gracefully, as TERM and INT do: it accepts no more connections, closes idle ones, and finishes
+    /// requests in progress within [`Timeouts::grace`](crate::Timeouts::grace). A second call is [`Self::end`].
     pub fn stop(&self) {
         self.phase.send_modify(|phase| {
             *phase = match phase {
@@ -46,8 +47,7 @@ impl Stopper {
         });
     }
 
-    /// Accepts no more, ends idle connections, finishes what runs within this time, from now on. Asked again, the time is
-    /// another one.
+    /// Stops the server gracefully, as [`Self::stop`], within this time from now on. A further call sets another time.
     pub fn stop_within(&self, grace: Duration) {
         self.phase.send_modify(|phase| {
             if *phase != Phase::Ended {
@@ -56,9 +56,9 @@ impl Stopper {
         });
     }
 
-    /// As [`Self::stop_within`], where another process accepts at the same sockets, which it got from whoever handed them to
-    /// this one: a port that is shared with further processes ([`ListenOptions::share`](crate::ListenOptions::share)) is not
-    /// left then.
+    /// As [`Self::stop_within`], where another process accepts on the same sockets, inherited from the same parent: the
+    /// server then does not drain ports that are shared with further processes
+    /// ([`ListenOptions::share`](crate::ListenOptions::share)).
     pub fn hand_over_within(&self, grace: Duration) {
         self.phase.send_modify(|phase| {
             if *phase != Phase::Ended {
@@ -67,12 +67,18 @@ impl Stopper {
         });
     }
 
-    /// Ends the server at once; what runs is cut.
+    /// Ends the server at once; requests in progress are aborted.
     pub fn end(&self) {
         self.phase.send_modify(|phase| *phase = Phase::Ended);
     }
 
-    /// Waits until the server is told to stop.
+    /// Whether the server has been told to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.phase.borrow().is_stopping()
+    }
+
+    /// Waits until the server begins to stop.
     pub async fn stopping(&self) {
         // There is a sender for as long as there is this.
         let _ = self.watch().wait_for(|phase| phase.is_stopping()).await;

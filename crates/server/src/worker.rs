@@ -1,4 +1,4 @@
-//! What the connections of a thread share.
+//! The state that the connections of a worker thread share.
 
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
@@ -7,15 +7,15 @@ use tokio::time::timeout;
 
 use crate::{
     AccessLog,
-    population::{Inhabitant, Population},
+    connection_counter::{ConnectionCounter, ConnectionGuard},
     settings::Settings,
     status::Counters,
 };
 
-/// Makes the access log of a worker, on its thread.
+/// Creates the access log of a worker, on its thread.
 pub(crate) type LogMaker = Arc<dyn Fn() -> Rc<dyn AccessLog> + Send + Sync>;
 
-/// A thread's clone of the handler, and what its connections need besides.
+/// A worker: its clone of the handler, and the other state that its connections share.
 pub(crate) struct Worker<H> {
     pub(crate) handler: H,
     pub(crate) settings: Settings,
@@ -23,19 +23,19 @@ pub(crate) struct Worker<H> {
     pub(crate) clock: Clock,
     pub(crate) deadlines: Deadlines,
     pub(crate) log: Option<Rc<dyn AccessLog>>,
-    /// What it counts, for whoever wants to know.
+    /// Its counters.
     pub(crate) counters: Arc<Counters>,
-    /// The connections of all workers, where their number is limited.
-    limited: Option<Population>,
+    /// The connections of all workers, if their number is limited.
+    limited: Option<ConnectionCounter>,
     draining: Cell<bool>,
 }
 
 impl<H> Worker<H> {
-    /// To be made on its thread. `limited` counts the connections of all workers, where their number is limited.
+    /// Call it on the worker's thread. `limited` counts the connections of all workers, if their number is limited.
     pub(crate) fn new(
         handler: H,
         settings: Settings,
-        limited: Option<Population>,
+        limited: Option<ConnectionCounter>,
         log: Option<&LogMaker>,
         counters: Arc<Counters>,
     ) -> Self {
@@ -52,23 +52,23 @@ impl<H> Worker<H> {
         }
     }
 
-    /// One more connection.
-    pub(crate) fn enter(&self) -> Inhabitant {
-        self.counters.population.enter(self.limited.as_ref())
+    /// Counts one more connection.
+    pub(crate) fn enter(&self) -> ConnectionGuard {
+        self.counters.connections.enter(self.limited.as_ref())
     }
 
-    /// Whether there are as many connections as there may be.
+    /// Whether the number of connections has reached the limit.
     pub(crate) fn is_full(&self) -> bool {
         self.limited.as_ref().is_some_and(|all| all.count() >= self.settings.limits.connections)
     }
 
-    /// Closes the connection that has been idle for the longest, here; says whether there was one.
+    /// Closes the connection of this worker that has been idle for the longest; returns whether there was one.
     pub(crate) fn close_longest_idle(&self) -> bool {
         self.deadlines.expire_longest_idle(LEAST_IDLE)
     }
 
     /// Waits until there is room for another connection. Closes for it the one that has been idle for the longest, here
-    /// or in another worker; otherwise whoever keeps as many as there may be would lock out everybody else.
+    /// or in another worker; otherwise a client that keeps as many as the limit allows would lock out all others.
     pub(crate) async fn make_room(&self) {
         let Some(all) = &self.limited else { return };
         let has_room = |count| count < self.settings.limits.connections;
@@ -92,18 +92,18 @@ impl<H> Worker<H> {
         }
     }
 
-    /// Whether the server is stopping: connections end with the response that is due.
+    /// Whether the server is stopping: connections end with the current response.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.get()
     }
 
-    /// From now on connections end with the response that is due; the idle ones are told.
+    /// From now on connections end with the current response; wakes the idle ones.
     pub(crate) fn begin_draining(&self) {
         self.draining.set(true);
         self.deadlines.wake_all();
     }
 }
 
-/// Ticks that a connection has to its next request, and to a first one, before it is closed for another: a second. A first
-/// request whose packet is lost is sent again after that (RFC 6298 §2.1).
+/// Ticks that a connection has to its next request, and to a first one, before it is closed for another: a second. A
+/// first request whose packet is lost is sent again after that (RFC 6298 §2.1).
 const LEAST_IDLE: u32 = 4;

@@ -11,7 +11,7 @@ use std::{
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serow::{Address, Error, Request, Response, Server, Stopper, TlsSettings};
-use serow_net::tls::{Certificates, SelfSigned};
+use serow_tls::{Certificates, SelfSigned};
 
 /// A server with a client's settings, which trust it.
 struct Running {

@@ -32,7 +32,7 @@ pub fn restart(pid_file: &Path, status_file: &Path) -> Result<(), SupervisorErro
         // Each start has a number of its own, so the number says how often it failed.
         if let Ok(Some((generation, status))) = status_file::read_failure(status_file)
             && let times = generation.saturating_sub(newest)
-            && times >= MOST_FAILURES
+            && times >= MAX_FAILURES
         {
             return Err(SupervisorError::NotStarted(times, status));
         }
@@ -58,7 +58,7 @@ fn signal(pid: i32, signal: Signal) -> Result<(), SupervisorError> {
 }
 
 /// A worker may fail because the old one still holds something; one that fails so often will go on to.
-const MOST_FAILURES: u64 = 5;
+const MAX_FAILURES: u64 = 5;
 
 /// Between two looks at the status file.
 const PAUSE: Duration = Duration::from_millis(100);

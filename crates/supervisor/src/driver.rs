@@ -108,7 +108,7 @@ impl<'a> Driver<'a> {
         let pause = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
         let pause = match pause {
             // A file may say something else in the meantime.
-            Some(pause) if self.environment.may_change() => pause.min(LONGEST_PAUSE),
+            Some(pause) if self.environment.may_change() => pause.min(MAX_PAUSE),
             Some(pause) => pause,
             None => Duration::MAX,
         };
@@ -225,4 +225,4 @@ fn kill(signal: &str, pids: &[u32]) {
 const EVENTS_AHEAD: usize = 64;
 
 /// Server::Starter reads the files of variables as often, where there is automatic restart.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);

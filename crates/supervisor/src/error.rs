@@ -44,48 +44,69 @@ impl SupervisorError {
 }
 
 impl fmt::Display for SupervisorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "--port {name}: there is no such host; write its IPv4 address"),
+            Self::Unknown(name) => write!(formatter, "--port {name}: there is no such host; write its IPv4 address"),
             Self::Bind(name, error) => match error.kind() {
                 io::ErrorKind::AddrInUse => {
-                    write!(f, "failed to bind to {name}: it is in use by another program; choose another, or stop it")
+                    write!(
+                        formatter,
+                        "failed to bind to {name}: it is in use by another program; choose another, or stop it"
+                    )
                 }
-                _ => write!(f, "failed to bind to {name}: {error}"),
+                _ => write!(formatter, "failed to bind to {name}: {error}"),
             },
-            Self::Path(path, reason) => write!(f, "failed to listen to file {}: {reason}", path.display()),
+            Self::Path(path, reason) => write!(formatter, "failed to listen to file {}: {reason}", path.display()),
             Self::Place(name, number, error) => {
-                write!(f, "the socket of {name} cannot be descriptor {number}: {error}; choose another number")
+                write!(formatter, "the socket of {name} cannot be descriptor {number}: {error}; choose another number")
             }
-            Self::File(option, path, error) => write!(f, "{option} {}: {error}", path.display()),
+            Self::File(option, path, error) => write!(formatter, "{option} {}: {error}", path.display()),
             Self::Running(path, pid) => write!(
-                f,
+                formatter,
                 "--pid-file {}: another supervisor runs, process {pid}; stop it with --stop, or name another file",
                 path.display()
             ),
             Self::NotRunning(path) => write!(
-                f,
+                formatter,
                 "--pid-file {}: no supervisor runs that wrote it; start one, or name the file of one that runs",
                 path.display()
             ),
-            Self::NoProcess(path) => write!(f, "--pid-file {}: there is no process id in it", path.display()),
-            Self::Signal(pid, error) => write!(f, "cannot signal the supervisor, process {pid}: {error}"),
+            Self::NoProcess(path) => write!(formatter, "--pid-file {}: there is no process id in it", path.display()),
+            Self::Signal(pid, error) => write!(formatter, "cannot signal the supervisor, process {pid}: {error}"),
             Self::NoGeneration(path) => write!(
-                f,
+                formatter,
                 "--status-file {}: no active process found in the status file; wait until the first worker is up",
                 path.display()
             ),
             Self::NotStarted(times, status) => write!(
-                f,
+                formatter,
                 "the new worker failed to start {times} times, the last time with exit status:{status}; \
                  the old one goes on; see the log for the reason"
             ),
             Self::Ended(pid) => {
-                write!(f, "the supervisor, process {pid}, ended before the new worker was up; see its log")
+                write!(formatter, "the supervisor, process {pid}, ended before the new worker was up; see its log")
             }
-            Self::System(what, error) => write!(f, "{what}: {error}"),
+            Self::System(what, error) => write!(formatter, "{what}: {error}"),
         }
     }
 }
 
-impl Error for SupervisorError {}
+impl Error for SupervisorError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Bind(_, error)
+            | Self::Place(_, _, error)
+            | Self::File(_, _, error)
+            | Self::Signal(_, error)
+            | Self::System(_, error) => Some(error),
+            Self::Unknown(_)
+            | Self::Path(..)
+            | Self::Running(..)
+            | Self::NotRunning(_)
+            | Self::NoProcess(_)
+            | Self::NoGeneration(_)
+            | Self::NotStarted(..)
+            | Self::Ended(_) => None,
+        }
+    }
+}

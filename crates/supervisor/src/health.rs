@@ -8,7 +8,7 @@ use serow_client::{
     Buffers, ClientEncryption, Destination, Dialer, Http1, Protocol, Resumption, TlsClientSettings, TlsConnector, Trust,
 };
 use serow_http1::{Event as HttpEvent, Limits};
-use serow_message::{BodyLength, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
+use serow_message::{BodyLength, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
 use tokio::{
     net::lookup_host,
     sync::mpsc::Sender,
@@ -70,7 +70,7 @@ async fn is_healthy(dialer: &Dialer, question: &Question) -> bool {
     }
     loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
-            Ok(HttpEvent::Head(response)) if response.is_interim() => {}
+            Ok(HttpEvent::Head(response)) if response.is_informational() => {}
             Ok(HttpEvent::Head(response)) => return response.head.status == StatusCode::OK,
             _ => return false,
         }
@@ -79,7 +79,7 @@ async fn is_healthy(dialer: &Dialer, question: &Question) -> bool {
 
 fn head(question: &Question) -> Option<RequestHead> {
     let mut headers = Headers::new();
-    headers.insert(Known::Host, question.authority.clone()).ok()?;
+    headers.insert(KnownHeader::Host, question.authority.clone()).ok()?;
     let target = Target::parse(question.path.clone().into(), false).ok()?;
     Some(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
 }

@@ -18,8 +18,6 @@
 #![forbid(unsafe_code)]
 
 mod control;
-#[cfg(test)]
-mod course;
 mod driver;
 mod environment;
 mod error;
@@ -30,6 +28,8 @@ pub mod master;
 mod notifications;
 mod pid_file;
 mod port;
+#[cfg(test)]
+mod scenario;
 mod settings;
 mod signal_name;
 mod signals;
@@ -48,5 +48,5 @@ pub use self::{
     settings::Settings,
     signal_name::{SignalName, SignalNameError},
     supervisor::run,
-    worker::{become_program, become_worker, keep_own_sockets, tell_of_socket},
+    worker::{become_program, become_worker},
 };

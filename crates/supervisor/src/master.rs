@@ -4,12 +4,12 @@
 //! | step | file |
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
-//! | what both say to each other | `words.rs`, `reports.rs` |
+//! | what both say to each other | `messages.rs`, `reports.rs` |
 //! | the generation reads its settings, asks for sockets, gets them, says that it is ready, obeys | `generation.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end, or wish something of the generation that serves | `control.rs`, `gathering.rs`, `wishes.rs` |
+//! | others ask for a reload, for the state, for the end, or command something of the generation that serves | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
 //! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
@@ -25,9 +25,9 @@ mod gathering;
 mod generation;
 mod generations;
 mod held;
+mod messages;
+mod overrides;
 mod reports;
-mod wishes;
-mod words;
 
 use std::{fmt, io, path::PathBuf, process::Command};
 
@@ -37,8 +37,8 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Report},
-    generation::{Beginning, Farewell, Orders, Parent, Terms, Why},
-    words::WantedListener,
+    generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms},
+    messages::WantedListener,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 
@@ -62,19 +62,24 @@ pub trait Duties {
     /// The command of a generation; its standard input is the master's to give.
     fn command(&mut self) -> Command;
 
-    /// Opens a door at this address for those who run the server; without one, closes it. Who changes something there over TCP
-    /// has to show the token. Called when a generation is ready.
+    /// Opens the admin socket at this address; without an address, closes it. Over TCP, commands that change something
+    /// need the token. Called when a generation is ready.
     ///
     /// # Errors
     ///
     /// Why it does not open; the generation does not serve then.
-    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String>;
+    fn open_admin_socket(
+        &mut self,
+        address: Option<&str>,
+        token: Option<&str>,
+        control: &Control,
+    ) -> Result<(), String>;
 
     /// Says what the first generation has it say when it serves.
     fn announce(&self, announcement: &str);
 
-    /// Adds a wish that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
-    fn remember(&self, remembered: &mut Vec<Value>, wish: &Value);
+    /// Adds a command that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
+    fn remember(&self, remembered: &mut Vec<Value>, command: &Value);
 
     /// Adds what a generation that has ended reported of itself to what others before it did; to null, in the beginning.
     fn add(&self, total: &mut Value, report: &Value);
@@ -112,16 +117,24 @@ pub fn run(settings: &MasterSettings, duties: impl Duties) -> Result<(), MasterE
 }
 
 impl fmt::Display for MasterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotStarted(reason) => f.write_str(reason),
-            Self::PidFile(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses what a master needs: {error}"),
+            Self::NotStarted(reason) => formatter.write_str(reason),
+            Self::PidFile(error) => error.fmt(formatter),
+            Self::System(error) => write!(formatter, "the system refuses what a master needs: {error}"),
         }
     }
 }
 
-impl std::error::Error for MasterError {}
+impl std::error::Error for MasterError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::PidFile(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::NotStarted(_) => None,
+        }
+    }
+}
 
 impl From<io::Error> for MasterError {
     fn from(error: io::Error) -> Self {

@@ -124,9 +124,12 @@ pub struct PortError {
 }
 
 impl fmt::Display for PortError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, problem } = self;
-        write!(f, "{text:?} is no port: {problem}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5")
+        write!(
+            formatter,
+            "{text:?} is no port: {problem}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5"
+        )
     }
 }
 

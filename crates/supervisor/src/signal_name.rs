@@ -46,8 +46,8 @@ impl FromStr for SignalName {
 pub struct SignalNameError(String);
 
 impl fmt::Display for SignalNameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no signal: write its name, as in TERM or USR1", self.0)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?} is no signal: write its name, as in TERM or USR1", self.0)
     }
 }
 

@@ -16,7 +16,7 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with, sockopt},
     process::umask,
 };
-use serow_net::process::place;
+use serow_net::{inheritance::FIRST_DESCRIPTOR, process::place};
 
 use crate::{Port, Settings, SupervisorError, log, port::Protocol};
 
@@ -150,9 +150,10 @@ fn is_socket(path: &Path) -> bool {
 
 /// Puts each socket at its number.
 fn arrange(sockets: Vec<Bound>, wanted: &[Option<RawFd>]) -> Result<Vec<Bound>, SupervisorError> {
-    let mut free = (LOWEST..).filter(|number| !wanted.contains(&Some(*number)));
-    let numbers: Vec<_> = wanted.iter().map(|wanted| wanted.or_else(|| free.next()).unwrap_or(LOWEST)).collect();
-    let above = numbers.iter().max().map_or(LOWEST, |highest| highest.saturating_add(1));
+    let mut free = (FIRST_DESCRIPTOR..).filter(|number| !wanted.contains(&Some(*number)));
+    let numbers: Vec<_> =
+        wanted.iter().map(|wanted| wanted.or_else(|| free.next()).unwrap_or(FIRST_DESCRIPTOR)).collect();
+    let above = numbers.iter().max().map_or(FIRST_DESCRIPTOR, |highest| highest.saturating_add(1));
     // Out of each other's way first.
     let lifted = sockets.into_iter().map(|Bound { name, socket }| {
         let socket = fcntl_dupfd_cloexec(&socket, above).map_err(io::Error::from);
@@ -172,6 +173,3 @@ fn arrange(sockets: Vec<Bound>, wanted: &[Option<RawFd>]) -> Result<Vec<Bound>, 
     });
     placed.collect()
 }
-
-/// SD_LISTEN_FDS_START of sd_listen_fds(3).
-pub(crate) const LOWEST: RawFd = 3;

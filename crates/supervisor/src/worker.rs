@@ -3,29 +3,15 @@
 use std::{
     env,
     ffi::OsString,
-    fs::File,
     io,
-    os::{
-        fd::{IntoRawFd, RawFd},
-        unix::process::CommandExt,
-    },
     path::Path,
     process::{self, Command},
 };
 
-use rustix::{
-    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
-    process::{Signal, set_parent_process_death_signal},
-    stdio::{dup2_stdin, stdin},
-};
-use serow_net::process::place;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use serow_net::inheritance;
 
-use crate::{
-    Settings,
-    environment::Variables,
-    log,
-    sockets::{LOWEST, Sockets},
-};
+use crate::{Settings, environment::Variables, log, sockets::Sockets};
 
 /// Spawns a worker and says its process id.
 pub(crate) fn spawn(
@@ -38,63 +24,27 @@ pub(crate) fn spawn(
     let mut words = settings.launcher.iter().chain(&settings.command);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
     command.args(words).envs(variables);
-    keep_own_sockets(&mut command);
-    tell_of_sockets(&mut command, &sockets.description(), &sockets.names_from_three(), generation);
+    inheritance::remove_variables(&mut command);
+    inheritance::describe_sockets(&mut command, &sockets.description(), &sockets.names_from_three(), generation);
     if let Some(address) = notifications {
         command.env(NOTIFY_SOCKET, address);
     }
     command.spawn().map(|child| child.id())
 }
 
-/// Has a command not know of what this process was given by systemd or a supervisor: that is not for the command.
-pub fn keep_own_sockets(command: &mut Command) {
-    let names = [LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, "LISTEN_PIDFDID", NOTIFY_SOCKET];
-    for name in names.into_iter().chain([SERVER_STARTER_PORT, SERVER_STARTER_GENERATION]) {
-        command.env_remove(name);
-    }
-}
-
-/// Tells a command of one socket that [`become_program`] gives it as descriptor 3, in the words of Server::Starter and of
-/// systemd; `name` is its port, as in `127.0.0.1:8080`, or its path.
-pub fn tell_of_socket(command: &mut Command, name: &str, generation: u64) {
-    tell_of_sockets(command, &format!("{name}={LOWEST}"), &[name.replace(':', "-")], generation);
-}
-
-fn tell_of_sockets(command: &mut Command, description: &str, names_from_three: &[String], generation: u64) {
-    command.env(SERVER_STARTER_PORT, description);
-    command.env(SERVER_STARTER_GENERATION, generation.to_string());
-    if !names_from_three.is_empty() {
-        command.env(LISTEN_FDS, names_from_three.len().to_string()).env(LISTEN_FDNAMES, names_from_three.join(":"));
-    }
-}
-
-/// Turns this process into a program that ends with the one that started it: where `LISTEN_FDS` speaks of a socket, standard
-/// input is put at its place. As [`become_worker`] otherwise.
+/// Replaces this process by a program that ends with the one that started it: where `LISTEN_FDS` announces a socket,
+/// standard input is moved to its number. As [`become_worker`] otherwise.
 pub fn become_program(command: &[OsString]) -> process::ExitCode {
     let prepared = set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from);
-    let prepared = match env::var_os(LISTEN_FDS) {
-        Some(_) => prepared.and_then(|()| take_socket()),
-        None => prepared,
-    };
-    if let Err(error) = prepared {
-        log::line(&format!("the socket cannot be handed over: {error}"));
+    if let Err(error) = prepared.and_then(|()| inheritance::take_from_standard_input()) {
+        log::line(&format!("the socket cannot be passed on: {error}"));
         return FAILED.into();
     }
     become_worker(None, command)
 }
 
-/// Standard input becomes the first socket, and reads nothing from then on.
-fn take_socket() -> io::Result<()> {
-    let socket = place(fcntl_dupfd_cloexec(stdin(), ABOVE)?, LOWEST)?;
-    fcntl_setfd(&socket, FdFlags::empty())?;
-    // It stays open for the program.
-    let _ = socket.into_raw_fd();
-    dup2_stdin(File::open("/dev/null")?)?;
-    Ok(())
-}
-
-/// Turns this process into the worker: goes into the folder, says in `LISTEN_PID` which process is meant by `LISTEN_FDS`
-/// (only the process itself knows that in time), and executes the command. Where that fails, it says why and ends with 255.
+/// Replaces this process by the worker: changes to the folder, names this process in `LISTEN_PID`, and executes the command.
+/// Where that fails, it writes why to the log and returns 255.
 pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::ExitCode {
     if let Some(folder) = folder
         && let Err(error) = env::set_current_dir(folder)
@@ -103,12 +53,7 @@ pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::Ex
         return FAILED.into();
     }
     let Some((program, arguments)) = command.split_first() else { return FAILED.into() };
-    let mut next = Command::new(program);
-    next.args(arguments);
-    if env::var_os(LISTEN_FDS).is_some() {
-        next.env(LISTEN_PID, process::id().to_string());
-    }
-    let error = next.exec();
+    let error = inheritance::execute(program, arguments);
     log::line(&format!("failed to exec {}: {error}", program.display()));
     FAILED.into()
 }
@@ -116,15 +61,5 @@ pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::Ex
 /// Server::Starter's.
 const FAILED: u8 = 255;
 
-/// Out of the way of what is put at certain numbers.
-const ABOVE: RawFd = 10;
-
-// Server::Starter's.
-const SERVER_STARTER_PORT: &str = "SERVER_STARTER_PORT";
-const SERVER_STARTER_GENERATION: &str = "SERVER_STARTER_GENERATION";
-
-// sd_listen_fds(3) and sd_notify(3).
-const LISTEN_PID: &str = "LISTEN_PID";
-const LISTEN_FDS: &str = "LISTEN_FDS";
-const LISTEN_FDNAMES: &str = "LISTEN_FDNAMES";
+/// sd_notify(3)
 const NOTIFY_SOCKET: &str = "NOTIFY_SOCKET";

@@ -1,4 +1,4 @@
-"""docs/apps.md: the table of faults is measured and replaced, everything else is kept."""
+"""docs/measurements/apps.md: the table of faults is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..proxy.document import machine
 from ..server import REPOSITORY
 from .faults import FAULTS, Row
 
-FILE = REPOSITORY / "docs/apps.md"
+FILE = REPOSITORY / "docs/measurements/apps.md"
 Found = dict[str, dict[str, tuple[Row, list[str]]]]
 
 
@@ -25,13 +25,13 @@ def table(found: Found) -> str:
         rows = [found[name].get(fault.name) for name in names]
         lines.append(f"| {fault.name} | " + " | ".join(cell(*row) if row else "–" for row in rows) + " |")
     least = min(row.gets + row.posts for rows in found.values() for row, _ in rows.values())
-    return "\n".join([*lines, "", f"{least:,} requests or more in each field. {machine()}"])
+    return "\n".join([*lines, "", f"{least:,} requests or more per cell. {machine()}"])
 
 
 def cell(row: Row, answers: list[str]) -> str:
     said = [f"{row.gets_failed:,} GET", f"{row.posts_failed:,} POST"]
     if row.twice:
-        said.append(f"**{row.twice:,} POST done twice**")
+        said.append(f"**{row.twice:,} POST executed twice**")
     if answers:
-        said.append("its own: " + ", ".join(sorted(collections.Counter(answer.split(":")[0] for answer in answers))))
+        said.append("failing request: " + ", ".join(sorted(collections.Counter(answer.split(":")[0] for answer in answers))))
     return f"{', '.join(said)}; {row.longest:.1f} s"

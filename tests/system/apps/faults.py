@@ -86,7 +86,7 @@ def grows(server: Server, times: int) -> list[str]:
 def forks_fail(server: Server, times: int) -> list[str]:
     """A worker is killed while no process can be forked, which is possible again half a second later."""
     for _ in range(max(1, times // 10)):
-        with unable_to_fork(servers.mold(server)):
+        with unable_to_fork(servers.template_process(server)):
             kill(victim(server))
             time.sleep(0.5)
             assert len(workers(server)) < servers.WORKERS, "a process could be forked"
@@ -111,9 +111,9 @@ def unable_to_fork(pid: int) -> Iterator[None]:
     allow(before)
 
 
-def mold_killed(server: Server, times: int) -> list[str]:
+def template_process_killed(server: Server, times: int) -> list[str]:
     for _ in range(max(1, times // 10)):
-        before = servers.mold(server)
+        before = servers.template_process(server)
         kill(before)
         time.sleep(0.1)
         kill(victim(server))
@@ -123,7 +123,7 @@ def mold_killed(server: Server, times: int) -> list[str]:
 
 def until_complete(server: Server, without: int = 0) -> None:
     deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and (servers.mold(server) in (0, without) or len(workers(server)) < servers.WORKERS):
+    while time.monotonic() < deadline and (servers.template_process(server) in (0, without) or len(workers(server)) < servers.WORKERS):
         time.sleep(0.05)
 
 
@@ -143,15 +143,15 @@ class Fault:
 
 
 FAULTS = (
-    Fault("killed (kill -9)", killed, cost=1),
-    Fault("ends itself (exit) in a request", exits, "502"),
-    Fault("hangs in a request", hangs, "504"),
-    Fault("stands still (SIGSTOP)", stands_still, cost=1),
+    Fault("is killed (SIGKILL)", killed, cost=1),
+    Fault("calls exit during a request", exits, "502"),
+    Fault("hangs during a request", hangs, "504"),
+    Fault("is stopped (SIGSTOP)", stands_still, cost=1),
     Fault("raises an exception", fails, "500"),
-    Fault("dies in the middle of a response", breaks_off, "cut"),
-    Fault("cannot be forked for half a second, when one was killed", forks_fail, cost=1, unprivileged=True),
-    Fault("grows by 20 MB a request; limit of 150 MB", grows, "200", options=("--memory-limit", "150M")),
-    Fault("the process that forks workers is killed, and a worker", mold_killed, own=True, cost=1),
+    Fault("crashes in the middle of a response", breaks_off, "cut"),
+    Fault("is killed, while fork fails for 0.5 s", forks_fail, cost=1, unprivileged=True),
+    Fault("grows by 20 MB per request; memory limit 150 MB", grows, "200", options=("--memory-limit", "150M")),
+    Fault("is killed, and the process that forks workers too", template_process_killed, own=True, cost=1),
 )
 
 

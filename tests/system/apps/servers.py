@@ -106,9 +106,9 @@ def workers(server: Server) -> list[int]:
     return titled(server, "worker") if isinstance(server, Serow) else leaves(server)
 
 
-def mold(server: Server) -> int:
+def template_process(server: Server) -> int:
     """The process that workers are forked from."""
-    return next(iter(titled(server, "mold")), 0) if isinstance(server, Serow) else server.pid
+    return next(iter(titled(server, "template")), 0) if isinstance(server, Serow) else server.pid
 
 
 def titled(server: Server, title: str) -> list[int]:

@@ -9,7 +9,7 @@ PARTS = ("h2spec", "programs", "browsers", "websocket", "seeds", "attacks")
 
 
 def main() -> None:
-    parser = arguments("http2", "HTTP/2 by other people's programs, and under attack.")
+    parser = arguments("http2", "HTTP/2 with other projects' programs, and under attack.")
     parser.add_argument("--part", choices=PARTS, action="append", help="this part only (repeatable)")
     parser.add_argument("--only", help="of the attacks those whose name contains this")
     options = parser.parse_args()

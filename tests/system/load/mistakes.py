@@ -61,7 +61,7 @@ def servers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             "no HTTP/2 there": (["--http2", old.url], 'the server does not speak HTTP/2; its answer begins with "HTTP/1.1 400'),
             "HTTP/2 where there is TLS": (["--http2", secure.replace("https", "http")], "the server does not speak HTTP/2"),
             "no HTTP/2 inside TLS": (["-k", "--http2", f"https://127.0.0.1:{without.port}/"],
-                                     r"cannot connect to .*: the server does not agree to HTTP/2 \(ALPN\); leave out --http2"),
+                                     r"cannot connect to .*: the server did not select HTTP/2 \(ALPN\); leave out --http2"),
             "not trusted": ([secure], "cannot connect to .*: the peer's certificate is self-signed, .*; -k goes on without"),
             "another name": (["--ca", files.split(",")[0], f"https://127.0.0.1:{tls.port}/"], "certificate is for localhost, not for"),
         })

@@ -1,1 +1,1 @@
-"""HTTP/2 priorities on slow links: the exam, its servers, and what is drawn and written of it."""
+"""The benchmark of HTTP/2 priorities on slow links: its servers, pictures and tables."""

@@ -1,4 +1,4 @@
-"""The exam in a real browser: a page with a picture, and a script that the page adds 200 ms after it."""
+"""The benchmark in a real browser: a page with a picture, and a script that the page adds 200 ms after it."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ def judge(server: Server, hint: str, lanes: dict, verdict: Verdict) -> None:
 
 def table(rows: list, signals: dict[str, list[str]], link: Link, size: int) -> str:
     lines = [f"{version()}; {link.name}; {size / 1000:,.0f} KB each.", "",
-             "| server | picture | script asked for | answered | script done | picture done |",
+             "| server | picture | script requested | response began | script done | picture done |",
              "| --- | --- | ---: | ---: | ---: | ---: |"]
     for server, hint, lanes in rows:
         script = lanes["script"]
         lines.append(f"| {server.label} | {hint} | {script['asked']:.2f} s | {script['answered']:.2f} s | {script['finished']:.1f} s | "
                      f"{lanes['picture']['finished']:.1f} s |")
     for hint, said in signals.items():
-        lines += ["", f"What the browser told the server, {hint}:", "", "```text", *said, "```"]
+        lines += ["", f"Signals that the browser sent, {hint}:", "", "```text", *said, "```"]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""docs/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
+"""docs/measurements/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..server import REPOSITORY
 from . import servers, tables
 from .tile import Run
 
-FILE = REPOSITORY / "docs/priorities.md"
-PICTURES = REPOSITORY / "docs/priorities"
+FILE = REPOSITORY / "docs/measurements/priorities.md"
+PICTURES = REPOSITORY / "docs/measurements/priorities"
 
 
 def replaced(document: str, name: str, content: str) -> str:
@@ -52,7 +52,7 @@ def pictures(runs: list[Run]) -> str:
     for run in drawn:
         name = f"{run.server}-{run.after:g}s.svg"
         (PICTURES / name).write_text(run.drawing)
-        lines.append(f"![{tables.of(run).label}, asked after {run.after:g} s: when which bytes came](priorities/{name})")
+        lines.append(f"![{tables.of(run).label}, script requested after {run.after:g} s: bytes over time](priorities/{name})")
     return "\n\n".join(lines)
 
 

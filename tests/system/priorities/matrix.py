@@ -122,10 +122,10 @@ def judge(rate: str, rtt: int, chosen: list[Server], cells: dict, verdict: Verdi
 def table(chosen: list[Server], cells: dict) -> str:
     heads = ["rate", "round trip"]
     for server in chosen:
-        heads += [f"{server.label}: whole", "steady"]
+        heads += [f"{server.label}: whole download", "steady state"]
     if len(chosen) > 1:
-        heads.append(f"steady, {chosen[0].label} : {chosen[1].label}")
-    heads.append("99 of 100 wait in the kernel")
+        heads.append(f"steady state, {chosen[0].label} : {chosen[1].label}")
+    heads.append("p99 wait in the kernel")
     lines = ["| " + " | ".join(heads) + " |", "| --- |" + " ---: |" * (len(heads) - 1)]
     for rate, rtt in dict.fromkeys((rate, rtt) for rate, rtt, _ in cells):
         found = [cells.get((rate, rtt, server.name), Cell()) for server in chosen]

@@ -1,4 +1,4 @@
-"""The servers that sit the exam: how each is started, and which signals of priority it understands."""
+"""The servers of the benchmark: how each is started, and which priority signals it understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured, as tables: for a terminal and for docs/priorities.md."""
+"""What was measured, as tables: for a terminal and for docs/measurements/priorities.md."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from . import servers
 from .laboratory import spelled
 from .tile import Run
 
-HEADS = ("server", "signals", "first byte", "of it at the server", "in the link", "possible", "picture's bytes before",
-         "script done", "picture done", "first", "link busy")
+HEADS = ("server", "signals", "first byte", "at the server", "on the link", "best possible", "picture bytes before",
+         "script done", "picture done", "finished first", "link busy")
 
 
 def row(run: Run) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def groups(runs: list[Run]) -> dict[tuple[str, float, bool], list[Run]]:
 
 
 def title(link: str, after: float, tls: bool) -> str:
-    return f"{'over TLS' if tls else 'without TLS'}, {spelled(link)}, the script asked for after {after:g} s"
+    return f"{'over TLS' if tls else 'without TLS'}, {spelled(link)}, the script requested after {after:g} s"
 
 
 def plain(runs: list[Run]) -> str:

@@ -1,4 +1,4 @@
-"""The map-tile exam: a picture is on its way when a script that matters more is asked for. When does the script come?"""
+"""The map-tile benchmark: a client requests an urgent script while a picture is being sent. When does the script arrive?"""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def what_does_not_start(verdict: Verdict, folder: pathlib.Path, short: bool) -> 
     cases = {
         "is not there": (["/no/such/program"], "/no/such/program: No such file"),
         "exits at once": (["sh", "-c", "echo no database >&2; exit 7"], "no database"),
-        "never listens": (["sleep", "60"], "accepts no connection at 127.0.0.1:"),
+        "never listens": (["sleep", "60"], "accepts no connections on 127.0.0.1:"),
     }
     for name, (command, expected) in cases.items():
         words = [program("serow"), "app", "--listen", "127.0.0.1:0", "--start-timeout", "1s", "--", *command]

@@ -37,7 +37,7 @@ def responses(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                             broken_off(verdict, proxy, version, f"/{ending}/{framing}/{SIZE}")
                     whole(verdict, proxy, version)
                 verdict.check(not proxy.panics(), f"{proxy.said()[-300:]}")
-    verdict.figure(f"responses broken off in {len(RESPONSES)} ways are broken off for HTTP/1.1 and HTTP/2")
+    verdict.figure(f"responses truncated in {len(RESPONSES)} ways are truncated for HTTP/1.1 and HTTP/2")
 
 
 def curl(proxy: Serow, version: str, path: str) -> tuple[int, int, int]:
@@ -76,8 +76,8 @@ def requests(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         carried_out = [seen.id for seen in server.seen() if seen.event == "did"]
         verdict.check(not carried_out, f"taken for whole: {carried_out}")
         broken = {seen.id for seen in parts}
-        verdict.check(broken == set(ways), f"the server saw {sorted(broken)} broken off, not {list(ways)}")
-    verdict.figure(f"uploads broken off in {len(ways)} ways are broken off for the server")
+        verdict.check(broken == set(ways), f"the server saw {sorted(broken)} truncated, not {list(ways)}")
+    verdict.figure(f"uploads truncated in {len(ways)} ways are truncated for the server")
 
 
 def length(address: tuple[str, int], name: str) -> socket.socket:

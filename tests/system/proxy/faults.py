@@ -91,18 +91,18 @@ class Fault:
 
 
 FAULTS = (
-    Fault("killed (kill -9), comes back later", killed),
-    Fault("killed, at a unix socket", killed, unix=True),
-    Fault("killed and started again, 100 times", killed_again_and_again),
-    Fault("stopped in order and started again, 100 times", restarted),
-    Fault("stands still (SIGSTOP), then goes on", stopped),
-    Fault("refuses connections", told("refuse")),
-    Fault("refuses connections, at a unix socket", told("refuse"), unix=True),
-    Fault("resets in the middle of the head", told("reset-head")),
-    Fault("resets in the middle of the body", told("reset-body"), cuts=True),
-    Fault("answers 10 s late", told("delay 10")),
-    Fault("answers no HTTP", told("garbage")),
-    Fault("ends idle connections without a word", told("close")),
+    Fault("killed (SIGKILL), restarted later", killed),
+    Fault("killed, on a unix socket", killed, unix=True),
+    Fault("killed and restarted, 100 times", killed_again_and_again),
+    Fault("stopped gracefully and restarted, 100 times", restarted),
+    Fault("stopped (SIGSTOP), then continued", stopped),
+    Fault("refusing connections", told("refuse")),
+    Fault("refusing connections, on a unix socket", told("refuse"), unix=True),
+    Fault("resetting in the middle of the header", told("reset-head")),
+    Fault("resetting in the middle of the body", told("reset-body"), cuts=True),
+    Fault("responding after 10 s", told("delay 10")),
+    Fault("responding with something other than HTTP", told("garbage")),
+    Fault("closing idle connections", told("close")),
 )
 
 

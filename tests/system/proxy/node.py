@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 from ..http2.tools import find
 from ..priorities import laboratory, servers, tile
-from ..priorities.exam import ALLOWED
+from ..priorities.benchmark import ALLOWED
 from ..priorities.laboratory import Link
 from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict
 
 HERE = pathlib.Path(__file__).parent
 START_SECONDS = 10.0
-# The link of docs/priorities.md, what the backend is asked for there, and when.
+# The link of docs/measurements/priorities.md, what the backend is asked for there, and when.
 LINK = Link("128kbit", 300)
 PICTURE, SCRIPT = 60_000, 12_000
 AFTER = 0.2

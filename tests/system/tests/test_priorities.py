@@ -1,4 +1,4 @@
-"""Whether the exam's own reading and reckoning can be trusted."""
+"""Tests of the priority benchmark's own parsing and arithmetic."""
 
 import json
 import unittest

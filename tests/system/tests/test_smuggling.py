@@ -8,7 +8,7 @@ import pathlib
 import unittest
 import unittest.mock
 
-from ..smuggling import client, corpus, exam, grammar, judge, programs
+from ..smuggling import check, client, corpus, grammar, judge, programs
 from ..smuggling.client import Answer
 from ..verdict import Verdict
 
@@ -101,7 +101,7 @@ class Judge(unittest.TestCase):
 
     def test_what_is_not_to_the_letter_is_found(self) -> None:
         missed = self.missed("chunked and a length [Content-Length: LENGTH\\r\\nTransfer",
-                             lambda cases, verdict: exam.before_strict("naive", cases, verdict))
+                             lambda cases, verdict: check.before_strict("naive", cases, verdict))
         self.assertTrue(any("is sent no HTTP: Content-Length" in line for line in missed), missed)
 
     def test_a_smuggled_request_and_its_victims_are_found(self) -> None:
@@ -109,20 +109,20 @@ class Judge(unittest.TestCase):
             return programs.node_upstream(folder, "--insecure-http-parser")
 
         def before_lenient_node(cases: list[corpus.Case], verdict: Verdict) -> None:
-            exam.before_program("naive", lenient_node, cases, verdict)
+            check.before_program("naive", lenient_node, cases, verdict)
 
         missed = self.missed("chunked and a length [Content-Length: LENGTH\\r\\nTransfer", before_lenient_node)
         for what in ("sees /smuggled as a request", "/smuggled 1 times more than the proxy", "is to be refused"):
             self.assertTrue(any(what in line for line in missed), (what, missed))
         # One case behind the other, so that it is certain whom a poisoned connection meets; connections stay open that others
         # close, and nobody is to wait for that.
-        with unittest.mock.patch.multiple(exam, LANES=1, PATIENCE=0.5):
+        with unittest.mock.patch.multiple(check, LANES=1, PATIENCE=0.5):
             missed = self.missed("chunked and a length [Content-Length: LENGTH", before_lenient_node)
         self.assertTrue(any("another's /innocent" in line for line in missed), missed)
 
     def test_ordinary_requests_are_not_found(self) -> None:
         for words in ("requests one behind the other", "have no case [content-length", "a request in a value"):
-            self.assertEqual(self.missed(words, lambda cases, verdict: exam.before_strict("naive", cases, verdict)), [])
+            self.assertEqual(self.missed(words, lambda cases, verdict: check.before_strict("naive", cases, verdict)), [])
 
     def test_what_does_not_fit_is_found(self) -> None:
         case = corpus.Case(17, "x", b"", corpus.Expected("seen", ("a", "next")))

@@ -12,11 +12,11 @@ my $packet  = '';
 my $empty   = input('');    # the body of requests without one
 my $cleanup = [];           # what the application wants to be called when it has answered
 
-# Of the request under way: what it began with, where the replies go, how far the response is, and whether the worker has still to do
-# with the request when that is complete.
+# Of the current request: its ticket, where replies go, the state of the response, and whether the worker stays busy after the
+# response is complete.
 my ($ticket, $reply, $state, $goes_on);
 
-# What is the same in each environment.
+# The part that all environments have in common.
 my %constants = (
     SCRIPT_NAME              => '',
     'psgi.version'           => [ 1, 1 ],
@@ -59,7 +59,7 @@ sub run {
     serve($app);
 }
 
-# Until there are no more requests. What is short is sent from here: more calls would cost more than what they do.
+# Until there are no more requests. Short responses are sent from here, because further calls would cost more than their work.
 sub serve {
     my ($app) = @_;
     while (1) {
@@ -69,7 +69,7 @@ sub serve {
             return;
         }
         my $kind = ord $packet;
-        next if $kind == 99;    # c: the response has ended meanwhile
+        next if $kind == 99;    # c: the response has already ended
         $ticket  = substr $packet, 0, 10;
         $reply   = $replies[ ord(substr $ticket, 1) - 33 ];
         $state   = WAITING;
@@ -122,7 +122,7 @@ sub input {
     return $handle;
 }
 
-# The body that Serow has put into a file without a name; nothing if nobody waits for the response any more.
+# The request body that Serow keeps in an unnamed file; undefined if nobody waits for the response any more.
 sub file {
     say_to_front("G$ticket");
     my ($answer, $handle) = Serow::Kernel::receive($reply);
@@ -131,14 +131,14 @@ sub file {
     return $handle;
 }
 
-# What stands before the body: ticket, status, names and values.
+# The head: ticket, status, names and values.
 sub head {
     my ($response) = @_;
     my $headers = $response->[1];
     my $head = join "\0", $ticket, $response->[0], @$headers;
-    # A NUL that is not ours would make two fields of one.
+    # A NUL in a value would split one field in two.
     refuse($response) if ($head =~ tr/\0-\x08\n-\x1f//) != 1 + @$headers || @$headers % 2;
-    # A name of nothing would be the end. Values may be empty.
+    # An empty name would end the head. Values may be empty.
     refuse($response) if index($head, "\0\0") >= 0 && grep { $_ % 2 == 0 && $headers->[$_] eq '' } 0 .. $#$headers;
     return "$head\0\0";
 }
@@ -176,7 +176,7 @@ sub respond {
     finish("E$ticket");
 }
 
-# How long the application says that the body is.
+# The Content-Length that the application set.
 sub announced {
     my ($response) = @_;
     my $headers = $response->[1];
@@ -209,7 +209,7 @@ sub is_file {
     return -f $body && !grep { $_ ne 'unix' && $_ ne 'perlio' } PerlIO::get_layers($body);
 }
 
-# A file of this path, if it is a regular one. A pipe is not waited for.
+# Opens the file at this path if it is a regular file. Opening must not block on a pipe.
 sub regular_file {
     my ($path) = @_;
     return unless defined $path && sysopen my $file, $path, O_RDONLY | O_NONBLOCK | O_NOCTTY;
@@ -229,7 +229,7 @@ sub slurp {
     return $content;
 }
 
-# Has Serow send a file itself, from where it stands, if the body is one; whether it does.
+# Lets Serow send the body if it is a file, from its current position; returns whether it does.
 sub hand_over {
     my ($body, $is_file, $head, $announced) = @_;
     if ($is_file) {
@@ -238,7 +238,7 @@ sub hand_over {
         finish("F$head$offset", $body);
     }
     else {
-        # What is to follow the response may be the end of the file.
+        # Callbacks after the response may delete the file.
         return if $goes_on || !Serow::blessed($body) || !$body->can('path');
         my $file = regular_file($body->path) // return;
         return if !-s $file || -s _ < ($announced // 0);
@@ -248,7 +248,7 @@ sub hand_over {
     return 1;
 }
 
-# The application answers when it likes; the worker is free when that has returned.
+# A delayed response: the application answers when it is ready, and the worker is free when the callback returns.
 sub delay {
     my ($response) = @_;
     my $begin = Serow::code_of($response) // die "the response is neither an array nor a code reference\n";
@@ -264,7 +264,7 @@ sub delay {
     finish("E$ticket") if $state == STREAMING;
 }
 
-# An interim response: psgix.informational.
+# An informational response (1xx): psgix.informational.
 sub inform {
     my ($status, $headers) = @_;
     say_to_front('I' . head([ $status, $headers ])) if $state == WAITING;
@@ -295,7 +295,7 @@ sub send_piece {
     }
 }
 
-# Sends what completes the response, perhaps with a file: its kind is in lower case where the worker goes on with the request.
+# Sends the packet that completes the response, perhaps with a file. The kind is in lower case if the worker stays busy.
 sub finish {
     my ($last, $file) = @_;
     $goes_on = 1 if @$cleanup;
@@ -305,22 +305,22 @@ sub finish {
 }
 
 sub send_along {
-    my ($words, $file) = @_;
+    my ($packet, $file) = @_;
     say_to_front("S$ticket");
-    until (Serow::Kernel::send_along($reply, $words, $file)) {
+    until (Serow::Kernel::send_along($reply, $packet, $file)) {
         die "a file cannot be sent: $!\n" if $! != Serow::EINTR;
     }
 }
 
 sub say_to_front {
-    my ($words) = @_;
-    send $reply, $words, Serow::NOSIGNAL or unsent($words);
+    my ($packet) = @_;
+    send $reply, $packet, Serow::NOSIGNAL or unsent($packet);
 }
 
 sub unsent {
-    my ($words) = @_;
+    my ($packet) = @_;
     while ($! == Serow::EINTR) {
-        return if send $reply, $words, Serow::NOSIGNAL;
+        return if send $reply, $packet, Serow::NOSIGNAL;
     }
     die "the response's header is too long\n" if $! == Serow::EMSGSIZE;
 }
@@ -335,7 +335,7 @@ sub fail {
     finish($is_gone ? "E$ticket" : "X$ticket$text");
 }
 
-# What there is to do when the request is answered; whether there is to be another.
+# Work to do after the response; returns whether the worker takes another request.
 sub rest {
     my ($env) = @_;
     for my $handler (splice @$cleanup) {
@@ -366,7 +366,7 @@ sub TIEHANDLE {
     return $self;
 }
 
-# From now on it is a socket like others.
+# From now on it is an ordinary socket.
 sub take {
     my ($self) = @_;
     my ($ours, $theirs) = @$self{qw(ours theirs)};
@@ -403,4 +403,4 @@ sub close {
     return 1;
 }
 
-Serow::Mold::run();
+Serow::TemplateProcess::run();

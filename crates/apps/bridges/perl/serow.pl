@@ -1,5 +1,5 @@
 # Serow's bridge for Perl; psgi.pl follows, which has the worker. It is read from standard input, which is the channel to Serow;
-# src/words.rs says what is spoken. It needs Perl's core and nothing else.
+# src/messages.rs describes the protocol. It needs only modules of Perl's core.
 
 use strict;
 use warnings;
@@ -27,10 +27,10 @@ use constant {
 };
 
 my %settings;
-# In development: what was last died with, and how it came to that.
+# In development: the last exception and its stack trace.
 my ($traced, $trace);
 
-# What is said of a failure, in one packet.
+# The text of an exception, in one packet.
 sub describe {
     my ($error) = @_;
     my $text = eval { "$error" } // '';
@@ -41,7 +41,7 @@ sub describe {
     return substr $text =~ s/\n+\z//r, 0, PIECE;
 }
 
-# From now on it is noted how it came to what is died with, unless the application looks at that itself.
+# Records stack traces of exceptions from now on, unless the application has its own handler.
 sub trace {
     return if $SIG{__DIE__};
     $SIG{__DIE__} = sub {
@@ -56,13 +56,13 @@ sub trace {
     };
 }
 
-# The code of a code reference, or of an object that can be called as one; undefined for all else.
+# The code of a code reference, or of an object that can be called as one; undefined for anything else.
 sub code_of {
     my ($value) = @_;
     return ref $value ? eval { \&$value } : undef;
 }
 
-# Calls of the kernel that Perl has no function for.
+# System calls for which Perl has no function.
 package Serow::Kernel;
 
 my %NUMBERS = (
@@ -71,12 +71,12 @@ my %NUMBERS = (
 );
 my $numbers = $Config::Config{ptrsize} == 8 && $NUMBERS{ $Config::Config{archname} =~ s/-.*//r };
 
-# Why they cannot be called, if so.
+# Why they cannot be called, if they cannot.
 sub lack {
     return $numbers ? undef : "Serow runs Perl on x86_64 and aarch64 (64 bits), and this is $Config::Config{archname}";
 }
 
-# Sets which signals wait; gives those that did before.
+# Sets the signal mask; returns the previous one.
 sub set_mask {
     my ($mask) = @_;
     my $before = pack 'Q', 0;
@@ -84,7 +84,7 @@ sub set_mask {
     return $before;
 }
 
-# Waits for a packet, and for signals that wait otherwise; whether there is a packet.
+# Waits for a packet, with signals unblocked meanwhile; returns whether there is a packet.
 sub wait_for {
     my ($channel) = @_;
     my $wanted = pack 'l s s', fileno $channel, 1, 0;
@@ -94,7 +94,7 @@ sub wait_for {
     return 0;
 }
 
-# A packet and the filehandles that came along; nothing when the other end is closed.
+# Receives a packet with its filehandles; an empty list when the other end is closed.
 sub receive {
     my ($channel) = @_;
     # Made by vec, since the kernel writes here, and Perl would share the memory of a constant.
@@ -112,7 +112,7 @@ sub receive {
     return substr($text, 0, $length), map { open_socket($_) } @descriptors;
 }
 
-# Sends a packet and a file; whether it could.
+# Sends a packet and a file; returns whether that succeeded.
 sub send_along {
     my ($channel, $packet, $file) = @_;
     utf8::downgrade($packet);
@@ -130,7 +130,7 @@ sub open_socket {
 }
 
 # The process that forks workers. It loads the application first where that is to be shared.
-package Serow::Mold;
+package Serow::TemplateProcess;
 
 my %pids;
 
@@ -141,7 +141,7 @@ sub run {
     %settings = split /\0/, $text, -1;
     open STDIN, '<', '/dev/null' or die "/dev/null: $!\n";
     STDOUT->autoflush;
-    $0 = "serow $settings{name}: mold";
+    $0 = "serow $settings{name}: template";
     $ENV{PLACK_ENV} //= $settings{development} ? 'development' : 'deployment';
     my $lack = Serow::Kernel::lack();
     my $app = eval { die "$lack\n" if $lack; $settings{preload} ? Serow::Application::load($settings{application}) : 1 };
@@ -160,8 +160,8 @@ sub serve {
         reap($control);
         Serow::Kernel::wait_for($control) or next;
         my ($order, @handles) = Serow::Kernel::receive($control) or return;
-        my ($word, $number, $place) = split /\0/, $order;
-        next if $word ne 'fork';
+        my ($command, $number, $place) = split /\0/, $order;
+        next if $command ne 'fork';
         my $pid = fork;
         if (defined $pid && $pid == 0) {
             $SIG{CHLD} = $theirs // 'DEFAULT';
@@ -177,7 +177,7 @@ sub serve {
     }
 }
 
-# Only for our own: the application may wait for children of its own.
+# Only for our own children: the application may wait for its own.
 sub reap {
     my ($control) = @_;
     for my $pid (keys %pids) {
@@ -188,7 +188,7 @@ sub reap {
     }
 }
 
-# What was written by others.
+# The application.
 package Serow::Application;
 
 # The last value of a file, which is run as plackup runs it: in a package of its own, with its own name in $0.

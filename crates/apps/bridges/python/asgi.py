@@ -31,7 +31,7 @@ class Worker:
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
 
     async def live(self):
-        """Answers until Serow sends nothing more; what goes on behind responses then is still awaited."""
+        """Answers until Serow closes the channel, then waits for work that goes on after responses."""
         packet = bytearray(PACKET)
         self.leaving = self.loop.create_future()
         self.loop.add_reader(self.requests, self.receiver(packet, memoryview(packet)))
@@ -43,7 +43,7 @@ class Worker:
             await reply.flushed()
 
     def receiver(self, packet, view):
-        """What takes packets, as many as there are."""
+        """A callback that reads all packets that have arrived."""
         recv_into, loads, begin = self.requests.recv_into, marshal.loads, self.begin
         behind_ticket = view[TICKET:]
 
@@ -69,7 +69,7 @@ class Worker:
                 else:
                     exchange = self.exchanges.get(bytes(view[2:TICKET]))
                     if exchange:
-                        exchange.hear(kind, bytes(view[TICKET:length]))
+                        exchange.handle_message(kind, bytes(view[TICKET:length]))
 
         return receive
 
@@ -96,7 +96,7 @@ def is_for_wsgi(application):
     try:
         signature = inspect.signature(application, follow_wrapped=False)
     except (TypeError, ValueError):
-        return False  # what is not written in Python says nothing of itself
+        return False  # callables that are not written in Python have no signature
     return can_be_called(signature, 2) and not can_be_called(signature, 3)
 
 
@@ -116,6 +116,6 @@ def new_loop():
     return uvloop.new_event_loop()
 
 
-begin = Mold().run()
+begin = TemplateProcess().run()
 if begin:
     begin()

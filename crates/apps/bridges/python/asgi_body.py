@@ -2,7 +2,7 @@
 
 from collections import deque
 
-WINDOW = 256 * 1024  # bytes of a body that may be under way; Serow says when there is room for more
+WINDOW = 256 * 1024  # bytes of a body that may be in flight; Serow reports when there is room for more
 
 
 class Streamed:
@@ -11,7 +11,7 @@ class Streamed:
     def __init__(self):
         self.pieces = deque()
         self.is_complete = False
-        self.taken = WINDOW  # all room is given with the first piece that is wanted
+        self.taken = WINDOW  # the whole window opens with the first read
 
     async def next(self, exchange):
         """The next piece; None when the client has gone."""

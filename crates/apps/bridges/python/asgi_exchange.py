@@ -1,5 +1,5 @@
 
-# The part for ASGI 3: what HTTP's requests and WebSockets have in common.
+# The part for ASGI 3: what HTTP requests and WebSockets have in common.
 
 import asyncio
 
@@ -32,7 +32,7 @@ class Exchange:
             self.reply.send(b'D' + self.ticket)
 
     async def wait(self):
-        """Waits until something happens."""
+        """Waits for the next event."""
         if self.news is None:
             self.news = asyncio.Event()
         self.news.clear()

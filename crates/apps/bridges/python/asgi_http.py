@@ -6,7 +6,7 @@ DISCONNECTED = {'type': 'http.disconnect'}
 
 
 def regular_file(path):
-    """Opens a file for reading, if it is a regular one. A pipe is not waited for."""
+    """Opens a regular file for reading. Opening must not block on a pipe."""
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), 'rb', buffering=0)
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
@@ -15,7 +15,7 @@ def regular_file(path):
 
 
 def contents(file):
-    """What can be read of a file of unknown size, and fits into one packet."""
+    """The content of a file of unknown size, as far as it fits into one packet."""
     content = b''
     while piece := file.read(PIECE):
         content += piece
@@ -25,7 +25,7 @@ def contents(file):
 
 
 class Http(Exchange):
-    """One request on its way to becoming a response."""
+    """One request and its response."""
 
     __slots__ = ('body',)
 
@@ -99,7 +99,7 @@ class Http(Exchange):
             raise RuntimeError(f"'{kind}' was sent where it has no place")
 
     def send_path(self, path):
-        """Sends a file by its descriptor. What has no size of its own, as files of /proc, is read here."""
+        """Sends a file by its descriptor. Files without a size, as in /proc, are read here."""
         with regular_file(path) as file:
             is_sized = os.fstat(file.fileno()).st_size > 0
             packet = self.packed(b'F', b'0') if is_sized else self.packed(b'R', contents(file))
@@ -140,7 +140,7 @@ class Http(Exchange):
             self.reply.send(b'E' + self.ticket)
             self.wake()
 
-    def hear(self, kind, content):
+    def handle_message(self, kind, content):
         if kind == 119:  # w
             self.room += int(content)
         elif kind == 112:  # p

@@ -1,11 +1,11 @@
-# The part for ASGI 3: how an application begins and ends.
+# The part for ASGI 3: startup and shutdown of the application.
 
 import asyncio
 from collections import deque
 
 
 class Lifespan:
-    """The application's beginning and end, where it wants to know of them."""
+    """Startup and shutdown of the application, for applications that support lifespan."""
 
     def __init__(self, application):
         self.application = application
@@ -28,7 +28,7 @@ class Lifespan:
         try:
             await self.application(scope, self.receive, self.send)
         except BaseException as error:
-            # Those that do not know of it fail at once, which is no failure.
+            # Applications without lifespan raise at once, which is not an error.
             if self.answered.is_set() or self.has_received:
                 print(describe(error), file=sys.stderr)
             if isinstance(error, (SystemExit, KeyboardInterrupt)):
@@ -48,7 +48,7 @@ class Lifespan:
         if kind in ('lifespan.startup.failed', 'lifespan.shutdown.failed'):
             self.failure = message.get('message', '')
         elif kind not in ('lifespan.startup.complete', 'lifespan.shutdown.complete'):
-            raise RuntimeError(f"'{kind}' is no answer to lifespan's messages")
+            raise RuntimeError(f"'{kind}' is not a valid reply to a lifespan message")
         self.answered.set()
 
     async def end(self):

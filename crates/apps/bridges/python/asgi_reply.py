@@ -1,4 +1,4 @@
-# The part for ASGI 3: what is said to Serow's threads.
+# The part for ASGI 3: replies to Serow's threads.
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ STATUSES = {status: b'%d' % status for status in range(200, 1000)}
 
 
 class Reply:
-    """The way to one of Serow's threads. Nobody waits for it: each body waits for room of its own."""
+    """The channel to one of Serow's threads. Sending never waits: each body has a window of its own."""
 
     def __init__(self, socket, loop):
         self.socket = socket
@@ -21,7 +21,7 @@ class Reply:
             except BlockingIOError:
                 self.loop.add_writer(self.socket, self.flush)
             except OSError:
-                return  # Serow is gone, and the requests' socket tells
+                return  # Serow is gone, which the socket for requests reports
         self.waiting.append((packet, None))
 
     def send_file(self, packet, file):
@@ -54,15 +54,15 @@ class Reply:
 
 
 def begin_of(kind, ticket, head):
-    """What stands before the fields of a response."""
+    """The start of a response, before its header fields."""
     try:
         return b'%b%b\0%b' % (kind, ticket, STATUSES[head['status']])
     except (KeyError, TypeError):
-        raise ValueError(f"{head.get('status')!r} is no status, which is an int from 200 to 999") from None
+        raise ValueError(f"{head.get('status')!r} is not a status; use an int from 200 to 999") from None
 
 
 def packed(begin, headers, body):
-    """Fields as Serow reads them: with NULs between all, so there must be none within."""
+    """Header fields as Serow reads them: separated by NUL, so they must not contain any."""
     parts = [begin]
     for pair in headers:
         parts += pair
@@ -73,7 +73,7 @@ def packed(begin, headers, body):
         raise TypeError(wrong_part(parts)) from None
     if packet.count(0, len(begin), len(packet) - len(body)) != len(parts) - 1:
         raise ValueError('a header field has a NUL in its name or value')
-    # A name of nothing would be the end. Values may be empty.
+    # An empty name would end the head. Values may be empty.
     if packet.find(b'\0\0', len(begin)) < len(packet) - len(body) - 2 and any(not name for name, _ in headers):
         raise ValueError('a header field has no name')
     if len(packet) - len(body) > PIECE:
@@ -82,10 +82,10 @@ def packed(begin, headers, body):
 
 
 def wrong_part(parts):
-    """What is no bytes, though it must be."""
+    """The first name or value that is not bytes, as an error text."""
     for part in parts[1:-2]:
         if not isinstance(part, (bytes, bytearray, memoryview)):
-            return f'{part!r} is no name or value of a header field, which are bytes'
+            return f'{part!r} is not a name or value of a header field; use bytes'
     return f'the body is a {type(parts[-1]).__name__}, where bytes must be'
 
 

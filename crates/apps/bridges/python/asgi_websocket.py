@@ -3,7 +3,7 @@
 from collections import deque
 
 REASON = 123  # bytes that fit into the frame that closes a WebSocket (RFC 6455 §5.5)
-WEIGHT = 64  # bytes that a message takes besides its own
+WEIGHT = 64  # overhead of a message in bytes
 
 
 class WebSocket(Exchange):
@@ -11,13 +11,13 @@ class WebSocket(Exchange):
 
     __slots__ = ('taken', 'messages', 'parts', 'end')
 
-    ASKED, CONNECTING, REFUSING, OPEN, CLOSED, ENDED = range(6)
+    REQUESTED, CONNECTING, REFUSING, OPEN, CLOSED, ENDED = range(6)
     KINDS = {116: 'text', 84: 'text', 121: 'bytes', 89: 'bytes'}  # t, T, y, Y
 
     def __init__(self, ticket, reply, _body):
         self.ticket = ticket
         self.reply = reply
-        self.phase = WebSocket.ASKED
+        self.phase = WebSocket.REQUESTED
         self.room = WINDOW
         self.taken = 0
         self.messages = deque()
@@ -27,7 +27,7 @@ class WebSocket(Exchange):
         self.news = None
 
     async def receive(self):
-        if self.phase == WebSocket.ASKED:
+        if self.phase == WebSocket.REQUESTED:
             self.phase = WebSocket.CONNECTING
             return {'type': 'websocket.connect'}
         while not self.messages:
@@ -104,7 +104,7 @@ class WebSocket(Exchange):
         else:
             raise RuntimeError(f"'{kind}' was sent where it has no place")
 
-    def hear(self, kind, content):
+    def handle_message(self, kind, content):
         name = self.KINDS.get(kind)
         if name:
             self.parts.append(content)

@@ -1,5 +1,5 @@
 # Serow's bridge for Python; the parts for WSGI or ASGI follow, which have the class Worker. It is read from standard input, which
-# is the channel to Serow; src/words.rs says what is spoken.
+# is the channel to Serow; src/messages.rs describes the protocol.
 
 import gc
 import importlib
@@ -18,16 +18,16 @@ OURS = ('serow.py', '<frozen importlib._bootstrap>', '<frozen importlib._bootstr
 
 
 class Unusable(Exception):
-    """What is no application; the text says all there is to say."""
+    """The module is not an application; the text is the complete message."""
 
 
-class Mold:
+class TemplateProcess:
     """The process that loads the application and forks workers."""
 
     def __init__(self):
         self.control = socket.socket(fileno=os.dup(0))
-        words = self.control.recv(PACKET).decode().split('\0')
-        self.settings = dict(zip(words[::2], words[1::2]))
+        parts = self.control.recv(PACKET).decode().split('\0')
+        self.settings = dict(zip(parts[::2], parts[1::2]))
         self.application = None
         self.pids = set()
         with open(os.devnull, 'rb') as nothing:
@@ -36,23 +36,23 @@ class Mold:
         sys.path[:] = [os.getcwd()] + [place for place in sys.path if place]
 
     def run(self):
-        """Forks workers when it is told to. In a worker, this returns how it begins; in the mold it ends with None."""
-        rename(f"{self.settings['name']}: mold")
+        """Forks workers on command. In a worker this returns its entry point, in the template process None."""
+        rename(f"{self.settings['name']}: template")
         if self.settings['preload']:
             try:
                 self.application = load(self.settings['application'])
             except BaseException as error:
-                return self.say('failed', describe(error))
+                return self.send('failed', describe(error))
             gc.collect()
-            gc.freeze()  # what is there is shared, and stays so
+            gc.freeze()  # objects that exist now stay shared
         signal.signal(signal.SIGCHLD, lambda *_: self.reap())
-        self.say('ready')
+        self.send('ready')
         while True:
             order, sockets = self.receive()
             if not order:
                 return None
-            word, number, place = order.decode().split('\0')
-            if word == 'fork':
+            command, number, place = order.decode().split('\0')
+            if command == 'fork':
                 begin = self.fork(number, place, sockets)
                 if begin:
                     return begin
@@ -69,7 +69,7 @@ class Mold:
         try:
             pid = os.fork()
         except OSError as error:
-            self.say('unforked', number, str(error))
+            self.send('unforked', number, str(error))
         else:
             if pid == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -77,13 +77,13 @@ class Mold:
                 rename(f"{self.settings['name']}: worker {place}")
                 return lambda: work(self.application, self.settings, descriptors)
             self.pids.add(pid)
-            self.say('forked', number, str(pid))
+            self.send('forked', number, str(pid))
         for descriptor in descriptors:
             os.close(descriptor)
         return None
 
     def reap(self):
-        """Only for our own: the application may wait for children of its own."""
+        """Only for our own children: the application may wait for its own."""
         for pid in list(self.pids):
             try:
                 ended, status = os.waitpid(pid, os.WNOHANG)
@@ -93,13 +93,13 @@ class Mold:
             if ended:
                 self.pids.discard(pid)
                 code = os.waitstatus_to_exitcode(status)
-                self.say('exited', str(pid), f'killed by signal {-code}' if code < 0 else f'exit status {code}')
+                self.send('exited', str(pid), f'killed by signal {-code}' if code < 0 else f'exit status {code}')
 
-    def say(self, *words):
+    def send(self, *parts):
         try:
-            self.control.send('\0'.join(words).encode(errors='backslashreplace'))
+            self.control.send('\0'.join(parts).encode(errors='backslashreplace'))
         except OSError:
-            pass  # Serow is gone, and receive() tells
+            pass  # Serow is gone, which receive() reports
 
 
 def work(application, settings, descriptors):
@@ -117,18 +117,18 @@ def work(application, settings, descriptors):
         requests.send(b'failed\0' + describe(error).encode(errors='backslashreplace')[:PIECE])
         os._exit(1)
     gc.collect()
-    gc.freeze()  # what is there stays, so it need not be looked at again
+    gc.freeze()  # objects that exist now stay, so the collector can skip them
     try:
         requests.send(b'ready')
         worker.serve()
     except BrokenPipeError:
-        pass  # nobody wants this worker any more
+        pass  # Serow does not need this worker any more
     for channel in (requests, *replies):
         channel.close()
 
 
 def load(name):
-    """What was written by others: `module`, `module:name`, `module:factory()`, or a file in the place of the module."""
+    """Loads the application: `module`, `module:name`, `module:factory()`, or a file instead of the module."""
     place, _, wanted = name.partition(':')
     module = importlib.import_module(module_of_file(place) if place.endswith('.py') else place)
     wanted = wanted or next((candidate for candidate in NAMES if hasattr(module, candidate)), None)
@@ -151,7 +151,7 @@ def module_of_file(path):
     """The name by which a file is imported, when the folder that its packages lie in is searched first."""
     folder, file = os.path.split(os.path.abspath(path))
     if not os.path.isfile(path):
-        raise Unusable(f'{path} is no file in {os.getcwd()}')
+        raise Unusable(f'{path} is not a file in {os.getcwd()}')
     names = [file[: -len('.py')]]
     while os.path.exists(os.path.join(folder, '__init__.py')):
         folder, name = os.path.split(folder)
@@ -162,7 +162,7 @@ def module_of_file(path):
 
 
 def call(factory, name, arguments):
-    """Makes an application; what stands between the parentheses can be literals only."""
+    """Calls the factory; its arguments can only be literals."""
     import ast
 
     try:
@@ -175,7 +175,7 @@ def call(factory, name, arguments):
 
 
 def describe(error):
-    """What is said of a failure: as Python itself would print it, without what stands here."""
+    """The traceback of an exception as Python prints it, without the frames of this file."""
     import traceback
 
     if isinstance(error, Unusable):
@@ -198,4 +198,4 @@ def rename(title):
         with open('/proc/self/comm', 'wb') as comm:
             comm.write(title[:15])
     except (OSError, ValueError):
-        pass  # it is for people only
+        pass  # the title is only for people

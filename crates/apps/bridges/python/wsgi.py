@@ -7,7 +7,7 @@ import io
 import marshal
 import threading
 
-FIXED = (  # what each request has besides the fields of its header
+FIXED = (  # values that every request has besides its header fields
     'REQUEST_METHOD',
     'QUERY_STRING',
     'SERVER_PROTOCOL',
@@ -20,7 +20,7 @@ FIXED = (  # what each request has besides the fields of its header
     'REMOTE_PORT',
 )
 SHAPES = 256  # sets of names that are remembered: clients could send any number of them
-LONGEST_SHAPE = 4096  # characters
+MAX_SHAPE = 4096  # characters
 
 
 class Worker:
@@ -83,7 +83,7 @@ class Worker:
     def answer(self, ticket, request, content):
         names, values = marshal.loads(request)
         template, keys = self.shapes.get(names) or self.shape(names)
-        # To copy a dict and to replace its values is quicker than to build one.
+        # Copying a dict and replacing its values is faster than building one.
         environ = template.copy()
         environ.update(zip(keys, values))
         environ['wsgi.input'] = content
@@ -96,12 +96,12 @@ class Worker:
                 exchange.send_result(result)
         except BaseException as error:
             exchange.fail(describe(error))
-            # Whoever wants to exit may, but not by ending one of many threads.
+            # The application may exit, but not by ending one of many threads.
             if not isinstance(error, Exception) and self.threads == 1:
                 raise
 
     def uploaded(self, ticket):
-        """The body that Serow has put into a file without a name; None if nobody waits for the response any more."""
+        """The request body that Serow keeps in an unnamed file; None if nobody waits for the response any more."""
         reply = self.replies[ticket[1] - FIRST_THREAD]
         with self.asking:  # threads ask one after the other, so each gets its own
             reply.send(b'G' + ticket)
@@ -116,18 +116,18 @@ class Worker:
         keys = FIXED + tuple(names.split(',') if names else ())
         shape = ({**self.constants, **dict.fromkeys(keys)}, keys)
         if len(self.shapes) >= SHAPES:
-            # The oldest; another thread may take it away at this moment.
+            # The oldest; another thread may remove it at the same time.
             self.shapes.pop(next(iter(self.shapes.copy()), None), None)
-        if len(names) <= LONGEST_SHAPE:
+        if len(names) <= MAX_SHAPE:
             self.shapes[names] = shape
         return shape
 
 
 def is_for_asyncio(application):
-    """Whether what it returns has to be awaited, which nothing in WSGI has."""
+    """Whether it returns an awaitable, which WSGI does not support."""
     return inspect.iscoroutinefunction(application) or inspect.iscoroutinefunction(type(application).__call__)
 
 
-begin = Mold().run()
+begin = TemplateProcess().run()
 if begin:
     begin()

@@ -9,8 +9,8 @@ import stat
 STATUS = re.compile(r'[2-9][0-9][0-9]( .*)?')
 NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 VALUE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')  # RFC 9110 §5.5
-STATUSES = set()  # that have been looked at
-FREE, BUSY = (b'R', b'E'), (b'r', b'e')  # the last words of a whole response, and of another
+STATUSES = set()  # that have been validated
+FREE, BUSY = (b'R', b'E'), (b'r', b'e')  # kinds of the last packet: a whole response, and the end of a body
 FILES = (io.BufferedReader, io.BufferedRandom, io.FileIO)  # what open() gives
 PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 
@@ -35,7 +35,7 @@ class Exchange:
             finally:
                 exc_info = None
         elif self.head:
-            raise RuntimeError('start_response was called before; to replace what was said then takes exc_info')
+            raise RuntimeError('start_response was called before; pass exc_info to replace the response')
         self.head = packed(status, fields)
         self.fields = fields
         return self.write
@@ -64,7 +64,7 @@ class Exchange:
             self.end(FREE)
 
     def send_result(self, result):
-        """Sends what is perhaps not there yet, and closes it. The worker is free when that has been done."""
+        """Sends a body that is produced while it is sent, and closes it. The worker is free afterwards."""
         close = getattr(result, 'close', None)
         try:
             is_file = result.__class__ is FileWrapper and not self.has_begun and result.is_regular()
@@ -79,10 +79,10 @@ class Exchange:
             self.send(b'D', b'')
 
     def send_file(self, file):
-        """Has Serow send what is left of a file, by its descriptor: its name may be another's by then, or nobody's."""
-        words = b''.join((b'f', self.ticket, self.needed_head(), b'%d' % file.tell()))
+        """Lets Serow send the rest of a file, by its descriptor: the name may be reused or deleted meanwhile."""
+        packet = b''.join((b'f', self.ticket, self.needed_head(), b'%d' % file.tell()))
         self.send(b'S', b'')
-        socket.send_fds(self.reply, [words], [file.fileno()])
+        socket.send_fds(self.reply, [packet], [file.fileno()])
         self.is_complete = True
 
     def send_blocks(self, blocks, last):
@@ -125,14 +125,14 @@ class Exchange:
         return self.head
 
     def announced(self):
-        """How long the body is, if the application has said so already."""
+        """The Content-Length, if the application has set it."""
         for name, value in self.fields if self.head else ():
             if name.lower() == 'content-length' and value.isdecimal():
                 return int(value)
         return None
 
     def is_wanted(self):
-        """Whether somebody waits for the response. A thread that is at work sees only what comes next."""
+        """Whether a client still waits for the response. A busy thread sees only the next packet."""
         number = self.ticket[2:]
         try:
             packet = self.worker.requests.recv(TICKET, PEEK)
@@ -155,7 +155,7 @@ class FileWrapper:
             yield block
 
     def is_regular(self):
-        """Whether the file can be sent as it is. What is no file that open() gave may decode what it reads."""
+        """Whether the file can be sent as it is. Other objects than open() returns may decode what they read."""
         file = self.file
         if file.__class__.__module__ == 'tempfile':
             file = getattr(file, 'file', None)
@@ -164,7 +164,7 @@ class FileWrapper:
         try:
             file.flush()
             facts = os.fstat(file.fileno())
-            # Files that the kernel makes up say that they are empty.
+            # Files in /proc report a size of 0.
             return stat.S_ISREG(facts.st_mode) and file.readable() and file.tell() < facts.st_size
         except (OSError, ValueError):
             return False
@@ -188,18 +188,18 @@ def packed(status, fields):
 
 
 def check(status, fields):
-    """Says what is wrong with a head, if something is."""
+    """Validates a head; raises the error that describes the fault."""
     if not isinstance(status, str) or not STATUS.fullmatch(status):
-        raise ValueError(f"{status!r} is no status, which is a str like '200 OK'")
+        raise ValueError(f"{status!r} is not a status; use a str like '200 OK'")
     if len(STATUSES) < 256:
         STATUSES.add(status)
     if not isinstance(fields, list):
         raise TypeError(f'the header is a {type(fields).__name__}, where a list must be')
     for field in fields:
         if len(field) != 2 or not all(isinstance(part, str) for part in field):
-            raise TypeError(f'{field!r} is no header field, which is a tuple of two str')
+            raise TypeError(f'{field!r} is not a header field; use a tuple of two str')
         name, value = field
         if not NAME.fullmatch(name):
-            raise ValueError(f'{name!r} is no name of a header field')
+            raise ValueError(f'{name!r} is not a valid header field name')
         if not VALUE.fullmatch(value):
-            raise ValueError(f'{value!r} is no value of the header field {name}: it has characters that none may have')
+            raise ValueError(f'{value!r} is not a valid value of the header field {name}: it contains forbidden characters')

@@ -9,12 +9,12 @@ module Serow
       'PATH_INFO' => 2, 'QUERY_STRING' => 3, 'SERVER_NAME' => 4, 'REMOTE_ADDR' => 5, 'REMOTE_PORT' => 6, 'REQUEST_URI' => 7,
       'REQUEST_PATH' => 2
     }.freeze
-    OURS = 'HTTP_VERSION' # not what a field of the name "Version" says
+    OURS = 'HTTP_VERSION' # not the value of a header field "Version"
 
     private
 
     # What makes the environments of requests of a shape, known by its digest. A block is compiled for a shape that comes a second
-    # time: to compile one costs as much as ten requests, and clients may send names that never come again.
+    # time: compiling one costs as much as ten requests, and clients may send names only once.
     def shape(packet, digest)
       text = packet.unpack("#{@formats[packet.getbyte(Worker::TICKET)]}a*").last
       return keep(@shapes, digest, compile(*text.split(','))) if @seen.delete(digest)
@@ -23,7 +23,7 @@ module Serow
       ->(values, input) { environment(values, input, *text.split(',')) }
     end
 
-    # The one that was kept first gives way.
+    # Evicts the oldest.
     def keep(shapes, digest, kept)
       shapes.shift if shapes.size >= SHAPES
       shapes[digest.freeze] = kept
@@ -34,7 +34,7 @@ module Serow
       VALUES.merge(names.each_with_index.to_h { |name, place| [name, FIXED + place] }.reject { |name, _| name == OURS })
     end
 
-    # An environment whose shape was not compiled.
+    # An environment for a shape without a compiled block.
     def environment(given, input, method, protocol, scheme, port, *names)
       callbacks = Callbacks.new(self, given[0])
       {
@@ -47,7 +47,7 @@ module Serow
       }.merge!(places(names).transform_values { |place| given[place] })
     end
 
-    # The block for a shape: a literal hash, whose constants cost a tenth of what a string does that is made for one request.
+    # The block for a shape: a literal hash, whose constants cost a tenth of strings allocated per request.
     def compile(method, protocol, scheme, port, *names)
       values = places(names)
       eval(<<~RUBY, binding, 'serow.rb', __LINE__ + 1) # rubocop:disable Security/Eval -- names are tokens, and dumped

@@ -1,5 +1,5 @@
 
-# What config/serow.rb in the application's folder says of forks:
+# Fork hooks, which config/serow.rb in the application's folder may set:
 #
 #   Serow.before_fork { ActiveRecord::Base.connection_pool.disconnect! }
 #   Serow.after_fork { ActiveRecord::Base.establish_connection }

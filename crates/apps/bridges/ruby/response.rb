@@ -1,8 +1,8 @@
 
 module Serow
-  # What the application answered, on its way to Serow.
+  # The response of the application, as it is sent to Serow.
   module Response
-    # What the client may begin to load.
+    # Early hints: resources that the client may load already.
     def send_hints(ticket, headers)
       head = "I#{ticket}\x00103".b
       write_fields(headers, head)
@@ -15,7 +15,7 @@ module Serow
       head = "R#{@ticket}\0#{status}"
       hijack = write_fields(headers, head)
       head << "\0\0"
-      # It took the encoding of what was put in.
+      # The string has taken the encoding of its parts.
       head.force_encoding(Encoding::BINARY)
       if hijack
         body.close if body.respond_to?(:close)
@@ -28,8 +28,8 @@ module Serow
       finish(status, headers, nil) if stays
     end
 
-    # What most responses are: one text, nothing to be called behind it, and no field but texts. All in one method, since calls
-    # are what this costs. Says whether it has sent it.
+    # The usual response: a body of one string, no callback after it, and only strings as header values. All in one method,
+    # because method calls dominate the cost. Returns whether it has sent the response.
     def respond_at_once(status, headers, body)
       return unless body.is_a?(Array) && body.size == 1 && @after_reply.empty? && @finished.empty?
 
@@ -41,7 +41,7 @@ module Serow
         packet << "\0" << name << "\0" << value
         parts += 2
       end
-      # With a NUL that is not ours or a name of nothing, something else would be a name.
+      # A NUL in a value or an empty name would shift names and values.
       return if packet.count("\0") != parts || packet.include?("\0\0")
 
       whole = body[0]
@@ -52,7 +52,7 @@ module Serow
       nil
     end
 
-    # Gives what is to be called with a socket, where the application wants that.
+    # Returns the callback for a hijacked socket, if the application set one.
     def write_fields(headers, head)
       start = head.bytesize
       begin
@@ -63,7 +63,7 @@ module Serow
       end
     end
 
-    # What the fields are changed by, if by anything, comes as a block.
+    # A block may change the fields.
     def write_each(headers, head, &change)
       hijack = nil
       headers.each do |name, value|
@@ -88,7 +88,7 @@ module Serow
       end
     end
 
-    # As all that send a body, it says whether the worker has still to say that it is free.
+    # Like all methods that send a body, it returns whether the worker still has to report that it is free.
     def send_whole(head, pieces)
       stays = stays?
       whole = pieces.size == 1 ? pieces[0] : join(pieces)
@@ -120,7 +120,7 @@ module Serow
       end
     end
 
-    # Opens a file that can be sent as it is. A pipe is not waited for; files that the kernel makes up say that they are empty.
+    # Opens a file that can be sent as it is. Opening must not block on a pipe; files in /proc report a size of 0.
     def regular_file(path)
       file = File.open(path, File::RDONLY | File::NONBLOCK | File::NOCTTY)
       return file if file.stat.file? && file.size.positive?
@@ -130,7 +130,7 @@ module Serow
       nil
     end
 
-    # By its descriptor: it may be deleted before Serow would open it.
+    # Sent by its descriptor: the file may be deleted before Serow could open it.
     def send_file(head, file, body)
       body.close if body.respond_to?(:close)
       stays = stays?
@@ -141,7 +141,7 @@ module Serow
       file.close
     end
 
-    # The first piece leaves with the head.
+    # The first piece is sent with the head.
     def send_pieces(head, body)
       start = head
       start.setbyte(0, 72) # H
@@ -168,7 +168,7 @@ module Serow
       send_piece(piece) unless fits
     end
 
-    # Whether something is to be called behind the response.
+    # Whether there is a callback after the response.
     def stays?
       !@after_reply.empty? || !@finished.empty?
     end
@@ -194,7 +194,7 @@ module Serow
       @reply.sendmsg(packet, 0, nil, Socket::AncillaryData.unix_rights(io))
     end
 
-    # Whether the client is gone: Serow says so where the next request would be. What it says of others is passed over.
+    # Whether the client is gone: Serow reports that on the socket for requests. Reports about other requests are skipped.
     def gone?
       nil while !@gone && @requests.wait_readable(0) && @worker.take_gone
       @gone

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Serow's bridge for Rack. It is read from standard input, which is the channel to Serow; src/words.rs says what is spoken.
-# The files beside this one stand behind it, and start.rb is the last.
+# Serow's bridge for Rack. It is read from standard input, which is the channel to Serow; src/messages.rs describes the protocol.
+# The files beside this one follow it; start.rb is the last.
 
 require 'io/wait'
 require 'socket'
@@ -11,13 +11,13 @@ module Serow
   PACKET = 512 * 1024 # longer than any packet
   PIECE = 64 * 1024 # of a body: two fit into the socket's buffer
 
-  # What is said of a failure: as Ruby itself would print it.
+  # The text of an exception, as Ruby prints it.
   def self.describe(error)
     error.full_message(highlight: false, order: :top)
   end
 
-  # What is said from now on goes there, line by line: reopen takes over that `output` would keep it back. Not $stdout and $stderr,
-  # which may be the application's own files by now.
+  # Sends output there from now on, line by line: reopen would also take over the buffering of `output`. Not $stdout and $stderr,
+  # which the application may have replaced by files of its own.
   def self.write_to(output)
     [STDOUT, STDERR].each do |stream|
       stream.reopen(output)
@@ -26,7 +26,7 @@ module Serow
     output.close
   end
 
-  # What was written by others.
+  # The application.
   module Application
     def self.load(path)
       require 'rack'
@@ -38,22 +38,22 @@ module Serow
   end
 
   # The process that loads the application and forks workers.
-  class Mold
+  class TemplateProcess
     def self.run
       control = Socket.for_fd($stdin.dup.tap { |copy| copy.autoclose = false }.fileno)
       settings = control.recv(PACKET).split("\0", -1).each_slice(2).to_h
-      # Sinatra and Rails show failures to everybody where nothing is said.
+      # By default, Sinatra and Rails show exceptions to everybody.
       ENV['RACK_ENV'] ||= settings['development'] == '1' ? 'development' : 'production'
       $stdin.reopen(File::NULL)
       STDOUT.sync = STDERR.sync = true
       new(control, settings).run
     end
 
-    # In a process that a worker has forked: what is warm there is shared by those that are forked from now on.
+    # In a process that a worker has forked: workers that are forked from it share what the worker has warmed up.
     def self.succeed(app, control, settings)
-      mold = new(control, settings)
-      mold.title("#{settings['name']}: mold")
-      mold.serve(app)
+      template = new(control, settings)
+      template.title("#{settings['name']}: template")
+      template.serve(app)
     ensure
       exit!(0)
     end
@@ -65,7 +65,7 @@ module Serow
     end
 
     def run
-      title("#{@settings['name']}: mold")
+      title("#{@settings['name']}: template")
       app = nil
       begin
         Serow.load_hooks
@@ -78,14 +78,14 @@ module Serow
 
     # Forks workers until Serow hangs up.
     def serve(app)
-      # What has been loaded is settled before it is shared.
+      # Runs the collector on the loaded application before it is shared.
       Process.respond_to?(:warmup) ? Process.warmup : GC.start
       trap('CHLD') { reap }
       @control.send("ready\0#{Process.pid}", 0)
       while (order = receive)
-        word, number, place = order[0].split("\0")
-        start(app, number, place, order[1]) if word == 'fork'
-        Serow.write_to(order[1][0]) if word == 'output'
+        command, number, place = order[0].split("\0")
+        start(app, number, place, order[1]) if command == 'fork'
+        Serow.write_to(order[1][0]) if command == 'output'
         reap
       end
     end
@@ -121,7 +121,7 @@ module Serow
       sockets.each(&:close)
     end
 
-    # Only for our own: the application may wait for children of its own.
+    # Only for our own children: the application may wait for its own.
     def reap
       @pids.reject! do |pid|
         next unless Process.wait2(pid, Process::WNOHANG)

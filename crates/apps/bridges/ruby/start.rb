@@ -1,1 +1,1 @@
-Serow::Mold.run
+Serow::TemplateProcess.run

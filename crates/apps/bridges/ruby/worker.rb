@@ -17,7 +17,7 @@ module Serow
         requests.send("failed\0#{Serow.describe(e)}", 0)
         exit!(1)
       end
-      # From Ruby 3.4 on, what takes long is left for the time behind responses; before, it is only made rare.
+      # From Ruby 3.4 on, major collections run between requests; before, they are only made rare.
       GC.config(rgengc_allow_full_mark: false) if settings['collection'] == '1' && GC.respond_to?(:config)
       requests.send('ready', 0)
       new(app, settings, place, requests, control, replies).serve
@@ -45,8 +45,8 @@ module Serow
       @attendants.size > 1
     end
 
-    # Takes word of a client that is gone from where the next request would be; says whether there was any. Another thread may
-    # take it meanwhile, and leave a request there.
+    # Takes the message that a client is gone from the socket for requests; returns whether there was one. Another thread may
+    # take it first, so that a request is next.
     def take_gone
       return note_gone(@requests.recv(TICKET)) if !threaded? && cancel?(@requests.recv(TICKET, Socket::MSG_PEEK))
       return false if !threaded? || @attendants.any?(&:idle?)
@@ -61,11 +61,11 @@ module Serow
       false
     end
 
-    # Forks the mold that others are forked from, as warm as this one is. As before any fork, what should not be shared is closed.
+    # Forks the next template process, as warm as this worker. As before every fork, the hooks close what must not be shared.
     def refork
       Serow.run_hooks(:before_fork, @place)
       begin
-        Process.detach(fork_mold)
+        Process.detach(fork_template)
       ensure
         Serow.run_hooks(:after_fork, @place)
       end
@@ -75,7 +75,7 @@ module Serow
       @control.close
     end
 
-    # Nobody waits for the response that this packet speaks of.
+    # Nobody waits for the response to the request of this packet.
     def note_gone(packet)
       @attendants.find { |attendant| attendant.answers?(packet) }&.note_gone
       true
@@ -83,10 +83,10 @@ module Serow
 
     private
 
-    def fork_mold
+    def fork_template
       fork do
         [@requests, *@replies].each(&:close)
-        Mold.succeed(@app, @control, @settings)
+        TemplateProcess.succeed(@app, @control, @settings)
       end
     end
 
@@ -95,7 +95,7 @@ module Serow
     end
   end
 
-  # The body of a request in a file that has no name, so it has no path.
+  # A request body in an unnamed file, which has no path.
   class Upload < File
     undef_method :path, :to_path
 
@@ -112,7 +112,7 @@ module Serow
 
     include Environment
     include Response
-    include Takeover
+    include Hijack
 
     def initialize(worker)
       @worker = worker
@@ -133,7 +133,7 @@ module Serow
       while @requests.recv(PACKET, 0, packet) && !packet.empty?
         take(packet)
         @ticket = nil
-        # Where Ruby leaves them to us it takes ever more memory until one is done; it may be long until nobody waits.
+        # Where Ruby leaves collections to us, memory grows until one has run, and the worker may not be idle for long.
         GC.start if @leaves_collections && GC.latest_gc_info(:need_major_by)
       end
     end
@@ -155,12 +155,12 @@ module Serow
       @ticket.nil?
     end
 
-    # Whether it is at work on the request that this packet speaks of.
+    # Whether this thread works on the request of this packet.
     def answers?(packet)
       @ticket && @ticket.byteslice(2, 8) == packet.byteslice(2, 8)
     end
 
-    # Whether it is at work on this very request.
+    # Whether this thread works on this request.
     def works_on?(ticket)
       @ticket.equal?(ticket)
     end
@@ -175,8 +175,8 @@ module Serow
       StringIO.new(text.force_encoding(Encoding::BINARY)).tap(&:binmode)
     end
 
-    # The body that Serow has put into a file without a name; nothing if nobody waits for the response any more. Threads ask one
-    # after the other, so each gets its own.
+    # The request body that Serow keeps in an unnamed file; nil if nobody waits for the response any more. Threads ask one after
+    # the other, so each gets its own.
     def file(ticket)
       reply = @replies[ticket.getbyte(1) - 33]
       @worker.asking.synchronize do
@@ -189,7 +189,7 @@ module Serow
 
     def with_body(packet)
       head = packet.byteslice(10, 8).to_i
-      # With ten bytes before it, as where there is no body.
+      # With ten bytes before it, as in requests without a body.
       request = packet.byteslice(8, TICKET + head)
       request[0, TICKET] = packet.byteslice(0, TICKET)
       input = yield packet.byteslice(18 + head, packet.bytesize)
@@ -210,12 +210,12 @@ module Serow
 
       body.close if body.respond_to?(:close)
       finish(status, headers, nil)
-    rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the client is told
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the client gets a 500 for any exception
       fail_with(e)
     end
 
     def fail_with(error)
-      # An application that has its own socket leaves so, as servers with an event loop have it.
+      # An application that has hijacked the socket leaves this way, as in servers with an event loop.
       async = @socket && error.is_a?(UncaughtThrowError) && error.tag == :async
       text = async ? '' : Serow.describe(error)
       warn text unless async
@@ -225,13 +225,13 @@ module Serow
       raise error unless error.is_a?(StandardError) || error.is_a?(ScriptError)
     end
 
-    # Nobody waits. What has been asked for is done at once, and no request has to wait for that.
+    # No request waits now, so a requested collection runs at once.
     def collect(packet)
       GC.start
       @replies[packet.getbyte(1) - 33].send("Dr#{packet.byteslice(1, 9)}", 0)
     end
 
-    # What there is to do behind the response; then the worker is free.
+    # Callbacks after the response; then the worker is free.
     def finish(status, headers, error)
       after, @after_reply = @after_reply, [] unless @after_reply.empty?
       finished, @finished = @finished, [] unless @finished.empty?

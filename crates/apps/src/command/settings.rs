@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use rustix::fs::{Access, access};
-use serow_proxy::FieldNames;
+use serow_gateway::FieldNames;
 
 use crate::settings::RunSettings;
 
@@ -15,7 +15,7 @@ pub struct CommandSettings {
     pub run: RunSettings,
     /// The program and its arguments, in which `{port}` and `{socket}` stand for where a copy is to listen.
     pub command: Vec<OsString>,
-    /// What stands before it: a command that ends in [`serow_supervisor::become_program`], so that copies end with this
+    /// What stands before it: a command that ends in `serow_supervisor::become_program`, so that copies end with this
     /// process, and can inherit a socket. Where it is empty they do not, and cannot.
     pub launcher: Vec<OsString>,
     /// How copies are reached.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, net::IpAddr};
 
-use serow_message::Known;
+use serow_message::KnownHeader;
 
 use super::{Facts, decoded, marshal::Marshal};
 use crate::upload::Upload;
@@ -108,11 +108,12 @@ fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
 /// Names in lower case and values, as they came; but a target that names the host is what counts (RFC 9113 §8.3.1, RFC 9112
 /// §3.2.2), and a cookie that HTTP/2 took apart is one again (RFC 9113 §8.2.3).
 fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
-    let cookies = facts.has_repeated.then(|| facts.headers.get_all(Known::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
+    let cookies =
+        facts.has_repeated.then(|| facts.headers.get_all(KnownHeader::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
     let mut has_cookie = false;
-    let mut is_shown = |name: &[u8], known: Option<Known>| match known {
-        Some(Known::Host) => facts.authority.is_none(),
-        Some(Known::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
+    let mut is_shown = |name: &[u8], known: Option<KnownHeader>| match known {
+        Some(KnownHeader::Host) => facts.authority.is_none(),
+        Some(KnownHeader::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
         _ => facts.is_shown(name, known),
     };
     let fields: Vec<_> = facts.headers.iter_known().filter(|(name, known, _)| is_shown(name, *known)).collect();
@@ -126,7 +127,7 @@ fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
         marshal.tuple(2);
         marshal.bytes(&in_lower_case(name));
         match &cookies {
-            Some(cookies) if known == Some(Known::Cookie) => marshal.bytes(cookies),
+            Some(cookies) if known == Some(KnownHeader::Cookie) => marshal.bytes(cookies),
             _ => marshal.bytes(value),
         }
     }

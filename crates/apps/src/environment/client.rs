@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use serow_gateway::TrustedProxies;
 use serow_message::{Peer, Request, Scheme};
-use serow_proxy::Trust;
 
 /// Whom a request comes from, as far as that can be believed.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn of(request: &Request, trusted: &Trust) -> Self {
+    pub(crate) fn of(request: &Request, trusted: &TrustedProxies) -> Self {
         let (headers, connection) = (&request.headers, request.connection());
         let (peer, port) = match connection.peer() {
             Peer::Tcp(address) => (Some(address.ip().to_canonical()), address.port()),
@@ -30,7 +30,7 @@ impl Client {
             scheme: trusted.client_scheme(headers, connection),
             address,
             port: if address == peer { port } else { 0 },
-            is_believed: trusted.covers(connection.peer()),
+            is_believed: trusted.contains(connection.peer()),
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{Facts, variable, write_text, write_values};
 /// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the shape.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut fields = facts.fields_once();
-    fields.truncate(MOST_FIELDS);
+    fields.truncate(MAX_FIELDS);
     let given = [!facts.script_name.is_empty(), facts.content_length.is_some()];
     let count = BEFORE_FIELDS + fields.len() + given.into_iter().filter(|is_given| *is_given).count();
     packet.push(u8::try_from(count).unwrap_or(u8::MAX));
@@ -84,6 +84,6 @@ fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
 /// The digest and the values that each request has.
 const BEFORE_FIELDS: usize = 7;
 /// Servers take 128 at most; a byte counts them, the values before them, where the application is mounted and the length of a body.
-const MOST_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 2;
+const MAX_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 2;
 /// Ruby keeps texts of up to 23 bytes without allocating them.
 const DIGEST_LENGTH: usize = 16;

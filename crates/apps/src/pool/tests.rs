@@ -7,8 +7,8 @@ const NOW: Duration = Duration::from_secs(100);
 /// Asks for something named by a letter, and says where it goes.
 fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<WorkerNumber>) {
     let ticket = name as Ticket;
-    let asked = Asked { ticket, since: NOW, deaths: 0, content: name };
-    match pool.ask(asked, NOW) {
+    let request = PoolRequest { ticket, since: NOW, crashes: 0, content: name };
+    match pool.ask(request, NOW) {
         Placement::Send(worker, content) => {
             assert_eq!(content, name);
             (ticket, Some(worker))
@@ -19,7 +19,7 @@ fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<Worke
 }
 
 fn with_workers(count: u64) -> Pool<char, WorkerNumber> {
-    let mut pool = Pool::new(2, Ahead::Some);
+    let mut pool = Pool::new(2, SendAhead::Some);
     (1..=count).for_each(|number| pool.join(number, number, 1, None));
     pool
 }
@@ -37,15 +37,15 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     let (e, queued) = ask(&mut pool, 'e');
     assert_eq!(queued, None);
     ask(&mut pool, 'f');
-    let full = Asked { ticket: 99, since: NOW, deaths: 0, content: 'g' };
+    let full = PoolRequest { ticket: 99, since: NOW, crashes: 0, content: 'g' };
     assert!(matches!(pool.ask(full, NOW), Placement::Full('g')));
     // What was ahead is under way, and the queue moves on, in order.
     let turn = pool.finished(1, a, NOW);
     assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
-    assert_eq!(pool.under_way(1, c), Some('c'));
-    assert_eq!(pool.forget(e, NOW), Forgotten::SentAhead(1));
-    assert_eq!(pool.forget(b, NOW), Forgotten::UnderWay(2));
-    assert_eq!(pool.census(), Census { workers: 2, busy: 2, queued: 1 });
+    assert_eq!(pool.in_flight(1, c), Some('c'));
+    assert_eq!(pool.forget(e, NOW), Cancelled::SentAhead(1));
+    assert_eq!(pool.forget(b, NOW), Cancelled::InFlight(2));
+    assert_eq!(pool.counts(), WorkerCounts { workers: 2, busy: 2, queued: 1 });
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
     assert_eq!(worker, Some(1));
     let turn = pool.finished(2, quick, NOW);
     assert_eq!((turn.send, turn.relieve), (None, Some(1)));
-    let asked = pool.taken_back(1, ahead, NOW).unwrap();
-    assert_eq!(asked.ticket, ahead);
-    assert_eq!(pool.ask_again([asked], NOW), [(2, 'a')]);
+    let request = pool.taken_back(1, ahead, NOW).unwrap();
+    assert_eq!(request.ticket, ahead);
+    assert_eq!(pool.ask_again([request], NOW), [(2, 'a')]);
     assert!(pool.taken_back(1, ahead, NOW).is_none());
 }
 
@@ -92,7 +92,7 @@ fn a_quick_worker_has_several_ahead_until_it_is_slow_once() {
 
 #[test]
 fn a_queue_moves_up_when_a_worker_becomes_quick() {
-    let mut pool = Pool::new(20, Ahead::Some);
+    let mut pool = Pool::new(20, SendAhead::Some);
     pool.join(1, 1, 1, None);
     let names: Vec<_> = ('a'..='p').collect();
     assert_eq!(names.iter().filter(|name| ask(&mut pool, **name).1.is_some()).count(), 2);
@@ -141,11 +141,11 @@ fn two_that_were_taken_out_of_order() {
     let (a, _) = ask(&mut pool, 'a');
     let (b, _) = ask(&mut pool, 'b');
     pool.finished(1, b, NOW);
-    assert_eq!(pool.forget(a, NOW), Forgotten::UnderWay(1));
+    assert_eq!(pool.forget(a, NOW), Cancelled::InFlight(1));
     let (c, _) = ask(&mut pool, 'c');
     let taken = pool.taken_back(1, a, NOW).unwrap();
     assert_eq!(taken.content, 'a');
-    assert_eq!(pool.forget(c, NOW), Forgotten::UnderWay(1));
+    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(1));
 }
 
 #[test]
@@ -163,16 +163,16 @@ fn all_workers_get_their_share() {
 
 #[test]
 fn a_worker_may_have_several_at_a_time() {
-    let mut pool = Pool::new(2, Ahead::Some);
+    let mut pool = Pool::new(2, SendAhead::Some);
     pool.join(1, 1, 3, None);
     let sent: Vec<_> = (0..5).map(|_| ask(&mut pool, 'x').1).collect();
     assert_eq!(sent, [Some(1), Some(1), Some(1), Some(1), None]);
-    assert_eq!(pool.lost(1).under_way.len(), 3);
+    assert_eq!(pool.lost(1).in_flight.len(), 3);
 }
 
 #[test]
 fn the_old_and_the_tired_leave_when_they_have_finished() {
-    let mut pool = Pool::new(2, Ahead::Some);
+    let mut pool = Pool::new(2, SendAhead::Some);
     pool.join(1, 1, 1, Some(2));
     let (a, _) = ask(&mut pool, 'a');
     assert!(pool.aged().is_empty());
@@ -188,7 +188,7 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
     pool.lost(1);
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'c')));
-    assert_eq!(pool.forget(c, NOW), Forgotten::UnderWay(2));
+    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(2));
     assert!(pool.retire(77) || pool.next(NOW).is_none());
 }
 
@@ -199,10 +199,11 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
     ask(&mut pool, 'b');
     let (c, _) = ask(&mut pool, 'c');
     let later = NOW + Duration::from_secs(5);
-    assert!(pool.impatient(Duration::from_secs(6), later).is_empty());
+    assert!(pool.queue_timed_out(Duration::from_secs(6), later).is_empty());
     assert!(pool.overdue(Duration::from_secs(6), later).is_empty());
     assert_eq!(pool.overdue(Duration::from_secs(5), later), [(1, vec!['a'])]);
-    let gone: Vec<_> = pool.impatient(Duration::from_secs(5), later).iter().map(|asked| asked.ticket).collect();
+    let gone: Vec<_> =
+        pool.queue_timed_out(Duration::from_secs(5), later).iter().map(|request| request.ticket).collect();
     assert_eq!(gone, [c]);
     // The time of what was sent ahead begins when it is begun.
     pool.finished(1, a, later);
@@ -212,21 +213,41 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
 #[test]
 fn the_time_until_the_next_request_is_overdue() {
     let milliseconds = Duration::from_millis;
-    let (patience, limit) = (milliseconds(300), milliseconds(500));
-    let left =
-        |pool: &Pool<char, WorkerNumber>, now| pool.time_left(patience, limit, NOW + milliseconds(now)).as_millis();
+    let (queue_timeout, limit) = (milliseconds(300), milliseconds(500));
+    let left = |pool: &mut Pool<char, WorkerNumber>, now| {
+        pool.note_look(NOW + milliseconds(now));
+        pool.time_left(queue_timeout, limit, NOW + milliseconds(now)).as_millis()
+    };
     let mut pool = with_workers(1);
     // One that came now would have this long in the queue.
-    assert_eq!(left(&pool, 0), 300);
+    assert_eq!(left(&mut pool, 0), 300);
     let (a, _) = ask(&mut pool, 'a');
-    assert_eq!((left(&pool, 100), left(&pool, 300)), (300, 200));
+    assert_eq!((left(&mut pool, 100), left(&mut pool, 300)), (300, 200));
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
-    assert_eq!((left(&pool, 100), left(&pool, 299)), (200, 1));
+    assert_eq!((left(&mut pool, 100), left(&mut pool, 299)), (200, 1));
     // Who is overdue is not waited for.
-    assert_eq!((left(&pool, 300), left(&pool, 499), left(&pool, 500)), (200, 1, 300));
+    assert_eq!((left(&mut pool, 300), left(&mut pool, 499), left(&mut pool, 500)), (200, 1, 300));
     pool.finished(1, a, NOW + milliseconds(100));
-    assert_eq!((left(&pool, 301), left(&pool, 599)), (299, 1));
+    assert_eq!((left(&mut pool, 301), left(&mut pool, 599)), (299, 1));
+}
+
+#[test]
+fn a_request_that_becomes_overdue_just_after_a_look_is_looked_for_at_once() {
+    let milliseconds = Duration::from_millis;
+    let (queue_timeout, limit) = (milliseconds(300), milliseconds(500));
+    let mut pool = with_workers(1);
+    for request in ['a', 'b', 'c'] {
+        ask(&mut pool, request);
+    }
+    for due in [300, 500] {
+        pool.note_look(NOW + milliseconds(due - 1));
+        assert_eq!(
+            pool.time_left(queue_timeout, limit, NOW + milliseconds(due + 1)),
+            Duration::ZERO,
+            "due after {due} ms"
+        );
+    }
 }
 
 #[test]
@@ -237,11 +258,11 @@ fn what_a_worker_had_when_it_died() {
     ask(&mut pool, 'c');
     pool.answered(1, a);
     let mut lost = pool.lost(1);
-    assert!(lost.under_way.is_empty(), "its response was complete");
+    assert!(lost.in_flight.is_empty(), "its response was complete");
     let ahead = lost.ahead.pop_front().unwrap();
     assert_eq!(ahead.content, 'b');
     assert_eq!(pool.ask_again([ahead], NOW), []);
-    assert_eq!(pool.census(), Census { workers: 0, busy: 0, queued: 2 });
+    assert_eq!(pool.counts(), WorkerCounts { workers: 0, busy: 0, queued: 2 });
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'b')));
     assert_eq!(pool.next(NOW), Some((2, 'c')));
@@ -250,7 +271,7 @@ fn what_a_worker_had_when_it_died() {
 
 #[test]
 fn a_worker_that_answers_many_is_sent_as_many_as_it_has_room_for() {
-    let mut pool = Pool::new(2, Ahead::None);
+    let mut pool = Pool::new(2, SendAhead::None);
     (1..=2).for_each(|number| pool.join(number, number, 2, None));
     let places: Vec<_> = ['a', 'b', 'c', 'd', 'e'].map(|name| ask(&mut pool, name).1).into();
     assert_eq!(places, [Some(1), Some(2), Some(1), Some(2), None]);
@@ -260,7 +281,7 @@ fn a_worker_that_answers_many_is_sent_as_many_as_it_has_room_for() {
 
 #[test]
 fn a_response_that_has_begun_is_not_given_up_and_a_worker_that_does_not_give_up_is_stuck() {
-    let mut pool = Pool::new(2, Ahead::None);
+    let mut pool = Pool::new(2, SendAhead::None);
     pool.join(1, 1, 2, None);
     ask(&mut pool, 'a');
     ask(&mut pool, 'b');
@@ -269,11 +290,11 @@ fn a_response_that_has_begun_is_not_given_up_and_a_worker_that_does_not_give_up_
     assert_eq!(pool.give_up(limit, NOW + Duration::from_secs(59)), []);
     assert_eq!(pool.give_up(limit, later), [(1, 'b' as Ticket, 'b')]);
     assert_eq!(pool.give_up(limit, later + limit), []);
-    let patience = Duration::from_secs(5);
-    assert!(pool.stuck(patience, later + Duration::from_secs(4)).is_empty());
-    assert_eq!(pool.stuck(patience, later + patience), [1]);
+    let queue_timeout = Duration::from_secs(5);
+    assert!(pool.stuck(queue_timeout, later + Duration::from_secs(4)).is_empty());
+    assert_eq!(pool.stuck(queue_timeout, later + queue_timeout), [1]);
     pool.finished(1, 'b' as Ticket, later);
-    assert!(pool.stuck(patience, later + patience).is_empty());
+    assert!(pool.stuck(queue_timeout, later + queue_timeout).is_empty());
 }
 
 #[test]
@@ -287,7 +308,7 @@ fn garbage_is_collected_while_another_worker_is_idle() {
     let (b, _) = ask(&mut pool, 'b');
     assert_eq!(pool.finished(1, a, NOW).collect, None, "the other one is busy");
     assert_eq!(pool.finished(2, b, NOW).collect, Some(b));
-    assert_eq!(pool.census().busy, 1);
+    assert_eq!(pool.counts().busy, 1);
     // It gets nothing meanwhile, neither at once nor ahead.
     let (c, worker) = ask(&mut pool, 'c');
     assert_eq!(worker, Some(1));
@@ -302,7 +323,7 @@ fn garbage_is_collected_while_another_worker_is_idle() {
     let (f, worker) = ask(&mut pool, 'f');
     let worker = worker.unwrap();
     assert_eq!(pool.finished(worker, f, NOW).collect, Some(f));
-    assert!(pool.lost(worker).under_way.is_empty());
+    assert!(pool.lost(worker).in_flight.is_empty());
 }
 
 #[test]
@@ -319,8 +340,8 @@ fn the_warmest_worker_has_had_most_requests_and_stays() {
     assert_eq!(pool.warmest(2), Some(2));
 }
 
-fn crashed(name: char) -> Asked<char> {
-    Asked { ticket: name as Ticket, since: NOW, deaths: 1, content: name }
+fn crashed(name: char) -> PoolRequest<char> {
+    PoolRequest { ticket: name as Ticket, since: NOW, crashes: 1, content: name }
 }
 
 #[test]
@@ -328,12 +349,12 @@ fn a_request_that_a_worker_crashed_with_waits_until_there_are_two_workers() {
     let mut pool = with_workers(1);
     pool.hold([crashed('c')]);
     assert!(pool.release().is_empty());
-    assert_eq!(pool.census().queued, 1);
+    assert_eq!(pool.counts().queued, 1);
     // Others do not wait behind it.
     assert_eq!(ask(&mut pool, 'a').1, Some(1));
     pool.join(2, 2, 1, None);
     let released = pool.release();
-    assert_eq!(released.iter().map(|asked| asked.content).collect::<Vec<_>>(), ['c']);
+    assert_eq!(released.iter().map(|request| request.content).collect::<Vec<_>>(), ['c']);
     assert_eq!(pool.ask_again(released, NOW), [(2, 'c')]);
     assert!(pool.release().is_empty());
 }
@@ -352,7 +373,7 @@ fn a_request_that_a_worker_crashed_with_is_sent_to_idle_workers_only_and_never_t
     // Worker 1 is the last one.
     assert_eq!(pool.finished(1, 'c' as Ticket, NOW).send, None);
     assert_eq!(ask(&mut pool, 'f').1, Some(1));
-    assert_eq!(pool.forget('e' as Ticket, NOW), Forgotten::Unseen);
+    assert_eq!(pool.forget('e' as Ticket, NOW), Cancelled::Unseen);
 }
 
 #[test]
@@ -360,9 +381,10 @@ fn a_held_request_waits_no_longer_than_others() {
     let mut pool = with_workers(1);
     pool.hold([crashed('c')]);
     let second = Duration::from_secs(1);
-    assert!(pool.impatient(2 * second, NOW + second).is_empty());
-    let impatient: Vec<_> = pool.impatient(2 * second, NOW + 2 * second).iter().map(|asked| asked.content).collect();
-    assert_eq!(impatient, ['c']);
+    assert!(pool.queue_timed_out(2 * second, NOW + second).is_empty());
+    let queue_timed_out: Vec<_> =
+        pool.queue_timed_out(2 * second, NOW + 2 * second).iter().map(|request| request.content).collect();
+    assert_eq!(queue_timed_out, ['c']);
     pool.join(2, 2, 1, None);
     assert!(pool.release().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{Asked, Ticket, WorkerNumber};
+use super::{PoolRequest, Ticket, WorkerNumber};
 
 /// One worker.
 #[derive(Debug)]
@@ -18,19 +18,19 @@ pub(super) struct Worker<T, W> {
     /// How many it had begun when it last collected garbage.
     pub(super) collected: u64,
     pub(super) leaving: bool,
-    pub(super) under_way: Vec<UnderWay<T>>,
+    pub(super) in_flight: Vec<InFlight<T>>,
     /// What waits in its socket, in order.
-    pub(super) ahead: VecDeque<Asked<T>>,
+    pub(super) ahead: VecDeque<PoolRequest<T>>,
     /// How long requests take: that of slow ones at once, that of quick ones when several have shown it.
     pace: Duration,
-    /// When it last became idle: the one that has been idle longest is asked first, so all get their share.
+    /// When it last became idle: the one that has been idle max_queued is request first, so all get their share.
     pub(super) idle_since: u64,
 }
 
 /// A request that a worker has begun.
 #[derive(Debug)]
-pub(super) struct UnderWay<T> {
-    pub(super) asked: Asked<T>,
+pub(super) struct InFlight<T> {
+    pub(super) request: PoolRequest<T>,
     /// When it began, or was given up.
     pub(super) began: Duration,
     pub(super) progress: Progress,
@@ -63,7 +63,7 @@ impl<T, W> Worker<T, W> {
             begun: 0,
             collected: 0,
             leaving: false,
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             ahead: VecDeque::new(),
             pace: SLOW,
             idle_since: 0,
@@ -72,49 +72,49 @@ impl<T, W> Worker<T, W> {
 
     /// Whether it begins what it is sent at once.
     pub(super) fn has_room(&self) -> bool {
-        self.under_way.len() < self.capacity && !self.is_collecting()
+        self.in_flight.len() < self.capacity && !self.is_collecting()
     }
 
     /// Whether one more may be sent ahead: one always, more as long as it gets through all of them [soon](SLOW).
     pub(super) fn has_room_ahead(&self, now: Duration) -> bool {
         match self.ahead.len() {
             0 => !self.is_collecting(),
-            MOST_AHEAD.. => false,
+            MAX_AHEAD.. => false,
             waiting => (self.pace * (waiting as u32 + 1)) < SLOW && !self.is_slow(now),
         }
     }
 
     /// Whether what waits in its socket waits for longer than it is worth to leave it there.
     pub(super) fn is_slow(&self, now: Duration) -> bool {
-        self.under_way.first().is_some_and(|one| now.saturating_sub(one.began) >= SLOW)
+        self.in_flight.first().is_some_and(|one| now.saturating_sub(one.began) >= SLOW)
     }
 
     /// Whether it has a request, begun or not.
     pub(super) fn has(&self, ticket: Ticket) -> bool {
-        self.asked(ticket).is_some()
+        self.request(ticket).is_some()
     }
 
     /// A request that it has, begun or not.
-    pub(super) fn asked(&self, ticket: Ticket) -> Option<&Asked<T>> {
-        let mut all = self.under_way.iter().map(|one| &one.asked).chain(&self.ahead);
-        all.find(|asked| asked.ticket == ticket)
+    pub(super) fn request(&self, ticket: Ticket) -> Option<&PoolRequest<T>> {
+        let mut all = self.in_flight.iter().map(|one| &one.request).chain(&self.ahead);
+        all.find(|request| request.ticket == ticket)
     }
 
     /// Whether anybody waits for a request that it has.
-    pub(super) fn is_awaited(&self) -> bool {
-        !self.ahead.is_empty() || self.under_way.iter().any(|one| one.progress != Progress::Abandoned)
+    pub(super) fn has_awaited_request(&self) -> bool {
+        !self.ahead.is_empty() || self.in_flight.iter().any(|one| one.progress != Progress::Abandoned)
     }
 
     /// It begins a request.
-    pub(super) fn begin(&mut self, asked: Asked<T>, now: Duration) {
+    pub(super) fn begin(&mut self, request: PoolRequest<T>, now: Duration) {
         self.begun += 1;
-        self.under_way.push(UnderWay { asked, began: now, progress: Progress::Awaited });
+        self.in_flight.push(InFlight { request, began: now, progress: Progress::Awaited });
     }
 
     /// It has finished a request. If that is one that was sent ahead, the two were taken out of order.
     pub(super) fn end(&mut self, ticket: Ticket, now: Duration) {
-        if let Some(place) = self.under_way.iter().position(|one| one.asked.ticket == ticket) {
-            let ended = self.under_way.remove(place);
+        if let Some(place) = self.in_flight.iter().position(|one| one.request.ticket == ticket) {
+            let ended = self.in_flight.remove(place);
             self.learn(now.saturating_sub(ended.began));
             self.begin_next(now);
         } else {
@@ -123,12 +123,12 @@ impl<T, W> Worker<T, W> {
     }
 
     /// This request has been taken back out of its socket.
-    pub(super) fn take_back(&mut self, ticket: Ticket, now: Duration) -> Option<Asked<T>> {
-        if let Some(place) = self.ahead.iter().position(|asked| asked.ticket == ticket) {
+    pub(super) fn take_back(&mut self, ticket: Ticket, now: Duration) -> Option<PoolRequest<T>> {
+        if let Some(place) = self.ahead.iter().position(|request| request.ticket == ticket) {
             return self.ahead.remove(place);
         }
-        let place = self.under_way.iter().position(|one| one.asked.ticket == ticket)?;
-        let taken = self.under_way.remove(place).asked;
+        let place = self.in_flight.iter().position(|one| one.request.ticket == ticket)?;
+        let taken = self.in_flight.remove(place).request;
         self.begin_next(now);
         Some(taken)
     }
@@ -144,18 +144,18 @@ impl<T, W> Worker<T, W> {
     }
 
     pub(super) fn is_collecting(&self) -> bool {
-        self.under_way.iter().any(|one| one.progress == Progress::Collecting)
+        self.in_flight.iter().any(|one| one.progress == Progress::Collecting)
     }
 
     /// The request that it has finished stays with it until it has collected garbage.
     pub(super) fn collect(&mut self, now: Duration) {
         self.collected = self.begun;
-        self.under_way.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
+        self.in_flight.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
     }
 }
 
 /// More than so many ahead do not make a worker quicker: it has one in hand while the next ones are sent (bench/apps).
-pub(super) const MOST_AHEAD: usize = 4;
+pub(super) const MAX_AHEAD: usize = 4;
 
 /// What waits in a worker's socket should be begun within this time. To take a request back and give it to another worker
 /// costs some ten microseconds; to wait for this long is noticed by nobody.

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
 
-use serow_proxy::{BufferSettings, QueueSettings, Trust};
+use serow_gateway::{BufferSettings, QueueSettings, TrustedProxies};
 
 /// How the processes of an application are run, whether they are workers of an interpreter or copies of a program.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct RunSettings {
     pub open_files: Option<u64>,
     /// Whose word is taken for who the client is: servers in front. Programs of this machine, by default. What others say of it
     /// is not shown to the application.
-    pub trusted: Trust,
+    pub trusted: TrustedProxies,
     /// Where bodies of requests are kept until they are whole.
     pub buffer: BufferSettings,
     /// Where processes' lines go; to the log by default.
@@ -75,7 +75,7 @@ impl RunSettings {
             memory_limit: None,
             grace: Duration::from_secs(30),
             open_files: None,
-            trusted: Trust::local(),
+            trusted: TrustedProxies::local(),
             buffer: BufferSettings::default(),
             output: Output::default(),
         }

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     interval: Duration,
-    heard: Instant,
+    last_activity: Instant,
     asked: Option<Instant>,
 }
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beat {
+pub(super) enum HeartbeatAction {
     /// Nothing until then.
     Wait(Instant),
     /// It is to be asked; then nothing until then.
@@ -25,26 +25,26 @@ pub(super) enum Beat {
 
 impl Heartbeat {
     pub(super) fn new(interval: Duration, now: Instant) -> Self {
-        Self { interval, heard: now, asked: None }
+        Self { interval, last_activity: now, asked: None }
     }
 
     /// The client has said something, or nobody has listened to it.
-    pub(super) fn hear(&mut self, now: Instant) {
-        self.heard = now;
+    pub(super) fn note_activity(&mut self, now: Instant) {
+        self.last_activity = now;
         self.asked = None;
     }
 
     /// The time has come that was named last.
-    pub(super) fn beat(&mut self, now: Instant) -> Beat {
-        let due = self.asked.unwrap_or(self.heard) + self.interval;
+    pub(super) fn beat(&mut self, now: Instant) -> HeartbeatAction {
+        let due = self.asked.unwrap_or(self.last_activity) + self.interval;
         if now < due {
-            return Beat::Wait(due);
+            return HeartbeatAction::Wait(due);
         }
         if self.asked.is_some() {
-            return Beat::Gone;
+            return HeartbeatAction::Gone;
         }
         self.asked = Some(now);
-        Beat::Ask(now + self.interval)
+        HeartbeatAction::Ask(now + self.interval)
     }
 }
 
@@ -57,13 +57,13 @@ mod tests {
         let start = Instant::now();
         let second = |seconds| start + Duration::from_secs(seconds);
         let mut heartbeat = Heartbeat::new(Duration::from_secs(20), start);
-        heartbeat.hear(second(5));
-        assert_eq!(heartbeat.beat(second(20)), Beat::Wait(second(25)));
-        assert_eq!(heartbeat.beat(second(25)), Beat::Ask(second(45)));
-        assert_eq!(heartbeat.beat(second(30)), Beat::Wait(second(45)));
-        heartbeat.hear(second(31));
-        assert_eq!(heartbeat.beat(second(45)), Beat::Wait(second(51)));
-        assert_eq!(heartbeat.beat(second(60)), Beat::Ask(second(80)));
-        assert_eq!(heartbeat.beat(second(80)), Beat::Gone);
+        heartbeat.note_activity(second(5));
+        assert_eq!(heartbeat.beat(second(20)), HeartbeatAction::Wait(second(25)));
+        assert_eq!(heartbeat.beat(second(25)), HeartbeatAction::Ask(second(45)));
+        assert_eq!(heartbeat.beat(second(30)), HeartbeatAction::Wait(second(45)));
+        heartbeat.note_activity(second(31));
+        assert_eq!(heartbeat.beat(second(45)), HeartbeatAction::Wait(second(51)));
+        assert_eq!(heartbeat.beat(second(60)), HeartbeatAction::Ask(second(80)));
+        assert_eq!(heartbeat.beat(second(80)), HeartbeatAction::Gone);
     }
 }

@@ -38,7 +38,7 @@ pub fn settings(interface: Interface, file: &str, code: &str) -> (ApplicationSet
         Interface::Wsgi | Interface::Asgi => format!("{}:app", file.trim_end_matches(".py")),
         Interface::Rack | Interface::Psgi => file.to_owned(),
     };
-    let program = Program { interface, application, interpreter: Interpreter::written([interpreter(interface)]) };
+    let program = Program { interface, application, interpreter: Interpreter::from_command([interpreter(interface)]) };
     let mut settings = ApplicationSettings::new("test", program, folder.path().to_owned());
     settings.run.processes = NonZero::new(2).unwrap();
     (settings, folder)

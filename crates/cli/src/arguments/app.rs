@@ -8,11 +8,11 @@ use serow_config::options::{ApplicationOptions, GeneralOptions};
 /// The options of `serow app`.
 #[derive(Debug, Args)]
 pub(crate) struct AppArguments {
-    /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
+    /// config.ru, app.psgi, or module:callable for Python, as in project.wsgi:application.
     #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "FILE")]
     pub(crate) application: Option<OsString>,
 
-    /// Any program that serves HTTP, and its arguments, in which {port} and {socket} stand for where it is to listen.
+    /// A program that serves HTTP, with its arguments; {port} and {socket} are replaced by the address to listen on.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 

@@ -1,4 +1,4 @@
-//! The options of `serow bench`: wrk's, and what wrk has not.
+//! The options of `serow bench`: those of wrk, and more.
 
 use std::path::PathBuf;
 
@@ -21,11 +21,11 @@ pub(crate) struct BenchArguments {
     #[command(subcommand)]
     pub(crate) other: Option<BenchCommand>,
 
-    /// The URL; http:// where there is no scheme.
+    /// URL; the default scheme is http://.
     #[arg(required_unless_present_any = ["urls", "version"])]
     pub(crate) url: Option<String>,
 
-    /// What the script's init(args) gets, behind the URL.
+    /// Arguments for the script's init(args).
     #[arg(value_name = "ARGUMENT", allow_hyphen_values = false)]
     pub(crate) script_arguments: Vec<String>,
 
@@ -39,151 +39,151 @@ pub(crate) struct BenchArguments {
     pub(crate) report: ReportArguments,
 
     /// Print the version.
-    #[arg(short = 'v', long, help_heading = "Other")]
+    #[arg(short = 'v', long, help_heading = "Options")]
     pub(crate) version: bool,
 }
 
-/// What is done instead of making load.
+/// Other commands of the load generator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Draw who gets which bytes when: several resources over one connection of HTTP/2, with priorities.
+    /// Draw a byte-level waterfall of concurrent HTTP/2 streams with priorities.
     ///
-    /// It shows whether a server's priorities work (RFC 9218): what is urgent and asked for late has to overtake what is
-    /// under way. The drawing is printed, and written as SVG with --svg. Words behind a URL say how urgent it is and when
-    /// it is asked for. Ctrl-C ends it early, with what has come.
+    /// It shows whether a server implements priorities (RFC 9218): an urgent resource that is requested late has to
+    /// overtake the responses in flight. The waterfall is printed, and written as SVG with --svg. Options after a URL
+    /// set its urgency and the time of its request. Ctrl-C ends the run early and draws what was received.
     #[command(override_usage = "serow bench waterfall [OPTIONS] URL[,WORD...]...", after_help = super::waterfall::WORDS)]
     Waterfall(Box<WaterfallArguments>),
 }
 
-/// How much is asked for.
+/// Load.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadArguments {
-    /// Connections to keep open, of all threads together.
+    /// Number of connections, over all threads.
     #[arg(short, long, value_name = "N", default_value = "10")]
     pub(crate) connections: Amount,
 
-    /// For how long requests are sent; a number of seconds, or with unit: 90s 5m 1h. With -n, the longest that it takes
-    /// [default: 10s without -n]
+    /// Duration of the test: a number of seconds, or with a unit: 90s 5m 1h. With -n, the maximum duration [default:
+    /// 10s without -n]
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<Period>,
 
-    /// Threads [default: 2, or 1 with one connection]
+    /// Number of threads [default: 2, or 1 with one connection]
     #[arg(short, long, value_name = "N")]
     pub(crate) threads: Option<Count<1, 1024>>,
 
-    /// How many requests are sent, of all connections together.
+    /// Number of requests to send, over all connections.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Amount>,
 
-    /// How many requests are sent each second, of all connections together.
+    /// Requests per second, over all connections (open loop).
     ///
-    /// Each has a planned moment, and its latency is measured from there: what a stall of the server costs those who would
-    /// have come meanwhile is counted (wrk's closed loop does not ask while it waits). Requests that could not be sent in
-    /// time because all connections were busy are sent as soon as one is free.
+    /// Each request has a scheduled time, and its latency is measured from then on: the delays that a stall causes
+    /// for later requests are counted (wrk's closed loop stops sending while it waits, which hides them: coordinated
+    /// omission). If all connections are busy at the scheduled time, the request is sent as soon as one is free.
     #[arg(short = 'R', long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
 
-    /// Send requests for this long before anything is counted.
+    /// Send requests for this long before the measurement begins.
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) warmup: Period,
 
-    /// How long a response may take from when its request was sent; longer ones are errors.
+    /// Timeout of a response, from the time its request was sent; later responses count as errors.
     #[arg(short = 'T', long, value_name = "TIME", default_value = "2s")]
     pub(crate) timeout: Period,
 
-    /// wrk's own, which does nothing there.
+    /// Accepted for wrk compatibility; ignored.
     #[arg(short = 'r', hide = true)]
     pub(crate) record_all: bool,
 }
 
-/// What is asked for.
+/// Requests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub(crate) struct RequestArguments {
-    /// A header field to send; may be given several times.
+    /// Request header to send (repeatable).
     #[arg(short = 'H', long, value_name = "'NAME: VALUE'", action = ArgAction::Append)]
     pub(crate) header: Vec<Field>,
 
-    /// The method [default: GET, or POST with a body]
+    /// Request method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(crate) method: Option<String>,
 
-    /// The body.
+    /// Request body.
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     pub(crate) body: Option<String>,
 
-    /// A file whose content is the body.
+    /// File with the request body.
     #[arg(long, value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
 
-    /// A file with several URLs of the same server, one a line; a number in front is the weight.
+    /// File with several URLs of the same server, one per line, with an optional weight in front.
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) urls: Option<PathBuf>,
 
-    /// A script in Lua with wrk's functions: setup, init, delay, request, response, done.
+    /// Lua script with wrk's functions: setup, init, delay, request, response, done.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
 }
 
-/// How the server is reached.
+/// The connection to the server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ServerArguments {
-    /// Connect to this unix socket; the URL says what is asked for.
+    /// Connect to this unix socket; the URL provides host and path.
     #[arg(short = 'P', long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
 
-    /// Do not check the server's certificate.
+    /// Do not verify the server's certificate.
     #[arg(short = 'k', long)]
     pub(crate) insecure: bool,
 
-    /// Trust the certificate authorities in this file (PEM) instead of the system's.
+    /// Trust the certificate authorities in this file (PEM) instead of those of the system.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) ca: Option<PathBuf>,
 }
 
-/// The connections that make load.
+/// Connections.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArguments {
     #[command(flatten)]
     pub(crate) server: ServerArguments,
 
-    /// Speak HTTP/2: over TLS as agreed upon (ALPN), else with prior knowledge.
+    /// Use HTTP/2: negotiated over TLS (ALPN), with prior knowledge otherwise.
     #[arg(long)]
     pub(crate) http2: bool,
 
-    /// Requests under way at a time on each connection of HTTP/2.
+    /// Concurrent requests on each HTTP/2 connection.
     #[arg(short = 'm', long, value_name = "N", default_value = "1", requires = "http2")]
     pub(crate) streams: Count<1, 10_000>,
 
-    /// Open a connection for each request.
+    /// Open a new connection for each request.
     #[arg(long)]
     pub(crate) no_keepalive: bool,
 }
 
-/// What is printed.
+/// The report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ReportArguments {
-    /// Print the distribution of the latencies as well.
+    /// Print the latency distribution.
     #[arg(short = 'L', long)]
     pub(crate) latency: bool,
 
-    /// Print the results as JSON instead.
+    /// Print the results as JSON.
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,
 
-    /// Print how it went, step by step, as CSV instead.
+    /// Print a per-interval time series as CSV.
     #[arg(long)]
     pub(crate) csv: bool,
 
-    /// Write a page with charts into this file.
+    /// Write an HTML report with charts to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// End with exit code 1 if any request failed, or had a status of 400 or above.
+    /// Exit with code 1 if a request failed or had a status of 400 or above.
     #[arg(long)]
     pub(crate) fail_on_error: bool,
 }

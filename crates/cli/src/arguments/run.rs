@@ -1,4 +1,4 @@
-//! What `serow run` runs.
+//! The options of `serow run`.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use clap::Args;
 
 use super::SettingsFileArguments;
 
-/// What is run.
+/// The options of `serow run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) settings: SettingsFileArguments,
 
-    /// A file for the process id, locked as long as the server runs.
+    /// File for the process ID; locked while the server runs.
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
 
-    /// A process that this command starts for itself.
+    /// Internal: this process is a worker generation.
     #[arg(long, hide = true)]
     pub(crate) generation: bool,
 }

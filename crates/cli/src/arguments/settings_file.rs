@@ -1,13 +1,13 @@
-//! Which settings file is meant.
+//! The settings file.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Which settings file is meant.
+/// The settings file.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsFileArguments {
-    /// The settings file; paths in it are relative to its folder.
+    /// Settings file; paths in it are relative to its folder.
     #[arg(short = 'c', long = "config", value_name = "FILE", default_value = "serow.toml")]
     pub(crate) file: PathBuf,
 }
@@ -18,7 +18,7 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) settings: SettingsFileArguments,
 
-    /// Print what the file says: all that differs from the defaults, each value in its shortest form.
+    /// Print the settings in effect that differ from the defaults, each in its shortest form.
     #[arg(long)]
     pub(crate) explain: bool,
 }

@@ -11,7 +11,7 @@ use serow_supervisor::{HealthUrl, LogDestination, Port, SignalName};
 // start_server takes the last one of an option that is given twice, and options that are cut short.
 #[command(args_override_self = true, infer_long_args = true, disable_version_flag = true)]
 pub(crate) struct SuperviseArguments {
-    /// The command that serves, and its arguments.
+    /// The server command and its arguments.
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
@@ -29,131 +29,134 @@ pub(crate) struct SuperviseArguments {
     #[arg(long)]
     pub(crate) version: bool,
 
-    /// Take the place of this process: how workers are begun.
+    /// Internal: replace this process by the worker.
     #[arg(long, hide = true)]
     pub(crate) become_worker: bool,
 
-    /// Take the place of this process, as a program that an application is.
+    /// Internal: replace this process by the program of an application.
     #[arg(long, hide = true)]
     pub(crate) become_program: bool,
 }
 
-/// Where the server listens.
+/// Listening sockets.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Listening")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct SocketArguments {
-    /// Listen at this port: PORT, HOST:PORT, [IPV6]:PORT, with u before the number for UDP, =FD behind it (repeatable).
+    /// Listen on this port: PORT, HOST:PORT or [IPV6]:PORT, with u before the number for UDP, and =FD for a fixed
+    /// descriptor (repeatable).
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<Port>,
 
-    /// Listen at a unix socket with this path (repeatable).
+    /// Listen on a unix socket at this path (repeatable).
     ///
-    /// A socket that is there is removed first. Everybody may connect; to change that, put it into a folder that not
-    /// everybody may enter.
+    /// An existing socket file is removed first. All users may connect; to restrict access, put it into a folder with
+    /// restricted permissions.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<PathBuf>,
 
-    /// Connections that may wait to be accepted, for each socket.
+    /// Maximum number of connections that wait to be accepted, for each socket.
     ///
-    /// The system lowers it to its own limit, the sysctl net.core.somaxconn.
+    /// The kernel caps it at the sysctl net.core.somaxconn.
     #[arg(long, value_name = "N", default_value = "4096")]
     pub(crate) backlog: Count<1, 0x7fff_ffff>,
 }
 
-/// The processes that serve.
+/// The worker processes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workers")]
 pub(crate) struct WorkerArguments {
-    /// How many processes of the command run at a time.
+    /// Number of processes of the command.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) workers: Count<1, 1024>,
 
-    /// The folder in which the command is executed.
+    /// Working directory of the command.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// A folder with a file for each environment variable of the command; read again before each start.
+    /// Folder with a file for each environment variable of the command; it is read again before each start.
     #[arg(long, value_name = "DIR")]
     pub(crate) envdir: Option<PathBuf>,
 
-    /// How long a new process has to live to count as started, and how far apart two starts are at least.
+    /// How long a new process must live to count as started; also the minimum time between two starts.
     #[arg(long, value_name = "TIME", default_value = "1")]
     pub(crate) interval: Seconds,
 
-    /// A new process counts as started when this URL answers 200, and not before.
+    /// URL for readiness checks: a new process counts as started only when this URL returns 200.
     ///
-    /// {generation} and {pid} in it stand for those of the new process. Where old and new ones listen at one address,
-    /// either may be the one that answers: the application can compare {generation} with SERVER_STARTER_GENERATION and
-    /// answer 503 if it is not meant. http://unix:/run/app.sock:/up asks at a unix socket. The certificate of https://
-    /// is not checked.
+    /// {generation} and {pid} are replaced by those of the new process. If old and new processes listen on the same
+    /// address, either may answer: the application can compare {generation} with SERVER_STARTER_GENERATION and return
+    /// 503 if they differ. http://unix:/run/app.sock:/up uses a unix socket. The certificate of an https URL is not
+    /// verified.
     #[arg(long, value_name = "URL")]
     pub(crate) health_url: Option<HealthUrl>,
 
-    /// How long --health-url may take to answer 200; then the new process is killed, and started again.
+    /// Time limit for --health-url to return 200; after that the new process is killed and started again.
     #[arg(long, value_name = "TIME", default_value = "60")]
     pub(crate) start_timeout: Seconds,
 }
 
-/// How workers are replaced and ended.
+/// How workers are replaced and stopped.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Replacing")]
 pub(crate) struct ReplacementArguments {
-    /// The signal that ends a process that was replaced.
+    /// Signal that stops a replaced process.
     #[arg(long, value_name = "SIGNAL", default_value = "TERM")]
     pub(crate) signal_on_hup: SignalName,
 
-    /// The signal that ends the processes when the supervisor gets TERM.
+    /// Signal that stops the processes when the supervisor receives TERM.
     #[arg(long, value_name = "SIGNAL", default_value = "TERM")]
     pub(crate) signal_on_term: SignalName,
 
-    /// How long the old processes go on beside the new ones [default: 5 with --enable-auto-restart, else 0]
+    /// How long old processes keep running beside the new ones [default: 5 with --enable-auto-restart, else 0]
     #[arg(long, value_name = "TIME")]
     pub(crate) kill_old_delay: Option<Seconds>,
 
-    /// Replace the processes when some time has passed.
+    /// Replace the processes at regular intervals.
     #[arg(long)]
     pub(crate) enable_auto_restart: bool,
 
-    /// After how long they are replaced [default: 360]
+    /// Interval of --enable-auto-restart [default: 360]
     #[arg(long, value_name = "TIME")]
     pub(crate) auto_restart_interval: Option<Seconds>,
 }
 
-/// What the supervisor writes, and where it runs.
+/// Files of the supervisor.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Supervisor")]
 pub(crate) struct SupervisorFiles {
-    /// Write the supervisor's process id into this file, and keep it locked.
+    /// File for the process ID of the supervisor; locked while it runs.
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
 
-    /// Keep a line GENERATION:PID for each running process in this file.
+    /// File with a line GENERATION:PID for each running process.
     ///
-    /// While starts fail, a file with .failure behind that name holds GENERATION:STATUS of the last one.
+    /// While starts fail, a file of the same name with the suffix .failure contains GENERATION:STATUS of the last
+    /// failure.
     #[arg(long, value_name = "FILE")]
     pub(crate) status_file: Option<PathBuf>,
 
-    /// Append standard output and error to this file, or give them to a command: '| COMMAND'.
+    /// Append standard output and standard error to this file, or pipe them to a command: '| COMMAND'.
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<LogDestination>,
 
-    /// Go on in the background; takes --log-file.
+    /// Run in the background; requires --log-file.
     #[arg(long)]
     pub(crate) daemonize: bool,
 }
 
-/// Telling a supervisor that runs what to do.
+/// Control of a running supervisor.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Control")]
 pub(crate) struct ControlArguments {
-    /// Have the supervisor of --pid-file replace its processes, and wait for that; takes --status-file too.
+    /// Make the supervisor of --pid-file replace its processes, and wait until it is done; requires --status-file.
     ///
-    /// Fails when the new process failed to start five times. The old one goes on then, and the supervisor goes on trying.
+    /// Fails if the new process fails to start five times. The old process then keeps running, and the supervisor
+    /// keeps trying.
     #[arg(long, conflicts_with = "stop")]
     pub(crate) restart: bool,
 
-    /// Have the supervisor of --pid-file end, and wait for that.
+    /// Stop the supervisor of --pid-file, and wait until it has ended.
     #[arg(long)]
     pub(crate) stop: bool,
 }

@@ -36,7 +36,7 @@ pub(crate) enum BenchError {
         limit: usize,
     },
     /// The run could not go on.
-    Run(serow_load::Failure),
+    Run(serow_load::LoadError),
     /// The page cannot be written.
     Page(PathBuf, io::Error),
     /// Requests failed, and that was to be an error.

@@ -10,7 +10,9 @@ use std::{
 
 use serow::Scheme;
 use serow_client::DialError;
-use serow_load::waterfall::{self, FetchError, Plan, Recording, Signals, Wish, WishError, read_wishes};
+use serow_load::waterfall::{
+    self, FetchError, Plan, Recording, ResourceSpec, ResourceSpecError, Signals, read_resource_specs,
+};
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
@@ -35,8 +37,9 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
     let (drawing, request) = (arguments.drawing, arguments.request);
     let signals = request.signals.into();
     let texts = arguments.urls.iter().map(String::as_str);
-    let (origin, wishes) = read_wishes(texts).map_err(|error: WishError| CommandError::Usage(error.to_string()))?;
-    check(&wishes, signals)?;
+    let (origin, specs) =
+        read_resource_specs(texts).map_err(|error: ResourceSpecError| CommandError::Usage(error.to_string()))?;
+    check(&specs, signals)?;
     let dialers = target::dialers(&origin, &arguments.server, true, request.timeout.0)?;
     // Before a minute has been spent on it.
     let file = drawing.svg.map(Drawing::open).transpose()?;
@@ -44,7 +47,7 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
     let plan = |dialer| Plan {
         origin: origin.clone(),
         dialer,
-        wishes: wishes.clone(),
+        specs: specs.clone(),
         headers: headers.clone(),
         signals,
         patience: request.timeout.0,
@@ -62,8 +65,8 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
     }
 }
 
-fn check(wishes: &[Wish], signals: Signals) -> Result<(), CommandError> {
-    if signals == Signals::Rfc7540 && wishes.iter().any(|wish| !wish.changes.is_empty()) {
+fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), CommandError> {
+    if signals == Signals::Rfc7540 && specs.iter().any(|spec| !spec.changes.is_empty()) {
         let line = "at= is said by PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
         return Err(CommandError::Usage(line.to_owned()));
     }

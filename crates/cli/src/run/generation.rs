@@ -11,8 +11,8 @@ use serow_config::{
     settings::{Encryption, ServerSettings},
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
-use serow_proxy::{SpoolSpace, Upkeep};
-use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
+use serow_proxy::{BackgroundTasks, SpoolSpace};
+use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
@@ -25,14 +25,14 @@ use crate::{
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
-    let (parent, beginning) = match Parent::meet() {
+    let (parent, setup) = match Parent::meet() {
         Ok(met) => met,
         Err(error) => {
             let line = format!("--generation is for 'serow run' itself, which starts such processes ({error})");
             return exit_code(Err(CommandError::Usage(line)));
         }
     };
-    match Generation::prepare(file, beginning, &parent) {
+    match Generation::prepare(file, setup, &parent) {
         Ok(generation) => exit_code(generation.serve(parent)),
         Err(reason) => {
             parent.fail(&reason);
@@ -51,14 +51,14 @@ struct Generation {
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
     /// The background tasks of upstreams: health checks and name lookups.
-    upkeep: Upkeep,
+    background_tasks: BackgroundTasks,
     /// The workers of the applications.
     workers: Vec<Workers>,
 }
 
 impl Generation {
-    fn prepare(file: &Path, beginning: Beginning, parent: &Parent) -> Result<Self, String> {
-        let Beginning { text, wishes } = beginning;
+    fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
+        let GenerationSetup { text, overrides } = setup;
         let mut configuration =
             serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
@@ -93,16 +93,16 @@ impl Generation {
             server = server.access_log(move || logs.for_worker());
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
-        let upkeep =
-            Upkeep::start(configuration.upstreams.clone()).map_err(|error| CommandError::system(error).message())?;
+        let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
+            .map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
-        ServerCommand::apply_overrides(&wishes, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
+        ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
+        Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers })
     }
 
     fn serve(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { configuration, admin, server, log, sandbox, upkeep, workers } = self;
+        let Self { configuration, admin, server, log, sandbox, background_tasks, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = sandbox.to_string().into();
@@ -126,14 +126,14 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let farewell = parent.ready(terms, orders).map_err(CommandError::system)?;
+        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let outcome = encryption::run(settings.encryption, server, router);
-        drop(upkeep);
+        drop(background_tasks);
         drop(workers);
         if let Some(log) = log {
             log.finish();
         }
-        farewell.say(sources.document());
+        final_report.send(sources.document());
         outcome.map_err(CommandError::from)
     }
 }

@@ -50,7 +50,12 @@ impl Duties for Household {
         command
     }
 
-    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String> {
+    fn open_admin_socket(
+        &mut self,
+        address: Option<&str>,
+        token: Option<&str>,
+        control: &Control,
+    ) -> Result<(), String> {
         let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
         let opened = match (&self.endpoint, &address) {
             (Some(endpoint), Some(address)) if endpoint.is_at(address) => {

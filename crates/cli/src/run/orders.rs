@@ -8,7 +8,7 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_admin::{ServerCommand, Sources};
 use serow_config::Application;
-use serow_supervisor::master::{Orders, Why};
+use serow_supervisor::master::{Orders, StopReason};
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
@@ -21,14 +21,14 @@ pub(super) struct ServerOrders {
 }
 
 impl Orders for ServerOrders {
-    fn leave(&mut self, why: Why) {
-        if why == Why::Orphaned {
+    fn leave(&mut self, reason: StopReason) {
+        if reason == StopReason::Orphaned {
             tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
-        match why {
+        match reason {
             // What goes on for ever may go on beside the other generation.
-            Why::Replaced => self.stopper.hand_over_within(self.replaced),
-            Why::Stopped | Why::Orphaned => {
+            StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
+            StopReason::Stopped | StopReason::Orphaned => {
                 self.sources.applications.iter().for_each(Application::close_websockets);
                 self.stopper.stop_within(self.stopped);
             }
@@ -48,8 +48,8 @@ impl Orders for ServerOrders {
         self.sources.document()
     }
 
-    fn wish(&mut self, wish: &Value) -> Result<String, String> {
-        let wish = ServerCommand::deserialize(wish).map_err(|error| error.to_string())?;
-        wish.apply(&self.sources.upstreams)
+    fn command(&mut self, command: &Value) -> Result<String, String> {
+        let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
+        command.apply(&self.sources.upstreams)
     }
 }

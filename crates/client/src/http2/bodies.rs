@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serow_http2::{Client, ErrorCode, StreamId, Turn};
-use serow_message::{BodyLength, Headers, Misuse};
+use serow_message::{BodyLength, Headers, UsageError};
 
 /// What of the bodies of requests has not been sent: at most one piece of each.
 #[derive(Default)]
@@ -68,13 +68,13 @@ impl Bodies {
     }
 
     /// Takes a piece.
-    pub(super) fn give(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn give(&mut self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let Some(body) = self.at(stream) else { return Ok(()) };
         if !body.piece.is_empty() || !matches!(body.ending, Ending::Piece) {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         if let Some(left) = &mut body.left {
-            *left = left.checked_sub(piece.len() as u64).ok_or(Misuse::TooManyBytes)?;
+            *left = left.checked_sub(piece.len() as u64).ok_or(UsageError::TooManyBytes)?;
         }
         body.piece = piece;
         Ok(())
@@ -87,13 +87,13 @@ impl Bodies {
         trailers: Option<Headers>,
         machine: &mut Client,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
+    ) -> Result<(), UsageError> {
         let Some(body) = self.at(stream) else { return Ok(()) };
         if !matches!(body.ending, Ending::Piece) {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         if body.left.is_some_and(|left| left > 0) {
-            return Err(Misuse::TooFewBytes);
+            return Err(UsageError::TooFewBytes);
         }
         body.ending = trailers.map_or(Ending::End, Ending::Trailers);
         if body.piece.is_empty() {
@@ -122,7 +122,7 @@ impl Bodies {
         let is_out = body.piece.is_empty();
         match body.ending {
             // A stream that is over takes nothing more, and needs nothing.
-            _ if written == Err(Misuse::OutOfTurn) => self.remove(stream),
+            _ if written == Err(UsageError::OutOfTurn) => self.remove(stream),
             _ if written.is_err() => {
                 machine.reset(stream, ErrorCode::INTERNAL_ERROR);
                 self.remove(stream);

@@ -31,8 +31,10 @@ pub(crate) fn resolve_upstream_tls(settings: &mut UpstreamTlsOptions, folder: &P
 
 /// The same for a server's address.
 pub(crate) fn resolve_server(server: &mut ServerRule, folder: &Path) {
-    match &mut server.0.address.place {
-        serow_proxy::Place::Unix(path) if !path.to_string_lossy().starts_with('@') => resolve_path(path, folder),
+    match &mut server.0.address.location {
+        serow_proxy::ServerLocation::Unix(path) if !path.to_string_lossy().starts_with('@') => {
+            resolve_path(path, folder)
+        }
         _ => {}
     }
 }

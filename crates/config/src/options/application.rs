@@ -1,4 +1,4 @@
-//! How an application is run.
+//! What `serow app` runs, and how.
 
 use std::path::PathBuf;
 
@@ -10,173 +10,180 @@ use serow_proxy::Network;
 use super::without_options;
 use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
 
-/// How an application is run.
+/// How the application runs.
 #[derive(Clone, Debug, PartialEq, Eq, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<ApplicationOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
-    /// How the application is called: auto, rack, psgi, wsgi or asgi.
+    /// The interface of the application: auto, rack, psgi, wsgi or asgi.
     ///
-    /// auto goes by the name: config.ru is rack, app.psgi is psgi, and what is Python's is wsgi or asgi, whichever it turns out to be
-    /// when it is loaded; where its module is called asgi, as in project.asgi:application, asgi at once.
+    /// auto goes by the name: config.ru is rack, app.psgi is psgi. A Python application is asgi if its module is
+    /// called asgi, as in project.asgi:application; otherwise it is inspected after loading, and is wsgi or asgi.
     #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
     pub interface: InterfaceChoice,
 
-    /// How a program is reached: at a port that PORT says, a unix socket that SOCKET says, or one it inherits: port, unix or inherit.
+    /// How Serow reaches the program: on the TCP port in PORT, on the unix socket in SOCKET, or on a socket that the
+    /// program inherits: port, unix or inherit.
     ///
-    /// A port is one of 127.0.0.1 that was free; each copy has its own, as it has its unix socket. A socket that is inherited is
-    /// one for all copies, by the protocols of Server::Starter (SERVER_STARTER_PORT) and systemd (LISTEN_FDS).
+    /// With port and unix each copy of the program has a free port of 127.0.0.1, or a socket, of its own. With
+    /// inherit all copies share one socket, passed on by the protocols of Server::Starter (SERVER_STARTER_PORT) and
+    /// systemd (LISTEN_FDS).
     #[arg(long, value_name = "port|unix|inherit", default_value = "port", hide_possible_values = true)]
     pub bind: BindChoice,
 
-    /// A path that a program has to answer with a status below 400 before it counts as ready [default: a connection is enough]
+    /// A path for readiness checks: the program is ready once it answers this path with a status below 400 [default:
+    /// ready once it accepts a connection]
     #[arg(long, value_name = "PATH")]
     pub check_path: Option<String>,
 
-    /// Worker processes; copies of a program [default: as many as --workers; of a program 1]
+    /// Worker processes, or copies of the program [default: the number of --workers; 1 for a program]
     #[arg(long, value_name = "N")]
     pub processes: Option<Count<1, 1024>>,
 
-    /// Requests that a worker answers at a time, on threads [default: 1; asgi: 1000; a program: any number]
+    /// Requests that a worker handles at the same time, on threads [default: 1; asgi: 1000; a program: no limit]
     ///
-    /// More than one only for applications that are made for it.
+    /// Use more than one only if the application is thread-safe.
     #[arg(long, value_name = "N")]
     pub threads: Option<Count<1, 10_000>>,
 
-    /// The folder the application runs in [default: that of the file]
+    /// Working directory of the application [default: the folder of the file]
     #[arg(long, value_name = "DIR")]
     pub chdir: Option<PathBuf>,
 
-    /// The path that the application is mounted at, as /shop; its own paths begin behind that [default: none]
+    /// The path prefix where the application is mounted, such as /shop [default: none]
     ///
-    /// It is SCRIPT_NAME, or root_path with ASGI, of which applications make their addresses.
+    /// The application receives it as SCRIPT_NAME, or as root_path with ASGI, and generates its URLs from it.
     #[arg(long, value_name = "PATH")]
     pub root_path: Option<String>,
 
-    /// Servers in front whose word is taken for who the client is: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
+    /// Trusted proxies, whose X-Forwarded-* headers are honoured: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
     ///
-    /// The application sees what they say in X-Forwarded-For and -Proto as the client's address and scheme. What others say in
-    /// such fields it does not see. unix are those that come over a unix socket.
+    /// From a trusted proxy, X-Forwarded-For and X-Forwarded-Proto set the client address and the scheme that the
+    /// application sees. From other clients these headers are dropped. unix stands for all clients on unix sockets.
     #[arg(long, value_name = "ADDRESS[/BITS]", default_values_t = Network::LOCAL.map(NetworkRule))]
     pub trust: Vec<NetworkRule>,
 
-    /// Pass on to a program header fields of requests whose names have other characters than letters, digits and hyphens.
+    /// Pass request headers to a program even if their names contain characters other than letters, digits and
+    /// hyphens.
     ///
-    /// By default they are dropped, as nginx does: CGI-like servers (WSGI, Rack, PHP) read X_Forwarded_For as the
-    /// X-Forwarded-For that Serow vouches for. Names that would pass for such a field, or for a well-known one, are dropped in
-    /// any case.
+    /// By default they are dropped, as nginx does: CGI-like servers (WSGI, Rack, PHP) cannot distinguish
+    /// X_Forwarded_For from X-Forwarded-For, which Serow sets. Names that could be mistaken for such a header or for
+    /// another well-known one are always dropped.
     #[arg(long)]
     pub underscores_in_headers: bool,
 
-    /// A variable of its environment (repeatable).
+    /// Set an environment variable of the application (repeatable).
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<Variable>,
 
-    /// The interpreter and what stands before it, as in 'bundle exec ruby' [default: what the folder says]
+    /// The command that starts the interpreter, as in 'bundle exec ruby' [default: detected from the application's
+    /// folder]
     #[arg(long, value_name = "COMMAND")]
     pub interpreter: Option<String>,
 
-    /// Load the application once, and fork workers from it: they start at once and share its memory.
+    /// Load the application once and fork the workers from that process: they start at once and share its memory.
     ///
-    /// What it opens while it loads, such as connections to a database, is shared as well; not every application is made for
-    /// that.
+    /// Resources that the application opens while it loads, such as database connections, are shared as well; not
+    /// every application supports that.
     #[arg(long)]
     pub preload: bool,
 
-    /// How long a worker may take for a request before it is ended and replaced; the client gets 504.
+    /// Time limit for a request; a worker that exceeds it is killed and replaced, and the client receives 504.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub app_timeout: Span,
 
-    /// How long the application may take to load.
+    /// Time limit for loading the application.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub start_timeout: Span,
 
-    /// Requests that wait while all workers are busy; 503 beyond.
+    /// Requests that may wait while all workers are busy; further ones receive 503.
     #[arg(long, value_name = "N", default_value = "1024")]
     pub queue: Count<0, 0xffff_ffff>,
 
-    /// How long each waits; then the answer is 503, with Retry-After.
+    /// How long a request may wait for a worker; after that it receives 503 with Retry-After.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub queue_timeout: Span,
 
-    /// Replace a worker after so many requests [default: never]
+    /// Replace a worker after this many requests [default: never]
     #[arg(long, value_name = "N")]
     pub max_requests: Option<Count<1, 0xffff_ffff>>,
 
-    /// Replace it after a random number between this and --max-requests, so that not all are replaced at once.
+    /// Replace a worker after a random number of requests between this and --max-requests, so that workers are not
+    /// all replaced at the same time.
     #[arg(long, value_name = "N")]
     pub min_requests: Option<Count<1, 0xffff_ffff>>,
 
-    /// The time between two workers' starts.
+    /// Pause between the starts of two workers.
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub spawn_interval: Span,
 
-    /// Replace a worker that has more memory than this, when it has answered [default: no limit]
+    /// Replace a worker after the current request if it uses more memory than this [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<Size>,
 
-    /// Ruby: a worker collects garbage after so many requests, while it and another one are idle, so that fewer requests wait for
-    /// that [default: when Ruby wants to]
+    /// Ruby: run the garbage collector between requests, each time after this many, while this worker and another one
+    /// are idle [default: when Ruby decides]
     ///
-    /// With Ruby 3.4 or later, long collections happen behind responses only; before, they become rare among requests.
+    /// With Ruby 3.4 or later, major collections then happen only between requests; with earlier versions they become
+    /// rare during requests.
     #[arg(long, value_name = "N")]
     pub out_of_band_gc: Option<Count<1, 0xffff_ffff>>,
 
-    /// Ruby, with --preload: fork workers anew from the one that has had so many requests, so that they share what it has warmed
-    /// up (repeatable) [default: never]
+    /// Ruby, with --preload: fork the workers again from the worker that has handled this many requests, so that they
+    /// share its warmed-up memory (repeatable) [default: never]
     ///
-    /// The first number is for the first time, the last for all that follow, as in 50,1000. Caches, compiled code and what is
-    /// loaded late are shared memory then. What the application has open when a worker forks is shared as well, where
-    /// config/serow.rb does not close it (before_fork).
+    /// The first number applies to the first refork, the last one to all that follow, as in 50,1000. Caches, compiled
+    /// code and lazily loaded code are then shared memory. Resources that are open when the worker forks are shared
+    /// as well, unless config/serow.rb closes them (before_fork).
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub refork_after: Vec<Count<1, 0xffff_ffff>>,
 
-    /// ASGI: ask a WebSocket's client that says nothing for so long whether it is there, and give it up when it says nothing for as
-    /// long again; 0: never [default: 20s]
+    /// ASGI: ping idle WebSocket clients after this long, and close the connection if there is no reply within the
+    /// same time; 0 disables pings [default: 20s]
     #[arg(long, value_name = "TIME")]
     pub websocket_ping: Option<Span>,
 
-    /// ASGI: bytes of a WebSocket's message; it is closed with 1009 beyond [default: 16M]
+    /// ASGI: maximum size of a WebSocket message; the connection is closed with 1009 beyond [default: 16M]
     #[arg(long, value_name = "SIZE")]
     pub max_message: Option<Size>,
 
-    /// For development: errors are shown to the client, and changed files reload the application.
+    /// Development mode: show errors in the browser, and reload the application when a file changes.
     #[arg(long)]
     pub dev: bool,
 }
 
-/// How a program is reached.
+/// How Serow reaches a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BindChoice {
-    /// At a port of 127.0.0.1.
+    /// On a TCP port of 127.0.0.1.
     #[value(help = None)]
     Port,
-    /// At a unix socket.
+    /// On a unix socket.
     #[value(help = None)]
     Unix,
-    /// At a socket that it inherits.
+    /// On a socket that the program inherits.
     #[value(help = None)]
     Inherit,
 }
 
 choice!(BindChoice, "Bind");
 
-/// How an application is called.
+/// The interface of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InterfaceChoice {
-    /// As the file's name says.
+    /// Detected.
     #[value(help = None)]
     Auto,
-    /// Ruby's.
+    /// Ruby.
     #[value(help = None)]
     Rack,
-    /// Perl's.
+    /// Perl.
     #[value(help = None)]
     Psgi,
-    /// Python's.
+    /// Python.
     #[value(help = None)]
     Wsgi,
-    /// Python's for asyncio.
+    /// Python with asyncio.
     #[value(help = None)]
     Asgi,
 }

@@ -1,4 +1,4 @@
-//! Which server is asked.
+//! Load balancing.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,41 +7,43 @@ use serde::{Deserialize, Serialize};
 use super::without_options;
 use crate::values::{HashRule, Span, choice};
 
-/// Which server is asked.
+/// Load balancing.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<BalancingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Balancing")]
 pub struct BalancingOptions {
-    /// Which server is asked: round-robin, least-requests, latency or hash.
+    /// Load balancing algorithm: round-robin, least-requests, latency or hash.
     ///
-    /// round-robin: each in turn, in proportion to the weights. least-requests: the one with the fewest requests under way.
-    /// latency: the better of two chosen at random, by how quickly they answered and by what they have under way. hash: the
-    /// same one for the same client, or for whatever --hash-key says; when a server comes or goes, few others change theirs.
+    /// round-robin: each server in turn, in proportion to its weight. least-requests: the server with the fewest
+    /// requests in flight. latency: the better of two servers chosen at random, judged by response times and requests
+    /// in flight. hash: the same server for the same client, or for the same value of --hash-key; when a server joins
+    /// or leaves, few other clients move.
     #[arg(long, value_name = "round-robin|least-requests|latency|hash", default_value = "round-robin")]
     #[arg(hide_possible_values = true)]
     pub balance: BalanceChoice,
 
-    /// What of a request decides, with --balance hash: client, path, target, host, header:NAME, cookie:NAME or query:NAME.
+    /// The key for --balance hash: client, path, target, host, header:NAME, cookie:NAME or query:NAME.
     ///
-    /// client is its address, target the path with the query. Requests without such a field are shared out evenly.
+    /// client is the client address, target is the path with the query. Requests without the header, cookie or query
+    /// parameter are distributed evenly.
     #[arg(long, value_name = "KEY", default_value = "client")]
     pub hash_key: HashRule,
 
-    /// Within which time a server that came back gets its whole share again; 0 is at once.
+    /// Time during which the share of a recovered server grows from zero to its full weight; 0 disables the ramp.
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub slow_start: Span,
 }
 
-/// How requests are shared out.
+/// A load balancing algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BalanceChoice {
-    /// In turns.
+    /// Each server in turn.
     #[value(help = None)]
     RoundRobin,
-    /// To the one with the fewest.
+    /// The server with the fewest requests in flight.
     #[value(help = None)]
     LeastRequests,
-    /// To the better of two.
+    /// The better of two servers.
     #[value(help = None)]
     Latency,
     /// By a value of the request.

@@ -1,4 +1,4 @@
-//! What is served of a folder, and how.
+//! Which files of a folder are served, and how.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 use super::{Switch, without_options};
 use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
 
-/// What is served of a folder, and how.
+/// Which files of a folder are served, and how.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<ContentOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Content")]
 pub struct ContentOptions {
-    /// The file served where a folder is asked for (repeatable: the first that exists).
+    /// Index file of a folder (repeatable: the first that exists is served).
     #[arg(long, value_name = "NAME", default_value = "index.html")]
     pub index: Vec<String>,
 
-    /// Whether a folder without an index file shows what is in it.
+    /// Whether to list the contents of a folder that has no index file.
     ///
-    /// on: as a page, or as json to clients that prefer it (Accept: application/json, or ?format=json). html or json:
-    /// always so, whatever the client says.
+    /// on: as an HTML page, or as JSON for clients that prefer it (Accept: application/json, or ?format=json). html
+    /// or json: always in this format.
     #[arg(long, value_name = "on|off|html|json", default_value = "on", hide_possible_values = true)]
     pub listing: ListingChoice,
 
-    /// How many entries a listing shows at most.
+    /// Maximum number of entries in a listing.
     #[arg(long, value_name = "N", default_value = "10000")]
     pub listing_limit: Count<1, 1_000_000>,
 
-    /// Serve and list names that begin with a dot too (.well-known always is).
+    /// Serve and list files whose names begin with a dot (.well-known is always served).
     #[arg(long)]
     pub hidden: bool,
 
@@ -35,72 +35,73 @@ pub struct ContentOptions {
     #[arg(long, value_name = "within|none", default_value = "within", hide_possible_values = true)]
     pub symlinks: SymlinksChoice,
 
-    /// A file of the folder sent where a page is missing: the start page of a single-page application.
+    /// Fallback file for missing pages: the start page of a single-page application.
     ///
-    /// With status 200, to clients that ask for a page. Missing scripts, styles and pictures remain missing.
+    /// It is sent with status 200 to clients that request a page. Missing scripts, styles and images still receive
+    /// 404.
     #[arg(long, value_name = "FILE")]
     pub spa: Option<String>,
 
-    /// A file of the folder sent with status 404 where something is missing.
+    /// File in the folder to send with status 404 when the requested file does not exist.
     #[arg(long, value_name = "FILE")]
     pub not_found: Option<String>,
 
-    /// Serve paths from another place, unseen by the client (repeatable: the first that fits counts).
+    /// Serve a path from another one, without a redirect (repeatable: the first match applies).
     ///
-    /// Each * stands for any text, the same on both sides: '/icon/*=/static/icon/*.png'.
+    /// Each * matches any text and is inserted in the same position on the right: '/icon/*=/static/icon/*.png'.
     #[arg(long, value_name = "FROM=TO")]
     pub rewrite: Vec<RewriteRule>,
 
-    /// The media type of files with an ending, such as md=text/markdown (repeatable).
+    /// Media type of a file extension, such as md=text/markdown (repeatable).
     #[arg(long = "type", value_name = "EXT=TYPE")]
     #[serde(rename = "type")]
     pub media_type: Vec<MediaTypeRule>,
 
-    /// The media type of files whose ending says nothing.
+    /// Media type of files with an unknown extension.
     #[arg(long, value_name = "TYPE", default_value = "application/octet-stream")]
     pub default_type: String,
 
-    /// Whether site.css.br, .zst and .gz are sent in place of site.css to clients that take them.
+    /// Whether to send site.css.br, .zst or .gz instead of site.css to clients that accept them.
     ///
-    /// They must be at least as new as site.css, so that a forgotten one is never served. br,gzip: only these are looked
-    /// for, and the first is sent where the client likes both alike; on means br,zstd,gzip.
+    /// A compressed file must be at least as new as the original, so that a stale one is never served. br,gzip: only
+    /// these encodings, and the first one if the client has no preference; on means br,zstd,gzip.
     #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
     pub precompressed: Codings,
 
-    /// Whether text is compressed while it is sent: zstd, br or gzip, as the client likes.
+    /// Whether to compress text on the fly with zstd, br or gzip, as the client prefers.
     ///
-    /// br,gzip: only in these, and in the first where the client likes both alike; on means zstd,br,gzip.
+    /// br,gzip: only these encodings, and the first one if the client has no preference; on means zstd,br,gzip.
     #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
     pub compress: Codings,
 
-    /// The smallest file that is compressed.
+    /// Minimum size of files to compress.
     #[arg(long, value_name = "SIZE", default_value = "1k")]
     pub compress_smallest: Size,
 
-    /// The largest file that is compressed; a core takes about a second for 64M.
+    /// Maximum size of files to compress; 64M takes one core about a second.
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub compress_largest: Size,
 
-    /// Whether the system sends large files by itself (sendfile), which copies nothing.
+    /// Whether to send large files with sendfile, which avoids copies.
     ///
-    /// Turn it off where large files are rewritten in place while they are downloaded.
+    /// Turn it off if large files are overwritten in place while clients download them.
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     pub sendfile: Switch,
 }
 
-/// Whether and as what folders are shown.
+/// Whether and in which format folders are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListingChoice {
-    /// As the client likes.
+    /// In the format that the client prefers.
     #[value(help = None)]
     On,
-    /// Not at all.
+    /// Never.
     #[value(help = None)]
     Off,
-    /// As a page.
+    /// As an HTML page.
     #[value(help = None)]
     Html,
-    /// As json.
+    /// As JSON.
     #[value(help = None)]
     Json,
 }

@@ -1,4 +1,4 @@
-//! How it is found out that a server is not well.
+//! Health checks and ejection of failing servers.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,86 +7,86 @@ use serde::{Deserialize, Serialize};
 use super::without_options;
 use crate::values::{Count, ExpectedField, Span, Statuses, choice};
 
-/// How it is found out that a server is not well.
+/// Health checks and ejection of failing servers.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<HealthOptions>", rename_all = "kebab-case")]
-#[command(next_help_heading = "Health of servers")]
+#[command(next_help_heading = "Health checks")]
 pub struct HealthOptions {
-    /// Requests in a row that failed, after which a server is left alone for a time; 0: it never is.
+    /// Consecutive failed requests after which a server is ejected; 0 disables ejection.
     ///
-    /// Failed has one that found no connection, had no response, or one with 502, 503 or 504.
+    /// A request fails if it cannot connect, gets no response, or gets a 502, 503 or 504.
     #[arg(long, value_name = "N", default_value = "3")]
     pub max_failures: Count<0, 0xffff_ffff>,
 
-    /// For how long: each further time in a row twice as long, up to ten times.
+    /// How long a failing server is ejected; doubled for each further ejection in a row, up to ten times this.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub ejection_time: Span,
 
-    /// Ask the servers regularly whether they are well: off, tcp, http or grpc.
+    /// Active health checks: off, tcp, http or grpc.
     ///
-    /// tcp opens a connection. http sends a request, and looks at the response. grpc asks grpc.health.v1.Health.
+    /// tcp opens a connection. http sends a request and examines the response. grpc calls grpc.health.v1.Health.
     #[arg(long, value_name = "off|tcp|http|grpc", default_value = "off", hide_possible_values = true)]
     pub check: CheckChoice,
 
-    /// How often.
+    /// Interval between two health checks.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub check_interval: Span,
 
-    /// How long the answer may take.
+    /// Timeout of a health check.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub check_timeout: Span,
 
-    /// Good answers in a row after which a server that was down is up.
+    /// Consecutive successes before a server is marked up.
     #[arg(long, value_name = "N", default_value = "2")]
     pub check_rise: Count<1, 1000>,
 
-    /// Bad ones in a row after which a server that was up is down.
+    /// Consecutive failures before a server is marked down.
     #[arg(long, value_name = "N", default_value = "3")]
     pub check_fall: Count<1, 1000>,
 
-    /// What servers are before they were asked: up, or down, so that they get nothing.
+    /// State of a server before its first check: up, or down (it receives no requests yet).
     #[arg(long, value_name = "up|down", default_value = "up", hide_possible_values = true)]
     pub check_start: CheckStartChoice,
 
-    /// The port that is asked [default: the server's own]
+    /// Port for health checks [default: the server's own]
     #[arg(long, value_name = "PORT")]
     pub check_port: Option<Count<1, 65_535>>,
 
-    /// http: the path that is asked for.
+    /// http: path to request.
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub check_path: String,
 
-    /// http: the host that is asked for [default: the server's own name or address]
+    /// http: Host header to send [default: the server's name or address]
     #[arg(long, value_name = "HOST")]
     pub check_host: Option<String>,
 
-    /// http: the statuses that are good (repeatable, or with commas).
+    /// http: statuses that count as success (repeatable, or separated by commas).
     #[arg(long, value_name = "STATUSES", default_value = "2xx,3xx")]
     pub check_expect: Vec<Statuses>,
 
-    /// http: what the body has to contain.
+    /// http: text that the body must contain.
     #[arg(long, value_name = "TEXT")]
     pub check_body: Option<String>,
 
-    /// http: a header field that has to be there, as 'name' or 'name: value'.
+    /// http: header that the response must have, as 'name' or 'name: value'.
     #[arg(long, value_name = "FIELD")]
     pub check_header: Option<ExpectedField>,
 
-    /// http: the request itself, in place of a GET, as in 'HEAD /up HTTP/1.0\r\n\r\n'.
+    /// http: raw request to send instead of a GET, as in 'HEAD /up HTTP/1.0\r\n\r\n'.
     ///
-    /// \r, \n, \t and \\ are what they are elsewhere.
+    /// The escapes \r, \n, \t and \\ are recognised.
     #[arg(long, value_name = "TEXT")]
     pub check_send: Option<String>,
 
-    /// grpc: the service that is asked for [default: the server as a whole]
+    /// grpc: service to check [default: the server as a whole]
     #[arg(long, value_name = "NAME")]
     pub check_service: Option<String>,
 }
 
-/// What a check does.
+/// The kind of a health check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckChoice {
-    /// There are none.
+    /// No checks.
     #[value(help = None)]
     Off,
     /// Opens a connection.
@@ -95,18 +95,18 @@ pub enum CheckChoice {
     /// Sends a request.
     #[value(help = None)]
     Http,
-    /// Asks for the health of a service.
+    /// Calls the health service of gRPC.
     #[value(help = None)]
     Grpc,
 }
 
-/// What servers are before they were checked.
+/// State of a server before its first check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckStartChoice {
-    /// Good.
+    /// It receives requests.
     #[value(help = None)]
     Up,
-    /// Not asked.
+    /// It receives no requests.
     #[value(help = None)]
     Down,
 }

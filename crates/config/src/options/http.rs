@@ -1,4 +1,4 @@
-//! Which versions of HTTP are spoken, and how several responses share a connection.
+//! HTTP versions, and how responses share a connection.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use super::without_options;
 use crate::values::{Paced, choice};
 
-/// Which versions of HTTP are spoken, and how several responses share a connection.
+/// HTTP versions, and how responses share a connection.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<HttpOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "HTTP")]
 pub struct HttpOptions {
-    /// The versions of HTTP that are spoken: 1 is 1.1 and 1.0.
+    /// HTTP versions to accept: both, 1 (HTTP/1.1 and 1.0) or 2.
     ///
-    /// With TLS the client chooses (ALPN). Without it, a connection that begins with the preface of HTTP/2 speaks that
-    /// (curl --http2-prior-knowledge); where 1 is chosen, it is answered as a malformed request, and where 2 is, any other
-    /// is closed.
+    /// With TLS the client chooses (ALPN). Without TLS, a connection that begins with the HTTP/2 preface uses HTTP/2
+    /// (curl --http2-prior-knowledge). With 1, such a connection receives 400; with 2, any other connection is
+    /// closed.
     #[arg(long, value_name = "VERSIONS", default_value = "both")]
     pub http: VersionsOfHttp,
 
-    /// How much of the responses of an HTTP/2 connection the system holds unsent: adaptive, off or a size.
+    /// How much response data of an HTTP/2 connection may wait in the kernel: adaptive, off or a size.
     ///
-    /// What it holds, nothing that becomes more urgent can overtake. adaptive holds as little as the link allows without
-    /// running dry. A size is for all links the same. off leaves it to the system.
+    /// Data that waits in the kernel cannot be overtaken by a more urgent response. adaptive keeps as little there as
+    /// the link needs to stay busy. A size applies to all links. off leaves it to the kernel.
     #[arg(long, value_name = "adaptive|off|SIZE", default_value = "adaptive")]
     pub pacing: Paced,
 }
 
-/// Versions of HTTP.
+/// HTTP versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VersionsOfHttp {
     /// All.

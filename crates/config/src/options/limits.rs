@@ -1,4 +1,4 @@
-//! How much a client may ask for.
+//! Limits of connections and requests.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -7,35 +7,36 @@ use serde::{Deserialize, Serialize};
 use super::without_options;
 use crate::values::{Count, Size, SizeLimit};
 
-/// How much a client may ask for.
+/// Limits of connections and requests.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<LimitOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
-    /// Connections at the same time; for more, the longest idle one is closed [default: what the limit of open files allows]
+    /// Maximum number of connections; for a new one beyond it, the longest idle connection is closed [default:
+    /// derived from the limit of open files]
     #[arg(long, value_name = "N")]
     pub max_connections: Option<Count<1, 0xffff_ffff>>,
 
-    /// Bytes of a request's body, or unlimited; 413 beyond.
+    /// Maximum size of a request body, or unlimited; larger ones receive 413.
     #[arg(long, value_name = "SIZE", default_value = "10M")]
     pub max_body: SizeLimit,
 
-    /// Bytes of disk that bodies of requests take together while they come, or unlimited; 503 beyond.
+    /// Maximum disk space for buffered request bodies, or unlimited; requests beyond it receive 503.
     ///
-    /// Bodies that an application or a server is to get whole are kept in $TMPDIR where they are longer than 64k. Those that are
-    /// under way at the same time, of all clients, take no more room there than this.
+    /// Bodies that are buffered for an application or an upstream server are stored in $TMPDIR if they are larger
+    /// than 64k. This limits the space of all such bodies together.
     #[arg(long, value_name = "SIZE", default_value = "1G")]
     pub max_spool: SizeLimit,
 
-    /// Bytes of a request's head; 431 beyond.
+    /// Maximum size of a request head (request line and headers); larger ones receive 431.
     #[arg(long, value_name = "SIZE", default_value = "32k")]
     pub max_head: Size,
 
-    /// Header fields of a request; 431 beyond.
+    /// Maximum number of headers of a request; 431 beyond.
     #[arg(long, value_name = "N", default_value = "100")]
     pub max_fields: Count<1, 128>,
 
-    /// Bytes of a request's target, which is path and query; 414 beyond.
+    /// Maximum length of a request target (path and query); longer ones receive 414.
     #[arg(long, value_name = "SIZE", default_value = "8k")]
     pub max_target: Size,
 }

@@ -1,4 +1,4 @@
-//! What is logged, and where.
+//! Access log and error log.
 
 use std::{ffi::OsString, fmt, str::FromStr};
 
@@ -14,38 +14,39 @@ use serow_access_log::{Destination, DestinationError, Format, FormatError};
 use super::without_options;
 use crate::values::{SettingValue, choice, in_settings_file};
 
-/// What is logged, and where.
+/// Access log and error log.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<LoggingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Logs")]
 pub struct LoggingOptions {
-    /// Where a line is written for each request: off, - (standard output), a file, '| command' or 'syslog:...'.
+    /// Destination of the access log: off, - (standard output), a file, '| command' or 'syslog:...'.
     ///
-    /// A file is appended to, and opened anew on SIGUSR1. A command is one of the shell, which reads lines from its standard
-    /// input; it is started again where it ends. syslog: is /dev/log, syslog:unix:/path another socket,
-    /// syslog:udp://host:514 and syslog:tcp://host:601 another machine; behind it may stand options, as in
-    /// 'syslog:udp://host?facility=local7&severity=info&tag=serow' (and rfc=3164 for daemons that do not know RFC 5424).
+    /// Serow appends to a file and reopens it on SIGUSR1. A command is run by the shell, reads lines from its
+    /// standard input, and is restarted when it ends. syslog: is /dev/log, syslog:unix:/path another socket,
+    /// syslog:udp://host:514 and syslog:tcp://host:601 another machine; options may follow, as in
+    /// 'syslog:udp://host?facility=local7&severity=info&tag=serow' (and rfc=3164 for daemons that do not support RFC
+    /// 5424).
     ///
-    /// Lines wait 20 ms at most. Requests never wait for the log: where it cannot be written, or not fast
-    /// enough, 16 MiB of lines wait, and beyond that they are lost; a warning says so, and serow status counts them.
-    /// More in docs/logs.md.
+    /// Lines are buffered for 20 ms at most. Requests never wait for the log: if the destination fails or is too
+    /// slow, up to 16 MiB of lines are buffered and further ones are dropped; a warning reports it, and serow status
+    /// counts them. See docs/logs.md.
     #[arg(long, value_name = "DESTINATION", default_value = "off")]
     #[arg(value_parser = OsStringValueParser::new().try_map(LogDestination::try_from))]
     pub access_log: LogDestination,
 
-    /// How such a line is written: combined, json, or a text with variables.
+    /// Format of the access log: combined, json, or a format with variables.
     ///
-    /// combined is the format of nginx and Apache, with the time in UTC and \xHH for bytes that could forge a line.
+    /// combined is the format of nginx and Apache, with the time in UTC, and \xHH for bytes that could forge a line.
     /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in seconds), whole
-    /// (false where the connection was cut), stream and urgency (over HTTP/2), upstream (the servers that were asked, each with
-    /// server, status, connect, header and response), tls (its version), referer and user_agent.
+    /// (false if the connection was cut), stream and urgency (over HTTP/2), upstream (the attempts, each with server,
+    /// status, connect, header and response), tls (its version), referer and user_agent.
     ///
-    /// Anything with a $ in it is a text with nginx's variables, as in
-    /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.
+    /// A text that contains $ is a format with nginx's variables, as in '$remote_addr "$request" $status
+    /// $request_time $http_x_request_id'; $$ is a dollar sign. docs/logs.md lists the variables.
     #[arg(long, value_name = "FORMAT", default_value = "combined")]
     pub access_log_format: LogFormat,
 
-    /// How much is said on standard error of what goes wrong and what happens.
+    /// Log verbosity on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     pub log_level: LevelChoice,
 }
@@ -55,7 +56,7 @@ pub struct LoggingOptions {
 pub enum LogDestination {
     /// Nowhere.
     Off,
-    /// There.
+    /// This destination.
     To(Destination),
 }
 
@@ -131,7 +132,7 @@ impl SettingValue for LogFormat {
 
 in_settings_file!(LogFormat, "AccessLogFormat");
 
-/// The least important thing that is said.
+/// The least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "everybody knows them")]
 pub enum LevelChoice {

@@ -1,4 +1,4 @@
-//! Session cookies.
+//! Sticky sessions.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,47 +7,48 @@ use serde::{Deserialize, Serialize};
 use super::{Switch, without_options};
 use crate::values::{Span, choice};
 
-/// Session cookies.
+/// Sticky sessions.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<StickyOptions>", rename_all = "kebab-case")]
-#[command(next_help_heading = "Sessions")]
+#[command(next_help_heading = "Sticky sessions")]
 pub struct StickyOptions {
-    /// Whether a client stays with the server that it had first, by a cookie: off, insert, prefix or rewrite.
+    /// Sticky sessions, by a cookie: off, insert, prefix or rewrite.
     ///
-    /// insert: the cookie is this server's own, and the others do not see it. prefix: it is one that they set, with the
-    /// server's name and ~ put before its value. rewrite: one that they set, and whose value is replaced.
+    /// insert: the proxy sets a cookie of its own and removes it from requests to the servers. prefix: the proxy adds
+    /// the name of the server and ~ in front of the value of a cookie that the server sets. rewrite: the proxy
+    /// replaces the value of a cookie that the server sets.
     #[arg(long, value_name = "off|insert|prefix|rewrite", default_value = "off", hide_possible_values = true)]
     pub sticky: StickyChoice,
 
-    /// The name of the cookie.
+    /// Name of the cookie.
     #[arg(long, value_name = "NAME", default_value = "route")]
     pub sticky_cookie: String,
 
-    /// How long browsers keep the cookie [default: until they are closed]
+    /// How long browsers keep the cookie [default: until the browser is closed]
     #[arg(long, value_name = "TIME")]
     pub sticky_max_age: Option<Span>,
 
-    /// The domain that the cookie is for [default: the host that was asked for]
+    /// Domain of the cookie [default: the requested host]
     #[arg(long, value_name = "DOMAIN")]
     pub sticky_domain: Option<String>,
 
-    /// The path that the cookie is for.
+    /// Path of the cookie.
     #[arg(long, value_name = "PATH", default_value = "/")]
     pub sticky_path: String,
 
-    /// How servers are called in the cookie: hashed, or plain, which is their id or else their address.
+    /// Name of the server in the cookie: plain (its id, or else its address) or hashed.
     #[arg(long, value_name = "plain|hashed", default_value = "hashed", hide_possible_values = true)]
     pub sticky_value: StickyValueChoice,
 
-    /// Whether another server is asked where the client's own cannot be; without, the answer is 503 then.
+    /// Whether to use another server if the session's server is unavailable; otherwise the response is 503.
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     pub sticky_fallback: Switch,
 }
 
-/// Who sets the session cookie, if there is one.
+/// Who sets the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StickyChoice {
-    /// There is none.
+    /// Nobody.
     #[value(help = None)]
     Off,
     /// The proxy.
@@ -61,13 +62,13 @@ pub enum StickyChoice {
     Rewrite,
 }
 
-/// How servers are called in the session cookie.
+/// Name of the server in the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StickyValueChoice {
-    /// By their id, or their address.
+    /// Its id, or its address.
     #[value(help = None)]
     Plain,
-    /// By a digest of it.
+    /// A digest of it.
     #[value(help = None)]
     Hashed,
 }

@@ -1,4 +1,4 @@
-//! How long a client may take.
+//! Time limits for clients.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use super::without_options;
 use crate::values::Span;
 
-/// How long a client may take.
+/// Time limits for clients.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<TimeoutOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Timeouts")]
 pub struct TimeoutOptions {
-    /// For the head of a request, from its first byte to its last.
+    /// Time limit for a request head, from its first byte to its last.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub head_timeout: Span,
 
-    /// Between two requests of a connection.
+    /// How long a keep-alive connection may be idle between two requests.
     #[arg(long, value_name = "TIME", default_value = "75s")]
     pub idle_timeout: Span,
 
-    /// For each 4k of a body, sent or received, that is waited for.
+    /// Time limit for each 4k of a body, received or sent.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub body_timeout: Span,
 
-    /// For what still runs when the server is told to stop; then it is cut.
+    /// How long requests in progress may take after the server was told to stop; then they are cut.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub grace: Span,
 }

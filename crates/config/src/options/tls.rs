@@ -1,4 +1,4 @@
-//! How connections are encrypted.
+//! TLS.
 
 use std::{
     convert::Infallible,
@@ -17,55 +17,57 @@ use serde_json::{Value, json};
 use super::without_options;
 use crate::values::{ListenAddress, SettingValue, Span, choice, in_settings_file};
 
-/// How connections are encrypted.
+/// TLS.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<TlsOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "TLS")]
 pub struct TlsOptions {
-    /// Encrypt connections: with a certificate and its key, or with self-signed for development (repeatable).
+    /// Certificate and private key, or self-signed for development (repeatable).
     ///
-    /// The files are in PEM, the certificate with those that lead to an authority behind it; without KEY, the first file
-    /// holds both. With several, the name that the client asks for decides, and where that leaves a choice, what it can
-    /// check; the first is for all other names. The files are read anew when they change. self-signed makes a certificate
-    /// for localhost, *.localhost, 127.0.0.1 and ::1 that browsers warn of; its fingerprint is printed.
+    /// The files are in PEM format; the certificate is followed by its intermediate certificates. Without KEY, the
+    /// first file contains both. With several certificates, Serow selects by the server name that the client sends
+    /// (SNI), then by the signature algorithms that it supports; the first certificate is the default. The files are
+    /// reloaded when they change. self-signed generates a certificate for localhost, *.localhost, 127.0.0.1 and ::1,
+    /// which browsers warn about; its fingerprint is printed.
     #[arg(long, value_name = "CERT[,KEY]|self-signed")]
     pub tls: Vec<CertificateChoice>,
 
-    /// What the authority says of the certificate, to be handed to clients (repeatable: the second is for the second).
+    /// OCSP response to staple (repeatable: the second file belongs to the second certificate).
     ///
-    /// An OCSP response in DER, as 'openssl ocsp -respout' writes it. The file is read anew when it changes.
+    /// It is in DER format, as 'openssl ocsp -respout' writes it. The file is reloaded when it changes.
     #[arg(long, value_name = "FILE")]
     pub tls_ocsp: Vec<PathBuf>,
 
-    /// The versions of TLS that are spoken.
+    /// TLS versions to accept.
     #[arg(long, value_name = "VERSIONS", default_value = "1.2-1.3")]
     pub tls_versions: VersionsChoice,
 
-    /// The authorities whose certificates clients show, in PEM; clients without one are refused.
+    /// Certificate authorities for client certificates (mutual TLS), in PEM format; clients without a valid
+    /// certificate are refused.
     ///
-    /// A client that resumes a session is refused when its certificate has expired since.
+    /// A resumed session ends when the client certificate has expired.
     #[arg(long, value_name = "FILE")]
     pub tls_client_ca: Option<PathBuf>,
 
-    /// Whether clients must show a certificate, where --tls-client-ca is given, or may.
+    /// Whether client certificates are required or optional, with --tls-client-ca.
     #[arg(long, value_name = "required|optional", default_value = "required", hide_possible_values = true)]
     pub tls_client: ClientChoice,
 
-    /// For how long browsers shall remember to come with TLS only (Strict-Transport-Security), such as 365d.
+    /// How long browsers must use TLS for this host (Strict-Transport-Security), such as 365d.
     ///
-    /// There is no way back before that time is over: begin with 5m. 0 makes them forget.
+    /// It cannot be revoked before it expires: start with 5m. 0 deletes it in browsers.
     #[arg(long, value_name = "TIME")]
     pub hsts: Option<Span>,
 
-    /// Listen here without TLS, and send everybody to the same place with it (308).
+    /// Listen on this address without TLS, and redirect all requests to HTTPS (308).
     #[arg(long, value_name = "ADDR")]
     pub redirect_http: Option<ListenAddress>,
 }
 
-/// With what the server shows who it is.
+/// The certificate of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateChoice {
-    /// A certificate made for this run.
+    /// A certificate that is generated at start.
     SelfSigned,
     /// The files of certificate and key.
     Files(PathBuf, PathBuf),
@@ -132,21 +134,21 @@ impl SettingValue for CertificateChoice {
 
 in_settings_file!(CertificateChoice, "Certificate");
 
-/// Versions of TLS.
+/// TLS versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VersionsChoice {
-    /// 1.2 alone.
+    /// Only 1.2.
     #[value(name = "1.2", help = None)]
     Tls12,
-    /// Both.
+    /// 1.2 and 1.3.
     #[value(name = "1.2-1.3", help = None)]
     Both,
-    /// 1.3 alone.
+    /// Only 1.3.
     #[value(name = "1.3", help = None)]
     Tls13,
 }
 
-/// Whether clients must show a certificate.
+/// Whether clients must present a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ClientChoice {
     /// They may.

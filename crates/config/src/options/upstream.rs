@@ -1,4 +1,4 @@
-//! How other servers are asked.
+//! Options of an upstream.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{BalancingOptions, CertificateChoice, HealthOptions, RetryOptions, StickyOptions, without_options};
 use crate::values::{Count, Span, choice};
 
-/// How the servers of an upstream are asked.
+/// Options of an upstream.
 #[derive(Clone, Debug, Args)]
 pub struct UpstreamOptions {
     /// How requests are balanced.
@@ -35,81 +35,82 @@ pub struct UpstreamOptions {
     pub health: HealthOptions,
 }
 
-/// How long servers may take.
+/// Time limits for upstream servers.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<UpstreamTimeoutOptions>", rename_all = "kebab-case")]
-#[command(next_help_heading = "How long servers may take")]
+#[command(next_help_heading = "Upstream timeouts")]
 pub struct UpstreamTimeoutOptions {
-    /// For a connection to a server, TLS included; for each attempt.
+    /// Time limit for connecting to a server, TLS handshake included; applies to each attempt.
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub connect_timeout: Span,
 
-    /// Until the first byte of a response; 504 beyond.
+    /// Time limit until the first byte of a response; 504 beyond.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub response_timeout: Span,
 
-    /// Between two pieces of a body, either way.
+    /// Time limit between two parts of a body, in either direction.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub transfer_timeout: Span,
 
-    /// For the whole of a request: its time in the queue, all attempts, the response [default: no limit]
+    /// Time limit for the whole request: queue, all attempts and the response [default: none]
     #[arg(long, value_name = "TIME")]
     pub total_timeout: Option<Span>,
 }
 
-/// Connections to servers, and requests that wait for one.
+/// Connections to upstream servers, and the queue.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<UpstreamConnectionOptions>", rename_all = "kebab-case")]
-#[command(next_help_heading = "Connections to servers")]
+#[command(next_help_heading = "Upstream connections")]
 pub struct UpstreamConnectionOptions {
-    /// Idle connections that are kept for each server and core; 0 opens one for each request.
+    /// Maximum number of idle keep-alive connections for each server and worker; 0 opens a connection for each
+    /// request.
     #[arg(long, value_name = "N", default_value = "64")]
     pub keep_idle: Count<0, 65_535>,
 
-    /// How long they are kept: less than the servers keep them.
+    /// How long idle connections are kept; set it lower than the keep-alive timeout of the servers.
     #[arg(long, value_name = "TIME", default_value = "55s")]
     pub keep_idle_timeout: Span,
 
-    /// Requests that wait while all servers have as many as their max= allows; 503 beyond.
+    /// Requests that may wait while all servers have reached their limit (max=); further ones receive 503.
     #[arg(long, value_name = "N", default_value = "1024")]
     pub queue: Count<0, 0xffff_ffff>,
 
-    /// How long each waits; then the answer is 503, with Retry-After.
+    /// How long a request may wait for a server; after that it receives 503 with Retry-After.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub queue_timeout: Span,
 
-    /// Begin connections with a PROXY header, which says who the client is: off, v1 (a line of text) or v2 (binary).
+    /// Send a PROXY protocol header, which passes on the client address: off, v1 (text) or v2 (binary).
     ///
-    /// Each then serves requests of one client only. The servers have to expect it.
+    /// Each connection then serves the requests of one client only. The servers must expect the header.
     #[arg(long, value_name = "off|v1|v2", default_value = "off", hide_possible_values = true)]
     pub send_proxy: SendProxyChoice,
 }
 
-/// How servers with https are believed.
+/// TLS to upstream servers.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<UpstreamTlsOptions>", rename_all = "kebab-case")]
-#[command(next_help_heading = "TLS to servers")]
+#[command(next_help_heading = "Upstream TLS")]
 pub struct UpstreamTlsOptions {
-    /// The authorities whose certificates servers with https show, in PEM [default: those of the system]
+    /// Certificate authorities for the certificates of https servers, in PEM format [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub server_ca: Option<PathBuf>,
 
-    /// Do not check the certificates of servers: whoever is between can read and change everything.
+    /// Do not verify the certificates of servers: an attacker in the network can then read and change everything.
     #[arg(long)]
     pub server_insecure: bool,
 
-    /// The certificate that is shown to servers that ask for one, in PEM; without KEY, the file holds both.
+    /// Client certificate for servers that require one, in PEM format; without KEY, the file contains both.
     #[arg(long, value_name = "CERT[,KEY]")]
     pub server_certificate: Option<CertificateChoice>,
 }
 
-/// Which PROXY header connections begin with.
+/// Version of the PROXY header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SendProxyChoice {
-    /// None.
+    /// No header.
     #[value(help = None)]
     Off,
-    /// A line of text.
+    /// Text.
     #[value(help = None)]
     V1,
     /// Binary.

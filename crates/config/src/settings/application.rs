@@ -41,7 +41,7 @@ pub fn application(
         Some(words) if words.trim().is_empty() => {
             return Err(SettingError::new("interpreter", "`interpreter` is empty: write a command, as in ruby"));
         }
-        Some(words) => Interpreter::written(words.split_whitespace()),
+        Some(words) => Interpreter::from_command(words.split_whitespace()),
         None => Interpreter::of(interface, &folder),
     };
     let program = Program { interface, application, interpreter };

@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serow::{Address, Scheme, Server};
 
-use super::{SettingError, inherited, tls::Redirected};
+use serow_net::inheritance;
+
+use super::{SettingError, tls::Redirected};
 use crate::options::{ListeningOptions, TlsOptions};
 
 /// A listener.
@@ -118,7 +120,7 @@ fn overlap(one: &Address, other: &Address) -> bool {
 
 /// Where to listen by default: on inherited sockets, otherwise on port 8080 of this machine.
 fn default_addresses() -> Vec<Address> {
-    let addresses = inherited::addresses();
+    let addresses = inheritance::addresses();
     if addresses.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { addresses }
 }
 

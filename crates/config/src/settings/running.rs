@@ -21,7 +21,7 @@ pub(super) fn run_as_written(
     run.processes = options.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
     run.timeout = options.app_timeout.0;
     run.start_timeout = options.start_timeout.0;
-    run.queue = QueueSettings { length: options.queue.in_memory(), patience: options.queue_timeout.0 };
+    run.queue = QueueSettings { length: options.queue.in_memory(), timeout: options.queue_timeout.0 };
     run.lifetime = lifetime(options)?;
     run.trusted = options.trust.iter().map(|network| network.0).collect();
     run.spawn_interval = options.spawn_interval.0;

@@ -13,7 +13,7 @@ pub struct Encryption {
     /// SHA-256 of a certificate that was made for this run.
     pub fingerprint: Option<String>,
     /// What is wrong with certificates that have expired, or are not valid yet.
-    pub problems_of_dates: Vec<String>,
+    pub date_problems: Vec<String>,
     /// How long browsers use TLS only (HSTS).
     pub strict_transport: Option<Duration>,
     /// Which connections are redirected to TLS.
@@ -23,7 +23,7 @@ pub struct Encryption {
 impl Encryption {
     /// Warns of certificates that clients will refuse.
     pub fn warn_of_dates(&self) {
-        self.problems_of_dates.iter().for_each(|problem| tracing::warn!("{problem}"));
+        self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
     }
 }
 

@@ -36,7 +36,7 @@ pub fn upstream_settings(
             total: timeouts.total_timeout.map(|time| time.0),
         },
         keep: KeepSettings { idle: connections.keep_idle.in_memory(), idle_time: connections.keep_idle_timeout.0 },
-        queue: QueueSettings { length: connections.queue.in_memory(), patience: connections.queue_timeout.0 },
+        queue: QueueSettings { length: connections.queue.in_memory(), timeout: connections.queue_timeout.0 },
         waits_for_servers: false,
         slow_start: balancing.slow_start.0,
         crashes: None,
@@ -57,7 +57,7 @@ pub fn upstream_settings(
 fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
     for (number, server) in servers.iter().enumerate() {
         let before = &servers[..number];
-        let text = if before.iter().any(|other| other.address.place == server.address.place) {
+        let text = if before.iter().any(|other| other.address.location == server.address.location) {
             let address = &server.address;
             format!("`servers`: duplicate server {address}: leave one out, and give the other a weight")
         } else if let Some(id) =

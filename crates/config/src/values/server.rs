@@ -51,7 +51,7 @@ fn read_parameter(word: &str, server: &mut ServerSettings) -> Result<(), String>
         }
         ("max", number) => {
             let most = number.parse::<Most>().map_err(|error| format!("not a server: max {error}"))?;
-            server.most_requests = Some(most.get());
+            server.max_requests = Some(most.get());
         }
         ("id", id) if !id.is_empty() && id.bytes().all(is_id_byte) => server.id = Some(id.to_owned()),
         ("id", id) => return Err(format!("not a server: id {id:?} is to be letters, digits and any of . - _")),
@@ -77,7 +77,7 @@ type Most = Count<1, 0xffff_ffff>;
 
 impl fmt::Display for ServerRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ServerSettings { address, weight, backup, most_requests, id } = &self.0;
+        let ServerSettings { address, weight, backup, max_requests, id } = &self.0;
         address.fmt(f)?;
         if *weight != 1 {
             write!(f, ",weight={weight}")?;
@@ -85,7 +85,7 @@ impl fmt::Display for ServerRule {
         if *backup {
             f.write_str(",backup")?;
         }
-        if let Some(most) = most_requests {
+        if let Some(most) = max_requests {
             write!(f, ",max={most}")?;
         }
         match id {

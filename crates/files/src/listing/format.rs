@@ -1,6 +1,6 @@
 //! As what a listing is written: a page or json.
 
-use serow_message::{Known, Request, weight::weighted};
+use serow_message::{KnownHeader, Request, weight::weighted};
 
 use super::query::parameter;
 use crate::settings::Listing;
@@ -26,7 +26,7 @@ impl Format {
             _ => {}
         }
         let quality = |wanted: &[u8]| {
-            let members = request.headers.list(Known::Accept).map(weighted);
+            let members = request.headers.list(KnownHeader::Accept).map(weighted);
             members.filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, quality)| quality).max()
         };
         match (quality(b"application/json"), quality(b"text/html")) {
@@ -64,7 +64,7 @@ mod tests {
         for (target, accept, format) in cases {
             let mut request = Request::get(target);
             if !accept.is_empty() {
-                request.headers.append(Known::Accept, accept).unwrap();
+                request.headers.append(KnownHeader::Accept, accept).unwrap();
             }
             assert_eq!(
                 Format::of(Listing::Negotiated, &request, request.target.query().unwrap_or_default()),
@@ -78,7 +78,7 @@ mod tests {
         for (setting, format) in [(Listing::Html, Format::Html), (Listing::Json, Format::Json)] {
             for query in ["", "format=json", "format=html"] {
                 let mut request = Request::get("/");
-                request.headers.append(Known::Accept, "application/json").unwrap();
+                request.headers.append(KnownHeader::Accept, "application/json").unwrap();
                 assert_eq!(Format::of(setting, &request, query), format, "{query}");
             }
         }

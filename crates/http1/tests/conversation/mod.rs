@@ -75,7 +75,7 @@ pub(crate) fn write_response(request: &[u8], interim: &[StatusCode], status: Sta
     let headers = headers(&message.fields);
     for status in interim {
         let head = ResponseHead { status: *status, version: Version::HTTP_11, headers: headers.clone() };
-        server.send_interim(&head, &mut output).expect("an interim response's turn");
+        server.send_informational(&head, &mut output).expect("an interim response's turn");
     }
     let length = message.body.length();
     if server.send_head(status, &headers, length, b"Date: now\r\n", &mut output).expect("the head's turn") {

@@ -269,7 +269,7 @@ impl Responses {
     fn handle_head(&mut self, response: &ReceivedResponse) {
         let ReceivedResponse { head, .. } = response;
         let mut line = format!("{} {:?}{}", head.status.as_u16(), head.version, framing(response.framing));
-        if response.is_interim() {
+        if response.is_informational() {
             let _ = write!(line, " interim");
         }
         self.seen.line(line);

@@ -89,7 +89,7 @@ fn a_flood_of_groups_keeps_the_first_few() {
     for stream in 0..100_000 {
         dependencies.handle_idle(id(2 * stream + 1), on(2 * stream, 201, true));
     }
-    assert_eq!(dependencies.groups.len(), Dependencies::MOST_GROUPS);
+    assert_eq!(dependencies.groups.len(), Dependencies::MAX_GROUPS);
     assert!(dependencies.kept(id(1)).is_some());
     // Round and round: each behind the other.
     for _ in 0..100 {

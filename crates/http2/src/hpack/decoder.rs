@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use super::{
     DEFAULT_CAPACITY, DecodeError,
     dynamic_table::{DynamicTable, Line},
-    flaw::Flaw,
+    field_error::FieldError,
     huffman, integer,
     name::Name,
     static_table,
@@ -23,7 +23,7 @@ pub struct Decoder {
     texts: Texts,
 }
 
-/// A field as it was received; it may have a flaw.
+/// A field as it was received; it may have a error.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodedField<'a> {
     /// The name; it may have capitals, which RFC 9113 refuses.
@@ -35,7 +35,7 @@ pub struct DecodedField<'a> {
     /// The peer does not want it compressed by anyone (RFC 7541 §7.1.3).
     pub never_indexed: bool,
     /// What makes a message malformed that has this field.
-    pub flaw: Option<Flaw>,
+    pub error: Option<FieldError>,
 }
 
 impl DecodedField<'_> {
@@ -138,40 +138,40 @@ impl Decoder {
             0 => {
                 let text = texts.take(rest)?;
                 let kind = Name::recognise(text.bytes(texts));
-                (LiteralName::Text(text), kind, Flaw::of_name(kind, text.bytes(texts)))
+                (LiteralName::Text(text), kind, FieldError::of_name(kind, text.bytes(texts)))
             }
             index => {
                 let line = line(&self.table, index)?;
-                (LiteralName::Index(index), line.name_kind, line.flaw.filter(|flaw| *flaw == Flaw::Name))
+                (LiteralName::Index(index), line.name_kind, line.error.filter(|error| *error == FieldError::Name))
             }
         };
         let value = texts.take(rest)?;
-        let flaw = name_flaw.or_else(|| Flaw::of_value(value.bytes(texts)));
-        Ok(Literal { name, name_kind, value, flaw, indexed, never_indexed: first & 0xf0 == 0x10 })
+        let error = name_flaw.or_else(|| FieldError::of_value(value.bytes(texts)));
+        Ok(Literal { name, name_kind, value, error, indexed, never_indexed: first & 0xf0 == 0x10 })
     }
 
     #[inline]
     fn show<'a>(&'a self, literal: &Literal<'a>) -> Result<DecodedField<'a>, DecodeError> {
-        let Literal { name_kind, flaw, never_indexed, .. } = *literal;
+        let Literal { name_kind, error, never_indexed, .. } = *literal;
         let name = match literal.name {
             LiteralName::Text(text) => text.bytes(&self.texts),
             LiteralName::Index(index) => line(&self.table, index)?.name,
         };
-        Ok(DecodedField { name, value: literal.value.bytes(&self.texts), name_kind, never_indexed, flaw })
+        Ok(DecodedField { name, value: literal.value.bytes(&self.texts), name_kind, never_indexed, error })
     }
 
     fn insert(&mut self, literal: &Literal<'_>) {
-        let Literal { name_kind, flaw, .. } = *literal;
+        let Literal { name_kind, error, .. } = *literal;
         let value = literal.value.bytes(&self.texts);
         match literal.name {
             LiteralName::Text(text) => {
-                self.table.insert(name_kind, text.bytes(&self.texts), value, flaw);
+                self.table.insert(name_kind, text.bytes(&self.texts), value, error);
             }
             LiteralName::Index(index) => match static_table::ENTRIES.get(index - 1) {
                 Some(entry) => {
-                    self.table.insert(name_kind, entry.name, value, flaw);
+                    self.table.insert(name_kind, entry.name, value, error);
                 }
-                None => self.table.insert_with_name_of(index - 1 - static_table::COUNT, value, flaw),
+                None => self.table.insert_with_name_of(index - 1 - static_table::COUNT, value, error),
             },
         }
     }
@@ -183,7 +183,7 @@ fn line(table: &DynamicTable, index: usize) -> Result<Line<'_>, DecodeError> {
     // That of zero wraps around, and neither table has so many.
     let place = index.wrapping_sub(1);
     match static_table::ENTRIES.get(place) {
-        Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind, flaw: None }),
+        Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind, error: None }),
         None => table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
     }
 }
@@ -191,7 +191,7 @@ fn line(table: &DynamicTable, index: usize) -> Result<Line<'_>, DecodeError> {
 impl<'a> Line<'a> {
     #[inline]
     fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
-        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, flaw: self.flaw }
+        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, error: self.error }
     }
 }
 
@@ -199,7 +199,7 @@ struct Literal<'a> {
     name: LiteralName<'a>,
     name_kind: Name,
     value: Text<'a>,
-    flaw: Option<Flaw>,
+    error: Option<FieldError>,
     indexed: bool,
     never_indexed: bool,
 }
@@ -235,7 +235,7 @@ impl Texts {
     /// The block is decoded. What a long string needed is not kept.
     #[inline]
     fn forget(&mut self) {
-        if self.decoded.capacity() > MOST_KEPT {
+        if self.decoded.capacity() > MAX_KEPT {
             *self = Self::new();
         }
     }
@@ -280,4 +280,4 @@ const HUFFMAN: u8 = 0x80;
 const FIRST_TEXT: usize = 256;
 
 /// What is kept for the strings of the next block.
-const MOST_KEPT: usize = 4 * FIRST_TEXT;
+const MAX_KEPT: usize = 4 * FIRST_TEXT;

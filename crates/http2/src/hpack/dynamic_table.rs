@@ -6,7 +6,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use super::{flaw::Flaw, name::Name};
+use super::{field_error::FieldError, name::Name};
 
 /// Entries, the newest of which has the lowest index.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Entry {
     name_length: u32,
     value_length: u32,
     name_kind: Name,
-    flaw: Option<Flaw>,
+    error: Option<FieldError>,
 }
 
 /// An entry, as one looks at it.
@@ -37,7 +37,7 @@ pub(super) struct Line<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
     pub(super) name_kind: Name,
-    pub(super) flaw: Option<Flaw>,
+    pub(super) error: Option<FieldError>,
 }
 
 impl Line<'_> {
@@ -62,7 +62,7 @@ impl DynamicTable {
     pub(super) fn get(&self, newer: usize) -> Option<Line<'_>> {
         let entry = self.entry(newer)?;
         let (name, value) = self.text_of(entry).split_at_checked(entry.name_length as usize)?;
-        Some(Line { name, value, name_kind: entry.name_kind, flaw: entry.flaw })
+        Some(Line { name, value, name_kind: entry.name_kind, error: entry.error })
     }
 
     /// Whether the entry of so many newer ones has this well-known name, and this value.
@@ -104,17 +104,17 @@ impl DynamicTable {
     }
 
     /// Adds an entry; says whether it fitted.
-    pub(super) fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8], flaw: Option<Flaw>) -> bool {
+    pub(super) fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8], error: Option<FieldError>) -> bool {
         if !self.make_room(name.len(), value.len()) {
             return false;
         }
         self.text.extend_from_slice(name);
-        self.insert_value(name_kind, name.len(), value, flaw);
+        self.insert_value(name_kind, name.len(), value, error);
         true
     }
 
     /// Adds an entry with the name of another, which may have to leave for it (RFC 7541 §4.4).
-    pub(super) fn insert_with_name_of(&mut self, newer: usize, value: &[u8], flaw: Option<Flaw>) {
+    pub(super) fn insert_with_name_of(&mut self, newer: usize, value: &[u8], error: Option<FieldError>) {
         let Some(Line { name, name_kind, .. }) = self.get(newer) else { return };
         let length = name.len();
         if !self.make_room(length, value.len()) {
@@ -123,7 +123,7 @@ impl DynamicTable {
         let place = self.entries.len() - 1 - newer;
         let start = self.entries[place].start.wrapping_sub(self.removed) as usize;
         self.text.extend_from_within(start..start + length);
-        self.insert_value(name_kind, length, value, flaw);
+        self.insert_value(name_kind, length, value, error);
     }
 
     /// Puts the newest entry's name in lower case.
@@ -134,7 +134,7 @@ impl DynamicTable {
         }
     }
 
-    fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8], flaw: Option<Flaw>) {
+    fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8], error: Option<FieldError>) {
         let start = self.removed.wrapping_add((self.text.len() - name_length) as u32);
         self.text.extend_from_slice(value);
         let size = name_length + value.len() + OVERHEAD;
@@ -145,7 +145,7 @@ impl DynamicTable {
             name_length: name_length as u32,
             value_length: value.len() as u32,
             name_kind,
-            flaw,
+            error,
         });
     }
 

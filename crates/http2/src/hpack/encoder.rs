@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{Headers, Known, StatusCode};
+use serow_message::{Headers, KnownHeader, StatusCode};
 
 use super::{
     DEFAULT_CAPACITY,
@@ -76,9 +76,9 @@ impl Encoder {
         }
     }
 
-    /// Appends a field; its name is written in lower case (RFC 9113 §8.2.1). `known` is its name's [`Known`], if it has one.
+    /// Appends a field; its name is written in lower case (RFC 9113 §8.2.1). `known` is its name's [`KnownHeader`], if it has one.
     #[inline]
-    pub fn encode(&mut self, name: &[u8], known: Option<Known>, value: &[u8], block: &mut Vec<u8>) {
+    pub fn encode(&mut self, name: &[u8], known: Option<KnownHeader>, value: &[u8], block: &mut Vec<u8>) {
         self.write_update(block);
         match known {
             Some(known) => self.encode_known(Name::Known(known), value, block),

@@ -1,6 +1,6 @@
 //! Which name a field has, recognised once.
 
-use serow_message::Known;
+use serow_message::KnownHeader;
 
 /// A pseudo-header field (RFC 9113 §8.3, RFC 8441 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub enum Name {
     /// A pseudo-header field.
     Pseudo(Pseudo),
     /// A well-known name in lower case.
-    Known(Known),
+    Known(KnownHeader),
     /// Any other bytes, as the peer sent them: nobody has looked whether they may be a name.
     Other,
 }
@@ -64,7 +64,7 @@ impl Name {
         if let [b':', ..] = name {
             return Pseudo::recognise(name).map_or(Self::Other, Self::Pseudo);
         }
-        match Known::recognise(name) {
+        match KnownHeader::recognise(name) {
             Some(known) if known.as_str().as_bytes() == name => Self::Known(known),
             _ => Self::Other,
         }
@@ -81,7 +81,7 @@ impl Name {
 
     /// The well-known name, if it is one.
     #[must_use]
-    pub fn known(self) -> Option<Known> {
+    pub fn known(self) -> Option<KnownHeader> {
         match self {
             Self::Known(known) => Some(known),
             Self::Pseudo(_) | Self::Other => None,

@@ -5,7 +5,7 @@
 //! responses of one second share it, one for each referer 2,000; one for each content-length, last-modified, path or etag
 //! costs 8,000, 6,000, 1,000 and 1,000.
 
-use serow_message::Known;
+use serow_message::KnownHeader;
 
 use super::name::{Name, Pseudo};
 
@@ -31,32 +31,32 @@ pub(super) fn of(name: Name, value: &[u8]) -> Policy {
     }
 }
 
-fn of_known(known: Known, value: &[u8]) -> Policy {
+fn of_known(known: KnownHeader, value: &[u8]) -> Policy {
     match known {
-        Known::Authorization | Known::ProxyAuthorization | Known::SetCookie => Policy::Never,
-        Known::Cookie if value.len() < GUESSABLE => Policy::Never,
-        Known::Age
-        | Known::AltSvc
-        | Known::ContentDisposition
-        | Known::ContentLength
-        | Known::ContentLocation
-        | Known::ContentRange
-        | Known::Etag
-        | Known::Expires
-        | Known::Forwarded
-        | Known::IfMatch
-        | Known::IfModifiedSince
-        | Known::IfNoneMatch
-        | Known::IfRange
-        | Known::IfUnmodifiedSince
-        | Known::LastModified
-        | Known::Link
-        | Known::Location
-        | Known::Range
-        | Known::RetryAfter
-        | Known::WwwAuthenticate
-        | Known::XForwardedFor
-        | Known::XRequestId => Policy::IndexRepeated,
+        KnownHeader::Authorization | KnownHeader::ProxyAuthorization | KnownHeader::SetCookie => Policy::Never,
+        KnownHeader::Cookie if value.len() < GUESSABLE => Policy::Never,
+        KnownHeader::Age
+        | KnownHeader::AltSvc
+        | KnownHeader::ContentDisposition
+        | KnownHeader::ContentLength
+        | KnownHeader::ContentLocation
+        | KnownHeader::ContentRange
+        | KnownHeader::Etag
+        | KnownHeader::Expires
+        | KnownHeader::Forwarded
+        | KnownHeader::IfMatch
+        | KnownHeader::IfModifiedSince
+        | KnownHeader::IfNoneMatch
+        | KnownHeader::IfRange
+        | KnownHeader::IfUnmodifiedSince
+        | KnownHeader::LastModified
+        | KnownHeader::Link
+        | KnownHeader::Location
+        | KnownHeader::Range
+        | KnownHeader::RetryAfter
+        | KnownHeader::WwwAuthenticate
+        | KnownHeader::XForwardedFor
+        | KnownHeader::XRequestId => Policy::IndexRepeated,
         _ => Policy::Index,
     }
 }

@@ -1,6 +1,6 @@
 //! The static table (RFC 7541, Appendix A).
 
-use serow_message::Known;
+use serow_message::KnownHeader;
 
 use super::name::{Name, Pseudo};
 
@@ -39,7 +39,7 @@ pub(super) fn index_of_field(kind: Name, value: &[u8]) -> Option<u8> {
         (Name::Pseudo(Pseudo::Status), b"400") => 12,
         (Name::Pseudo(Pseudo::Status), b"404") => 13,
         (Name::Pseudo(Pseudo::Status), b"500") => 14,
-        (Name::Known(Known::AcceptEncoding), b"gzip, deflate") => 16,
+        (Name::Known(KnownHeader::AcceptEncoding), b"gzip, deflate") => 16,
         _ => return None,
     })
 }
@@ -47,7 +47,7 @@ pub(super) fn index_of_field(kind: Name, value: &[u8]) -> Option<u8> {
 /// How many entries there are.
 pub(super) const COUNT: usize = 61;
 
-/// Those whose names have no [`Known`] of their own.
+/// Those whose names have no [`KnownHeader`] of their own.
 const UNKNOWN: [usize; 3] = [15, 20, 52];
 
 const PSEUDO_NAMES: usize = 6;
@@ -83,7 +83,7 @@ const fn pseudo(pseudo: Pseudo, value: &'static str) -> Entry {
     Entry { name: pseudo.as_str().as_bytes(), value: value.as_bytes(), name_kind: Name::Pseudo(pseudo) }
 }
 
-const fn known(known: Known) -> Entry {
+const fn known(known: KnownHeader) -> Entry {
     Entry { name: known.as_str().as_bytes(), value: b"", name_kind: Name::Known(known) }
 }
 
@@ -110,52 +110,52 @@ const TABLE: [Entry; COUNT] = [
     pseudo(Pseudo::Status, "404"),
     pseudo(Pseudo::Status, "500"),
     other("accept-charset"),
-    Entry { name: b"accept-encoding", value: b"gzip, deflate", name_kind: Name::Known(Known::AcceptEncoding) },
-    known(Known::AcceptLanguage),
-    known(Known::AcceptRanges),
-    known(Known::Accept),
+    Entry { name: b"accept-encoding", value: b"gzip, deflate", name_kind: Name::Known(KnownHeader::AcceptEncoding) },
+    known(KnownHeader::AcceptLanguage),
+    known(KnownHeader::AcceptRanges),
+    known(KnownHeader::Accept),
     other("access-control-allow-origin"),
-    known(Known::Age),
-    known(Known::Allow),
-    known(Known::Authorization),
-    known(Known::CacheControl),
-    known(Known::ContentDisposition),
-    known(Known::ContentEncoding),
-    known(Known::ContentLanguage),
-    known(Known::ContentLength),
-    known(Known::ContentLocation),
-    known(Known::ContentRange),
-    known(Known::ContentType),
-    known(Known::Cookie),
-    known(Known::Date),
-    known(Known::Etag),
-    known(Known::Expect),
-    known(Known::Expires),
-    known(Known::From),
-    known(Known::Host),
-    known(Known::IfMatch),
-    known(Known::IfModifiedSince),
-    known(Known::IfNoneMatch),
-    known(Known::IfRange),
-    known(Known::IfUnmodifiedSince),
-    known(Known::LastModified),
-    known(Known::Link),
-    known(Known::Location),
-    known(Known::MaxForwards),
-    known(Known::ProxyAuthenticate),
-    known(Known::ProxyAuthorization),
-    known(Known::Range),
-    known(Known::Referer),
+    known(KnownHeader::Age),
+    known(KnownHeader::Allow),
+    known(KnownHeader::Authorization),
+    known(KnownHeader::CacheControl),
+    known(KnownHeader::ContentDisposition),
+    known(KnownHeader::ContentEncoding),
+    known(KnownHeader::ContentLanguage),
+    known(KnownHeader::ContentLength),
+    known(KnownHeader::ContentLocation),
+    known(KnownHeader::ContentRange),
+    known(KnownHeader::ContentType),
+    known(KnownHeader::Cookie),
+    known(KnownHeader::Date),
+    known(KnownHeader::Etag),
+    known(KnownHeader::Expect),
+    known(KnownHeader::Expires),
+    known(KnownHeader::From),
+    known(KnownHeader::Host),
+    known(KnownHeader::IfMatch),
+    known(KnownHeader::IfModifiedSince),
+    known(KnownHeader::IfNoneMatch),
+    known(KnownHeader::IfRange),
+    known(KnownHeader::IfUnmodifiedSince),
+    known(KnownHeader::LastModified),
+    known(KnownHeader::Link),
+    known(KnownHeader::Location),
+    known(KnownHeader::MaxForwards),
+    known(KnownHeader::ProxyAuthenticate),
+    known(KnownHeader::ProxyAuthorization),
+    known(KnownHeader::Range),
+    known(KnownHeader::Referer),
     other("refresh"),
-    known(Known::RetryAfter),
-    known(Known::Server),
-    known(Known::SetCookie),
-    known(Known::StrictTransportSecurity),
-    known(Known::TransferEncoding),
-    known(Known::UserAgent),
-    known(Known::Vary),
-    known(Known::Via),
-    known(Known::WwwAuthenticate),
+    known(KnownHeader::RetryAfter),
+    known(KnownHeader::Server),
+    known(KnownHeader::SetCookie),
+    known(KnownHeader::StrictTransportSecurity),
+    known(KnownHeader::TransferEncoding),
+    known(KnownHeader::UserAgent),
+    known(KnownHeader::Vary),
+    known(KnownHeader::Via),
+    known(KnownHeader::WwwAuthenticate),
 ];
 
 #[cfg(test)]
@@ -173,6 +173,6 @@ mod tests {
         }
         assert_eq!(index_of_name(Name::Other, b"x-one"), None);
         assert_eq!(index_of_name(Name::Pseudo(Pseudo::Protocol), b":protocol"), None);
-        assert_eq!(index_of_name(Name::Known(Known::Upgrade), b"upgrade"), None);
+        assert_eq!(index_of_name(Name::Known(KnownHeader::Upgrade), b"upgrade"), None);
     }
 }

@@ -95,8 +95,8 @@ impl EarlyPriorities {
 }
 
 impl fmt::Display for TooManyPriorities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("more streams prioritised than may be open")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("more streams prioritised than may be open")
     }
 }
 

@@ -27,8 +27,8 @@ impl Line {
 }
 
 impl fmt::Debug for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}{}", self.name(), self.value(), self.note())
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}{}", self.name(), self.value(), self.note())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{Interval, Results};
 #[must_use]
 pub fn csv(results: &Results) -> String {
     let mut lines = String::from(COLUMNS);
-    for interval in &results.course {
+    for interval in &results.time_series {
         row(interval, &mut lines);
     }
     lines

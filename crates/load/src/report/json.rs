@@ -36,7 +36,7 @@ pub fn json(results: &Results) -> String {
         "connect": latency(&results.connect_times),
         "thread_rate": rate(&results.thread_rates),
         "histogram": ranges(&results.latencies),
-        "course": results.course.iter().map(interval).collect::<Vec<_>>(),
+        "course": results.time_series.iter().map(interval).collect::<Vec<_>>(),
     });
     let mut text = String::new();
     write(&value, 0, &mut text);

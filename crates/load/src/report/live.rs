@@ -76,7 +76,7 @@ fn share(elapsed: Duration, planned: Duration) -> f64 {
 
 /// A bar of at most `room` characters, unless that is too short to show anything.
 fn bar(share: f64, room: usize) -> Option<String> {
-    let inside = room.min(LONGEST_BAR).checked_sub(2).filter(|inside| *inside >= SHORTEST_BAR)?;
+    let inside = room.min(MAX_BAR_LENGTH).checked_sub(2).filter(|inside| *inside >= SHORTEST_BAR)?;
     let done = (share * inside as f64) as usize;
     let tip = if done < inside { ">" } else { "" };
     Some(format!("[{:<inside$}]", "=".repeat(done) + tip))
@@ -88,7 +88,7 @@ const BETWEEN: &str = "  ";
 const SHORTEST_BAR: usize = 8;
 
 /// Longer ones carry the figures out of sight.
-const LONGEST_BAR: usize = 32;
+const MAX_BAR_LENGTH: usize = 32;
 
 #[cfg(test)]
 mod tests {

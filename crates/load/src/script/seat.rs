@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Performer, Script, ScriptError, ScriptTarget,
+    Script, ScriptError, ScriptRunner, ScriptTarget,
     state::State,
     thread::{Message, Orders, ThreadObject},
 };
@@ -15,7 +15,7 @@ use super::{
 /// A worker's end of the way from the main thread.
 pub(super) type Inbox = mpsc::Receiver<Message>;
 
-/// What a thread needs to take part; goes to it, and becomes a [`Performer`] there.
+/// What a thread needs to take part; goes to it, and becomes a [`ScriptRunner`] there.
 pub struct Seat {
     inbox: Inbox,
     script: Script,
@@ -30,7 +30,7 @@ impl Seat {
     /// Loads the script when the conductor sets this thread up, and serves it until the run begins. `None` if there will
     /// be no run: why, the conductor knows.
     #[must_use]
-    pub fn perform(self) -> Option<Performer> {
+    pub fn into_runner(self) -> Option<ScriptRunner> {
         let orders = Rc::new(Orders::default());
         orders.address.set(self.target.address);
         let mut loaded: Option<State> = None;
@@ -42,7 +42,7 @@ impl Seat {
                 }
                 Message::Initialise(answer) => answer.send(self.initialise(loaded.as_ref()?)).ok()?,
                 Message::Task(task) => task(&loaded.as_ref()?.lua, &orders),
-                Message::Begin => return Performer::new(loaded?, orders, self.inbox).ok(),
+                Message::Begin => return ScriptRunner::new(loaded?, orders, self.inbox).ok(),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use serow_message::Priority;
 
-use super::Wish;
+use super::ResourceSpec;
 
 /// What is to be said, the next thing first.
 #[derive(Clone, Debug)]
@@ -20,10 +20,10 @@ pub(super) enum Step {
 }
 
 impl Agenda {
-    pub(super) fn new(wishes: &[Wish]) -> Self {
-        let steps = wishes.iter().enumerate().flat_map(|(resource, wish)| {
-            let changes = wish.changes.iter().map(move |change| (change.at, Step::Change(resource, change.priority)));
-            [(wish.after, Step::Ask(resource))].into_iter().chain(changes)
+    pub(super) fn new(specs: &[ResourceSpec]) -> Self {
+        let steps = specs.iter().enumerate().flat_map(|(resource, spec)| {
+            let changes = spec.changes.iter().map(move |change| (change.at, Step::Change(resource, change.priority)));
+            [(spec.after, Step::Ask(resource))].into_iter().chain(changes)
         });
         let mut steps: Vec<_> = steps.collect();
         // Stable: what has no delay of its own stays in the order that was written.
@@ -51,12 +51,12 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waterfall::read_wishes;
+    use crate::waterfall::read_resource_specs;
 
     #[test]
     fn everything_in_its_time() {
-        let (_, wishes) = read_wishes(["a/1,after=2s,at=3s,u=1", "/2,at=1s,i", "/3"]).unwrap();
-        let mut agenda = Agenda::new(&wishes);
+        let (_, specs) = read_resource_specs(["a/1,after=2s,at=3s,u=1", "/2,at=1s,i", "/3"]).unwrap();
+        let mut agenda = Agenda::new(&specs);
         let mut steps = Vec::new();
         while let Some(moment) = agenda.next_moment() {
             if let Some(before) = moment.checked_sub(Duration::from_nanos(1)) {

@@ -50,7 +50,7 @@ pub(super) fn name(path: &str, most: usize) -> String {
 
 /// The priority that was asked for, and those that followed: `u=5 → u=1`; nothing where nothing was said.
 pub(super) fn priorities(resource: &Resource) -> String {
-    let first = resource.wish.priority.map(|priority| priority.as_str());
+    let first = resource.spec.priority.map(|priority| priority.as_str());
     let changes = resource.changes.iter().map(|(_, priority)| priority.as_str());
     if resource.changes.is_empty() {
         return first.unwrap_or_default().to_owned();

@@ -12,8 +12,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow_client::{Broken, Buffers, Destination, DialError, Http2};
-use serow_net::{Alarm, Wire, monotonic, tls::TlsVersion};
+use serow_client::{Buffers, ClientError, Destination, DialError, Http2};
+use serow_net::{Alarm, Wire, monotonic};
+use serow_tls::TlsVersion;
 
 use self::exchanges::Exchanges;
 use super::{Ending, Plan, Recording, Resource, agenda::Agenda};
@@ -71,13 +72,13 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
         encryption: encryption(&wire),
         began: SystemTime::now(),
         clock: now,
-        resources: plan.wishes.iter().cloned().map(Resource::new).collect(),
+        resources: plan.specs.iter().cloned().map(Resource::new).collect(),
         elapsed: Duration::ZERO,
         ending: Ending::Complete,
     };
     let connection = Http2::new(wire, buffers, LIMITS, now);
     let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
-    let mut fetching = Fetching { agenda: Agenda::new(&plan.wishes), exchanges, alarm, start: now, heard: now, plan };
+    let mut fetching = Fetching { agenda: Agenda::new(&plan.specs), exchanges, alarm, start: now, heard: now, plan };
     let ending = poll_fn(|context| {
         if interrupted.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ok(Ending::Interrupted));
@@ -136,7 +137,7 @@ impl Fetching<'_> {
 
     /// How it has ended, if it has.
     fn end(&mut self, context: &mut Context<'_>) -> Option<Result<Ending, FetchError>> {
-        if !self.exchanges.are_under_way() && !self.agenda.has_requests() {
+        if !self.exchanges.are_in_flight() && !self.agenda.has_requests() {
             self.exchanges.take_leave(context);
             return Some(Ok(Ending::Complete));
         }
@@ -146,23 +147,23 @@ impl Fetching<'_> {
     /// When something is to be done though nothing comes.
     fn next_moment(&self) -> Option<Duration> {
         let step = self.agenda.next_moment().map(|moment| self.start + moment);
-        let patience = self.exchanges.are_under_way().then(|| self.heard + self.plan.patience);
+        let patience = self.exchanges.are_in_flight().then(|| self.heard + self.plan.patience);
         [step, patience, self.exchanges.deadline()].into_iter().flatten().min()
     }
 
     fn is_silent(&self, now: Duration) -> bool {
-        self.exchanges.are_under_way() && now >= self.heard + self.plan.patience
+        self.exchanges.are_in_flight() && now >= self.heard + self.plan.patience
     }
 
     /// Whether a broken connection was one of HTTP/2 at all.
-    fn judge(&self, broken: &Broken) -> Result<String, FetchError> {
+    fn judge(&self, broken: &ClientError) -> Result<String, FetchError> {
         let beginning = self.exchanges.not_understood();
         match broken {
-            Broken::Http2(_) if beginning.starts_with(b"HTTP/") => {
+            ClientError::Http2(_) if beginning.starts_with(b"HTTP/") => {
                 let line = beginning.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
                 Err(FetchError::NotHttp2(line[..line.len().min(SHOWN)].escape_ascii().to_string()))
             }
-            Broken::Closed | Broken::Lost(_) if self.exchanges.is_mute() => Err(FetchError::Mute),
+            ClientError::Closed | ClientError::Lost(_) if self.exchanges.is_mute() => Err(FetchError::Mute),
             broken => Ok(self.exchanges.farewell().unwrap_or_else(|| broken.to_string())),
         }
     }
@@ -193,7 +194,16 @@ impl fmt::Display for FetchError {
     }
 }
 
-impl Error for FetchError {}
+impl Error for FetchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Request(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::Connection(error) => error.source(),
+            Self::NotHttp2(_) | Self::Mute | Self::Interrupted => None,
+        }
+    }
+}
 
 /// Bytes of an answer that is none that are shown: a status line.
 const SHOWN: usize = 60;

@@ -69,9 +69,9 @@ fn resource(resource: &Resource) -> Value {
     let changes = resource.changes.iter().map(|(moment, priority)| json!([seconds(*moment), priority.as_str()]));
     let pieces = resource.pieces.iter().map(|piece| json!([seconds(piece.moment), piece.bytes, piece.place]));
     json!({
-        "path": resource.wish.path,
-        "priority": resource.wish.priority.map(|priority| priority.as_str()),
-        "after": seconds(resource.wish.after),
+        "path": resource.spec.path,
+        "priority": resource.spec.priority.map(|priority| priority.as_str()),
+        "after": seconds(resource.spec.after),
         "asked": resource.asked.map(seconds),
         "sent": resource.sent,
         "status": resource.status,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serow_client::{Dialer, Origin};
 
-use super::Wish;
+use super::ResourceSpec;
 
 /// What is fetched, and how.
 #[derive(Clone, Debug)]
@@ -14,8 +14,8 @@ pub struct Plan {
     /// How the connection is opened. It has to speak HTTP/2.
     pub dialer: Dialer,
     /// What is asked for; what is asked for at the same moment, in this order.
-    pub wishes: Vec<Wish>,
-    /// Header fields of all requests, beside those that follow from the wish.
+    pub specs: Vec<ResourceSpec>,
+    /// Header fields of all requests, beside those that follow from the spec.
     pub headers: Vec<(String, String)>,
     /// In which words priorities are said.
     pub signals: Signals,

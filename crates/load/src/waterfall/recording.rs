@@ -6,7 +6,7 @@ use serow_client::Origin;
 use serow_http2::ErrorCode;
 use serow_message::Priority;
 
-use super::{Signals, Wish};
+use super::{ResourceSpec, Signals};
 
 /// What came when. Moments count from the beginning: when the connection was open, and what has no delay was asked for.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Recording {
     pub began: SystemTime,
     /// The beginning, as the clock of packet traces has it (`CLOCK_MONOTONIC`).
     pub clock: Duration,
-    /// In the order of the wishes.
+    /// In the order of the specs.
     pub resources: Vec<Resource>,
     /// From the beginning to the end.
     pub elapsed: Duration,
@@ -35,11 +35,11 @@ pub struct Recording {
     pub ending: Ending,
 }
 
-/// What came of a wish.
+/// What came of a spec.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// What was asked for.
-    pub wish: Wish,
+    pub spec: ResourceSpec,
     /// When it was asked for.
     pub asked: Option<Duration>,
     /// Bytes that had been sent on the connection when the request had been, encryption included.
@@ -70,7 +70,7 @@ pub struct Piece {
     pub place: u64,
 }
 
-/// What became of a wish.
+/// What became of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was not asked for: the connection ended before.
@@ -115,9 +115,9 @@ impl Recording {
 impl Resource {
     /// Nothing came of it so far.
     #[must_use]
-    pub fn new(wish: Wish) -> Self {
+    pub fn new(spec: ResourceSpec) -> Self {
         Self {
-            wish,
+            spec,
             asked: None,
             sent: None,
             head: None,
@@ -135,14 +135,14 @@ impl Resource {
         self.pieces.iter().map(|piece| piece.bytes).sum()
     }
 
-    /// From when to when it was under way, where it was.
+    /// From when to when it was in flight, where it was.
     pub(super) fn span(&self, elapsed: Duration) -> Option<(Duration, Duration)> {
         Some((self.asked?, self.end.unwrap_or(elapsed)))
     }
 
     /// How urgent it was, from which moment on: with the request, and what was said later.
     pub(super) fn urgencies(&self) -> impl Iterator<Item = (Duration, u8)> {
-        let first = self.wish.priority.unwrap_or_default().urgency;
+        let first = self.spec.priority.unwrap_or_default().urgency;
         let changes = self.changes.iter().map(|(moment, priority)| (*moment, priority.urgency));
         [(Duration::ZERO, first)].into_iter().chain(changes)
     }

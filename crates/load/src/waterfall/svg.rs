@@ -102,7 +102,7 @@ fn description(recording: &Recording) -> String {
 }
 
 fn grid(drawing: &mut String, plane: &Plane) {
-    for (share, label) in Axis::new(plane.time, MOST_MARKS).marks() {
+    for (share, label) in Axis::new(plane.time, MAX_MARKS).marks() {
         let x = LEFT + share * PLOT;
         line(drawing, "grid", x, plane.top - 4.0, plane.bottom);
         text(drawing, "quiet", (x, plane.bottom + 18.0), Anchor::Middle, &label);
@@ -146,6 +146,6 @@ const ALL_HEIGHT: f64 = 30.0;
 /// Below the lanes: the axis, and the legend.
 const FOOT: f64 = 70.0;
 /// Marks on the axis: labels of five letters need no more room.
-const MOST_MARKS: usize = 10;
+const MAX_MARKS: usize = 10;
 
 const STYLE: &str = include_str!("svg/style.css");

@@ -29,7 +29,7 @@ pub fn text(recording: &Recording, width: usize) -> String {
 }
 
 fn drawing(recording: &Recording, width: usize) -> Vec<String> {
-    let names: Vec<_> = recording.resources.iter().map(|of| caption::name(&of.wish.path, width / 4)).collect();
+    let names: Vec<_> = recording.resources.iter().map(|of| caption::name(&of.spec.path, width / 4)).collect();
     let priorities: Vec<_> = recording.resources.iter().map(caption::priorities).collect();
     let labels = joined(&[names, priorities], &[Side::Left, Side::Left]);
     let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or_default() + 1;
@@ -57,12 +57,12 @@ fn row(resource: &Resource, elapsed: Duration, shares: &[f64]) -> String {
         let place = moment.as_secs_f64() / elapsed.as_secs_f64().max(1e-9) * shares.len() as f64;
         (place as usize).min(shares.len().saturating_sub(1))
     };
-    let under_way = cell(asked)..=cell(end);
+    let in_flight = cell(asked)..=cell(end);
     let cells = shares.iter().enumerate().map(|(number, share)| {
         let eighths = (share.min(1.0) * 8.0).round() as usize;
         match BLOCKS.get(eighths.max(usize::from(*share > 0.0)).wrapping_sub(1)) {
-            Some(block) if under_way.contains(&number) => *block,
-            None if under_way.contains(&number) => '·',
+            Some(block) if in_flight.contains(&number) => *block,
+            None if in_flight.contains(&number) => '·',
             _ => ' ',
         }
     });
@@ -100,7 +100,7 @@ fn table(recording: &Recording, width: usize) -> Vec<String> {
     }
     let figures = joined(&columns, &[Side::Left, Side::Left, Side::Right, Side::Right, Side::Right, Side::Right]);
     let room = width.saturating_sub(figures[0].chars().count() + 2).max(LEAST_NAME);
-    let names = recording.resources.iter().map(|resource| caption::name(&resource.wish.path, room));
+    let names = recording.resources.iter().map(|resource| caption::name(&resource.spec.path, room));
     let names = std::iter::once(String::new()).chain(names).collect();
     joined(&[names, figures], &[Side::Left, Side::Left])
 }

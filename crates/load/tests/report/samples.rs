@@ -38,7 +38,7 @@ pub(crate) fn usual() -> Results {
     for connection in 1..=10 {
         results.connect_times.record(connection * 11_000);
     }
-    results.course = (0..20_u64).map(|step| interval(step, 4870 + step * 7 % 11)).collect();
+    results.time_series = (0..20_u64).map(|step| interval(step, 4870 + step * 7 % 11)).collect();
     answered(results)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn nothing() -> Results {
         connect_times: Distribution::new(),
         latencies: Distribution::new(),
         thread_rates: Distribution::new(),
-        course: Vec::new(),
+        time_series: Vec::new(),
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn one_request() -> Results {
     };
     results.latencies.record(1_234_567);
     results.connect_times.record(89_000);
-    results.course = vec![Interval {
+    results.time_series = vec![Interval {
         start: Duration::ZERO,
         length: results.elapsed,
         requests: 1,
@@ -102,7 +102,7 @@ pub(crate) fn only_errors() -> Results {
         elapsed: Duration::from_secs(1),
         errors: Errors { connect: 3, read: 40, write: 5, timeout: 12, protocol: 7, status: 0 },
         connections_made: 60,
-        course: (0..10).map(|step| Interval { errors: 6 + step % 2, ..interval(step, 0) }).collect(),
+        time_series: (0..10).map(|step| Interval { errors: 6 + step % 2, ..interval(step, 0) }).collect(),
         ..nothing()
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn huge() -> Results {
     }
     results.thread_rates.record(850_000);
     results.thread_rates.record(2_000_000);
-    results.course = (0..24)
+    results.time_series = (0..24)
         .map(|hour| Interval {
             start: Duration::from_secs(hour * 3600),
             length: Duration::from_secs(3600),
@@ -153,8 +153,8 @@ pub(crate) fn everything() -> Results {
         statuses: [(200, 90_000), (301, 400), (404, 7000), (503, 11)].into(),
         errors: Errors { connect: 1, read: 2, write: 0, timeout: 4, protocol: 5, status: 7011 },
         connections_made: 512,
-        course: usual
-            .course
+        time_series: usual
+            .time_series
             .iter()
             .enumerate()
             .map(|(step, interval)| Interval { errors: if step % 3 == 0 { 17 } else { 0 }, ..*interval })
@@ -176,7 +176,7 @@ pub(crate) fn long() -> Results {
         errors: Errors { timeout: 120, read: 3, ..Errors::default() },
         ..nothing()
     };
-    results.course = (0..STEPS)
+    results.time_series = (0..STEPS)
         .map(|step| {
             let noise = step.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44;
             let (slower, requests) = match step {
@@ -198,7 +198,7 @@ pub(crate) fn long() -> Results {
         let slower = if number % 83 == 0 { 40 } else { 1 };
         results.latencies.record((latency(number) + latency(number * 31 + 7) + latency(number * 17 + 5)) * slower);
     }
-    results.requests = results.course.iter().map(|interval| interval.requests).sum();
+    results.requests = results.time_series.iter().map(|interval| interval.requests).sum();
     results.bytes = results.requests * 141;
     results.statuses = [(200, results.requests)].into();
     results

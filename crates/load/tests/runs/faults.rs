@@ -9,7 +9,7 @@ use std::{
 };
 
 use serow_client::Destination;
-use serow_load::{Errors, Failure, Plan, Requests, Run};
+use serow_load::{Errors, LoadError, Plan, Requests, Run};
 
 use crate::{VERSIONS, batch, plan, run, server::Counting};
 
@@ -109,8 +109,8 @@ fn what_is_no_http_ends_the_run() {
     assert!(line.starts_with("the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad"), "{line}");
     let broken = raw(b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n");
     let outcome = Run::new(plan(broken, http::Version::HTTP_11, 1)).run(|_| {}, |results| results);
-    let Err(failure @ Failure::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };
-    assert!(failure.to_string().starts_with("the server does not keep to HTTP/1.1: "), "{failure}");
+    let Err(failure @ LoadError::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };
+    assert!(failure.to_string().starts_with("the server violates HTTP/1.1: "), "{failure}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn requests_are_counted_alike_on_both_sides() {
         assert_eq!(results.errors.all(), 0, "{version:?}: {:?}", results.errors);
         assert_eq!((results.latencies.count(), results.statuses[&200]), (1000, 1000), "{version:?}");
         assert_eq!(results.connections_made, 5, "{version:?}");
-        assert_eq!(results.course.iter().map(|step| step.requests).sum::<u64>(), 1000, "{version:?}");
+        assert_eq!(results.time_series.iter().map(|step| step.requests).sum::<u64>(), 1000, "{version:?}");
         let unix = run(plan(server.unix(), version, streams));
         assert_eq!((unix.requests, server.count()), (1000, 2000), "{version:?}");
     }

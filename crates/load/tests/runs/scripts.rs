@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use serow_load::{
-    Failure, Plan, Requests, Results, Run,
+    LoadError, Plan, Requests, Results, Run,
     script::{Script, ScriptTarget},
 };
 
 use crate::{VERSIONS, plan, server::Counting};
 
-fn scripted(text: &str, plan: Plan) -> Result<Results, Failure> {
+fn scripted(text: &str, plan: Plan) -> Result<Results, LoadError> {
     let target = ScriptTarget {
         url: "http://localhost/".to_owned(),
         scheme: "http".to_owned(),

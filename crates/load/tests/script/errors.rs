@@ -118,7 +118,7 @@ fn threads_of_a_run_that_does_not_take_place_end() {
     let results: Vec<_> = (0..2)
         .map(|_| {
             let (handle, seat) = conductor.thread();
-            workers.push(std::thread::spawn(move || seat.perform().is_none()));
+            workers.push(std::thread::spawn(move || seat.into_runner().is_none()));
             conductor.set_up(handle).map_err(|error| error.to_string())
         })
         .collect();

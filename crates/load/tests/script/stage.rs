@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_load::{
     Distribution, Errors, Results,
-    script::{Conductor, Performer, Script, ScriptError, ScriptTarget},
+    script::{Conductor, Script, ScriptError, ScriptRunner, ScriptTarget},
 };
 use serow_message::{Headers, Version};
 
@@ -80,10 +80,10 @@ impl Run {
             let (handle, seat) = conductor.thread();
             let (ended, requests, answer) = (sender.clone(), self.requests, self.answer);
             workers.push(thread::spawn(move || {
-                let Some(mut performer) = seat.perform() else { return Played::default() };
-                let played = play(&mut performer, requests, answer);
+                let Some(mut runner) = seat.into_runner() else { return Played::default() };
+                let played = play(&mut runner, requests, answer);
                 let _ = ended.send(());
-                performer.serve_until_released();
+                runner.serve_until_released();
                 played
             }));
             conductor.set_up(handle).map_err(|error| error.to_string())?;
@@ -101,19 +101,19 @@ impl Run {
     }
 }
 
-fn play(performer: &mut Performer, requests: usize, answer: Answer) -> Played {
+fn play(runner: &mut ScriptRunner, requests: usize, answer: Answer) -> Played {
     let mut played = Played {
-        is_static: performer.is_static(),
-        has_delay: performer.has_delay(),
-        wants_responses: performer.wants_responses(),
-        address: performer.address(),
+        is_static: runner.is_static(),
+        has_delay: runner.has_delay(),
+        wants_responses: runner.wants_responses(),
+        address: runner.address(),
         ..Played::default()
     };
     for _ in 0..requests {
-        if performer.is_stopped() {
+        if runner.is_stopped() {
             break;
         }
-        if let Err(error) = exchange(performer, answer, &mut played) {
+        if let Err(error) = exchange(runner, answer, &mut played) {
             played.error = Some(error.to_string());
             break;
         }
@@ -121,18 +121,18 @@ fn play(performer: &mut Performer, requests: usize, answer: Answer) -> Played {
     played
 }
 
-fn exchange(performer: &mut Performer, answer: Answer, played: &mut Played) -> Result<(), ScriptError> {
-    if performer.has_delay() {
-        played.delays.push(performer.delay()?);
+fn exchange(runner: &mut ScriptRunner, answer: Answer, played: &mut Played) -> Result<(), ScriptError> {
+    if runner.has_delay() {
+        played.delays.push(runner.delay()?);
     }
-    let request = performer.request()?;
-    if performer.wants_responses() {
+    let request = runner.request()?;
+    if runner.wants_responses() {
         let (status, fields, body) = answer(&request);
         let mut headers = Headers::new();
         for (name, value) in fields {
             headers.append(name, value).expect("a header field");
         }
-        performer.response(status, &headers, body)?;
+        runner.response(status, &headers, body)?;
     }
     played.requests.push(request);
     Ok(())
@@ -169,6 +169,6 @@ pub(crate) fn results() -> Results {
         connect_times: Distribution::new(),
         latencies,
         thread_rates: rates,
-        course: Vec::new(),
+        time_series: Vec::new(),
     }
 }

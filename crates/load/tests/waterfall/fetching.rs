@@ -4,18 +4,20 @@ use std::{future, net::SocketAddr, time::Duration};
 
 use serow_client::{ClientEncryption, Destination, Dialer, TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{ErrorCode, StreamId};
-use serow_load::waterfall::{Ending, FetchError, Outcome, Plan, Recording, Resource, Signals, fetch, read_wishes};
+use serow_load::waterfall::{
+    Ending, FetchError, Outcome, Plan, Recording, Resource, Signals, fetch, read_resource_specs,
+};
 
 use super::peer::{NOT_FOUND, OK, Peer, serve};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn plan(address: SocketAddr, wishes: &[&str]) -> Plan {
-    let first = format!("http://{address}{}", wishes[0]);
-    let texts = [first.as_str()].into_iter().chain(wishes[1..].iter().copied());
-    let (origin, wishes) = read_wishes(texts).unwrap();
+fn plan(address: SocketAddr, specs: &[&str]) -> Plan {
+    let first = format!("http://{address}{}", specs[0]);
+    let texts = [first.as_str()].into_iter().chain(specs[1..].iter().copied());
+    let (origin, specs) = read_resource_specs(texts).unwrap();
     let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, patience: PATIENCE };
-    Plan { origin, dialer, wishes, headers: Vec::new(), signals: Signals::Rfc9218, patience: PATIENCE }
+    Plan { origin, dialer, specs, headers: Vec::new(), signals: Signals::Rfc9218, patience: PATIENCE }
 }
 
 fn record(plan: &Plan) -> Result<Recording, FetchError> {
@@ -225,12 +227,12 @@ fn somebody_stops_it() {
 #[test]
 fn who_speaks_something_else() {
     // The answer may be there before anything is asked for.
-    for wish in ["/a", "/a,after=20ms"] {
+    for spec in ["/a", "/a,after=20ms"] {
         let (address, server) = serve(|peer| {
             peer.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
             peer.wait_for_the_end();
         });
-        let error = record(&plan(address, &[wish])).unwrap_err().to_string();
+        let error = record(&plan(address, &[spec])).unwrap_err().to_string();
         server.join().unwrap();
         assert_eq!(error, "the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad Request\"");
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serow_http2::ErrorCode;
-use serow_load::waterfall::{Change, Ending, Outcome, Piece, Recording, Resource, Signals, read_wishes};
+use serow_load::waterfall::{Change, Ending, Outcome, Piece, Recording, Resource, Signals, read_resource_specs};
 
 /// Each with a name.
 pub(crate) fn all() -> [(&'static str, Recording); 4] {
@@ -49,7 +49,7 @@ pub(crate) fn sharing() -> Recording {
     receive(&mut recording.resources[8], 0.0075, 146, true);
     answer(&mut recording.resources[9], 0.0, 0.0022, 204);
     finish(&mut recording.resources[9], 0.0022);
-    let urgent = Change { at: seconds(0.020), priority: recording.resources[7].wish.changes[0].priority };
+    let urgent = Change { at: seconds(0.020), priority: recording.resources[7].spec.changes[0].priority };
     recording.resources[7].changes.push((urgent.at, urgent.priority));
     for turn in 0..40_usize {
         let moment = 0.0075 + turn as f64 * 0.001;
@@ -99,7 +99,7 @@ fn empty() -> Recording {
 }
 
 fn planned(texts: &[&str]) -> Recording {
-    let (origin, wishes) = read_wishes(texts.iter().copied()).expect("they are wishes");
+    let (origin, specs) = read_resource_specs(texts.iter().copied()).expect("they are specs");
     Recording {
         origin,
         socket: None,
@@ -109,7 +109,7 @@ fn planned(texts: &[&str]) -> Recording {
         encryption: None,
         began: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
         clock: seconds(4711.25),
-        resources: wishes.into_iter().map(Resource::new).collect(),
+        resources: specs.into_iter().map(Resource::new).collect(),
         elapsed: Duration::ZERO,
         ending: Ending::Complete,
     }

@@ -1,7 +1,7 @@
-//! Dictionaries of structured fields (RFC 9651), read without keeping them: what is wrong anywhere in one makes all of it
-//! wrong, so every type is checked, but only what a priority may be is handed out.
+//! A parser of dictionaries of structured fields (RFC 9651) without allocation: an error anywhere makes the whole
+//! dictionary invalid, so it checks every type, but passes on only the types that a priority can have.
 
-/// What a member says.
+/// The value of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// RFC 9651 §3.3.1.
@@ -12,11 +12,11 @@ pub(super) enum Value {
     Other,
 }
 
-/// It is no dictionary.
+/// The text is not a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// Calls `member` with the key and value of each member, in order. At an error it has seen those before it.
+/// Calls `member` with the key and value of each member, in order; before an error, with those in front of it.
 pub(super) fn read(text: &[u8], mut member: impl FnMut(&[u8], Value)) -> Result<(), Malformed> {
     let mut reader = Reader { rest: text };
     reader.skip(b" ");
@@ -37,7 +37,7 @@ pub(super) fn read(text: &[u8], mut member: impl FnMut(&[u8], Value)) -> Result<
     Ok(())
 }
 
-/// What is not read yet.
+/// The rest of the text.
 struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -185,8 +185,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// RFC 9651 §4.2.7, behind the first colon. Padding may be missing, and what a last character has too many bits of is
-    /// passed over; both are allowed there.
+    /// RFC 9651 §4.2.7, behind the first colon. Padding may be missing, and what a last character has too many bits of
+    /// is passed over; both are allowed there.
     fn byte_sequence(&mut self) -> Result<(), Malformed> {
         let data = self.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
         let padding = self.take_while(|byte| byte == b'=');

@@ -45,7 +45,7 @@ async fn unix_peers_have_no_address() {
 }
 
 #[tokio::test]
-async fn none_is_missed_whether_they_come_one_by_one_or_all_at_once() {
+async fn all_connections_are_accepted_one_by_one_or_at_once() {
     let mut acceptor = acceptor("127.0.0.1:0");
     let address = acceptor.listener().local_address().to_string();
     for (burst, asleep) in [(1, true), (3, false), (1, false), (200, true), (300, false), (2, true)] {
@@ -64,7 +64,7 @@ async fn none_is_missed_whether_they_come_one_by_one_or_all_at_once() {
 }
 
 #[test]
-fn errors_are_told_apart() {
+fn accept_errors_are_classified() {
     let cases = [
         (Errno::AGAIN, Failure::NothingWaits),
         (Errno::INTR, Failure::ConnectionLost),

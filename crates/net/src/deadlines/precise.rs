@@ -1,7 +1,7 @@
 //! Deadlines that are too short for ticks: due at a moment that is read from a clock, and waited for by a timer.
 //!
-//! They stand beside the others, in memory that a chunk takes when its first one is set. A timer runs for the earliest of all;
-//! postponing one is a memory write here as well, and what the timer finds postponed or cleared it passes over.
+//! They stand beside the others, in memory that a chunk takes when its first one is set. A timer runs for the earliest
+//! of all; postponing one is a memory write here as well, and what the timer finds postponed or cleared it passes over.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -15,12 +15,12 @@ use crate::monotonic;
 
 /// Deadlines shorter than this are precise.
 ///
-/// Whoever writes 2 s means two seconds, and of the limits that are meant for strangers on slow lines (10 s and more, by
-/// default) nobody notices half a second. What a precise one costs more is a look at the clock, 20 ns.
+/// A user who configures 2 s expects two seconds, but nobody notices half a second of the timeouts for slow clients (10
+/// s and more, by default). A precise deadline costs a clock read more, 20 ns.
 pub const PRECISE_BELOW: Duration = Duration::from_secs(PRECISE_SECONDS);
 pub(super) const PRECISE_SECONDS: u64 = 4;
 
-/// What the precise deadlines of a thread share.
+/// State that the precise deadlines of a thread share.
 pub(super) struct Precision {
     source: Box<dyn Fn() -> Duration>,
     /// Time in which the thread did not run, and nobody could answer in time.
@@ -50,12 +50,12 @@ impl Precision {
         Self { source: Box::new(source), stalled: Cell::default(), earliest: Cell::new(NEVER) }
     }
 
-    /// The time that counts.
+    /// The time, without the time in which the thread did not run.
     fn now(&self) -> Duration {
         (self.source)().saturating_sub(self.stalled.get())
     }
 
-    /// When what is set now is due; says as well whether it is before all others.
+    /// When a deadline that is set now is due; also returns whether it is the earliest.
     pub(super) fn due_after(&self, after: Duration) -> (Due, bool) {
         let due = nanoseconds(self.now() + after);
         let is_first = due < self.earliest.get();
@@ -79,7 +79,8 @@ impl Precision {
         }
     }
 
-    /// If some may be due: the time, up to which all of them are to be expired. What is left is [noted](Self::note_left).
+    /// If some may be due: the time, up to which all of them are to be expired. What is left is
+    /// [noted](Self::note_left).
     pub(super) fn begin_expiring(&self) -> Option<Due> {
         let now = nanoseconds(self.now());
         if self.earliest.get() > now {
@@ -105,7 +106,8 @@ impl PreciseChunk {
         }
     }
 
-    /// Calls `expire` for the places that are due, of those that `is_precise` is true for; says before when no other is.
+    /// Calls `expire` for the places that are due, of those that `is_precise` is true for; returns before when no other
+    /// is due.
     pub(super) fn expire(&self, now: Due, is_precise: impl Fn(usize) -> bool, expire: impl Fn(usize)) -> Due {
         let Some(times) = self.times.get() else { return NEVER };
         if times.earliest.get() > now {
@@ -136,8 +138,8 @@ fn nanoseconds(time: Duration) -> Due {
     u64::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
 
-/// The shortest time between two looks, so that thousands of deadlines at as many moments wake the thread 500 times a second at
-/// most.
+/// The shortest time between two looks, so that thousands of deadlines at as many moments wake the thread 500 times a
+/// second at most.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A thread that is so much later than its timer had no time to run. On a quiet machine it is late by 1.5 ms at most.

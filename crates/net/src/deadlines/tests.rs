@@ -67,7 +67,7 @@ fn a_deadline_is_never_early_and_at_most_a_tick_late() {
 }
 
 #[test]
-fn setting_it_again_is_what_counts() {
+fn the_latest_setting_counts() {
     let deadlines = Deadlines::new();
     let deadline = deadlines.register();
     deadline.set_roughly(TICK);
@@ -175,7 +175,7 @@ fn ticks_do_not_wrap_around() {
         assert_eq!(ticks_until_expired(&deadlines, &soon), 10);
         assert!(expired.is_expired() && !late.is_expired());
         assert_eq!(format!("{cleared:?}"), "Deadline(cleared)");
-        assert_eq!(format!("{late:?}"), format!("Deadline(in {} ticks)", LONGEST + 1 - 10));
+        assert_eq!(format!("{late:?}"), format!("Deadline(in {} ticks)", MAX_DURATION + 1 - 10));
         assert!(deadlines.table.now.get() <= 11, "counts from zero again");
     }
 }

@@ -1,4 +1,4 @@
-//! Why a socket cannot listen, in words that say what to do.
+//! Errors of listening, with the remedy.
 
 use std::env;
 use std::error::Error;
@@ -8,10 +8,9 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::unix::LONGEST_PATH;
 use crate::Address;
 
-/// A [`Listener`](super::Listener) could not be made. The message is one line: what is in the way, and what to do.
+/// Why a [`Listener`](super::Listener) could not be opened. The message is one line with the remedy.
 #[derive(Debug)]
 pub struct BindError {
     address: Address,
@@ -23,21 +22,21 @@ impl BindError {
         Self { address: address.clone(), cause }
     }
 
-    /// Whether somebody listens there already, who may be about to leave.
+    /// Whether another socket listens there, which may be about to close.
     pub fn is_in_use(&self) -> bool {
         matches!(self.cause, Cause::InUse)
     }
 
-    /// The address that was asked for.
+    /// The address to listen on.
     pub fn address(&self) -> &Address {
         &self.address
     }
 }
 
-/// What is in the way.
+/// The cause of a [`BindError`].
 #[derive(Debug)]
 pub(super) enum Cause {
-    /// Somebody listens there.
+    /// Another socket listens there.
     InUse,
     /// A port below 1024, without the privilege for it.
     PrivilegedPort,
@@ -59,9 +58,9 @@ pub(super) enum Cause {
     DescriptorClosed,
     /// The descriptor is a file, a pipe, a terminal.
     DescriptorNotASocket,
-    /// The descriptor is a socket that is connected, or was never told to listen.
+    /// The descriptor is a socket that is connected, or does not listen.
     DescriptorNotListening,
-    /// Anything else, in the kernel's words.
+    /// Any other error of the kernel.
     Kernel(io::Error),
 }
 
@@ -82,8 +81,8 @@ impl fmt::Display for BindError {
                 let program = env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
                 write!(
                     formatter,
-                    "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once with: \
-                     sudo setcap cap_net_bind_service=+ep {}",
+                    "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once \
+                     with: sudo setcap cap_net_bind_service=+ep {}",
                     program.display()
                 )
             }
@@ -97,7 +96,7 @@ impl fmt::Display for BindError {
             Cause::EmptyPath => write!(formatter, "{address} has no path; write unix:/path"),
             Cause::PathTooLong(length) => write!(
                 formatter,
-                "{address} has a path of {length} bytes, where the kernel takes {LONGEST_PATH}; choose a shorter one"
+                "{address} has a path of {length} bytes, where the kernel takes {MAX_UNIX_PATH}; choose a shorter one"
             ),
             Cause::NotASocketFile => {
                 write!(
@@ -140,3 +139,6 @@ impl Error for BindError {
         }
     }
 }
+
+/// unix(7): `sun_path` holds 108 bytes, of which one is the terminating zero (or the leading one of an abstract name).
+pub(super) const MAX_UNIX_PATH: usize = 107;

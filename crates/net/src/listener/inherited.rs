@@ -12,11 +12,11 @@ use super::bind_error::Cause;
 use super::{LOWEST_DESCRIPTOR, Listener, tcp};
 use crate::Address;
 
-/// Makes a listener of descriptor `number`.
+/// Makes descriptor `number` a listener.
 ///
 /// The listener is a duplicate. The number itself stays open, so that it can be adopted again, but is no longer
-/// inherited by programs this one executes, which would keep the port busy; closing it would not make the kernel turn
-/// clients away, since whoever handed the socket over holds it too.
+/// inherited by programs this one executes, which would keep the port busy; closing it would not make the kernel refuse
+/// clients, since the process that passed it on holds it too.
 pub(super) fn adopt(number: RawFd) -> Result<Listener, Cause> {
     if number < 0 {
         return Err(Cause::DescriptorClosed);
@@ -31,7 +31,7 @@ pub(super) fn adopt(number: RawFd) -> Result<Listener, Cause> {
     listener(socket, number)
 }
 
-/// Makes a listener of a socket that another process opened and handed over.
+/// Makes a socket that another process opened and passed on a listener.
 pub(super) fn take(socket: OwnedFd) -> Result<Listener, Cause> {
     let number = socket.as_raw_fd();
     require_listening(&socket)?;
@@ -55,7 +55,7 @@ fn listener(socket: OwnedFd, number: RawFd) -> Result<Listener, Cause> {
     Ok(Listener::new(address_of(local, number), None, socket))
 }
 
-/// The address in our words; a socket without a name keeps its number.
+/// The address; a socket without a name is identified by its number.
 fn address_of(local: SocketAddrAny, number: RawFd) -> Address {
     if let Ok(address) = SocketAddr::try_from(local.clone()) {
         return Address::Tcp(address);

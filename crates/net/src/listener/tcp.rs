@@ -1,4 +1,4 @@
-//! Listening at an IP address and port.
+//! Listening on an IP address and port.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,13 +9,13 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipp
 
 use super::bind_error::Cause;
 use super::{ListenOptions, Listener, backlog};
-use crate::reuse_port;
+use crate::{port_lock::PortLock, socket_filter};
 
-/// Makes `count` sockets that listen at `address`, in one group if it is more than one.
+/// Opens `count` sockets that listen on `address`, in one group if it is more than one.
 pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize) -> Result<Vec<Listener>, Cause> {
     let grouped = options.share || count > 1;
     if grouped && !options.share {
-        // Bound alone, the port is refused while anybody listens at it; for a port the kernel chooses that is the rule
+        // Bound alone, the port is refused while another socket listens on it; a port that the kernel chooses is unique
         // even in a group.
         open(address, false)?;
     }
@@ -24,14 +24,22 @@ pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize)
     for _ in 0..count {
         let socket = open(address, grouped)?;
         rustix::net::listen(&socket, backlog(options)).map_err(|errno| cause(errno, address))?;
-        // From the first on, the port the kernel chose (and the family it has) hold for all.
+        // The port and the family of the first socket hold for all.
         address = getsockname(&socket).and_then(SocketAddr::try_from).map_err(Cause::kernel)?;
         listeners.push(Listener { shared: options.share, ..Listener::new(address.into(), None, socket) });
     }
     if let Some(listener) = listeners.first().filter(|_| options.share) {
-        reuse_port::join(listener, address);
+        remove_stale_program(listener, address);
     }
     Ok(listeners)
+}
+
+/// Removes a program from the group that a crashed process has left behind, so that the kernel distributes connections.
+fn remove_stale_program(listener: &Listener, address: SocketAddr) {
+    // A process that drains the port right now removes its program when it is done.
+    if !PortLock::is_held(address) {
+        let _ = socket_filter::detach_reuseport_program(listener);
+    }
 }
 
 /// A socket bound to `address`, not yet listening.
@@ -66,15 +74,15 @@ fn prepare(socket: &OwnedFd, address: SocketAddr, grouped: bool) -> Result<(), E
     bind(socket, &address)
 }
 
-/// Says how connections send. Linux hands the settings down to accepted sockets, so they cost no call per connection.
+/// Sets how connections send. Linux copies the options to accepted sockets, so they cost no call per connection.
 ///
 /// Nagle's algorithm is off: it would hold back the last part of a response until the peer has acknowledged the part
-/// before. And the kernel queues no more than [`MOST_UNSENT`] of what the peer does not take yet.
+/// before. And the kernel queues no more than [`MAX_UNSENT`] that the peer has no room for.
 pub(super) fn send_without_delay(listening: &OwnedFd) -> Result<(), Errno> {
     sockopt::set_tcp_nodelay(listening, true)?;
     #[cfg(target_os = "linux")]
     // A kernel that does not know it queues more.
-    let _ = socket2::SockRef::from(listening).set_tcp_notsent_lowat(MOST_UNSENT);
+    let _ = socket2::SockRef::from(listening).set_tcp_notsent_lowat(MAX_UNSENT);
     Ok(())
 }
 
@@ -89,11 +97,11 @@ fn cause(errno: Errno, address: SocketAddr) -> Cause {
 }
 
 /// Without a bound the kernel takes up to 4 MB for each peer that does not read: a thousand of them cost 4 GB and three
-/// seconds of processor time, and were cut off at four times the time for bodies, since the queue kept moving. With this
-/// one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of it saves
-/// nothing more and takes wake-ups from clients that fetch 100 MB.
+/// seconds of processor time, and were cut off at four times the time for bodies, since the queue kept moving. With
+/// this one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of
+/// it saves nothing more and takes wake-ups from clients that fetch 100 MB.
 #[cfg(target_os = "linux")]
-const MOST_UNSENT: u32 = 256 * 1024;
+const MAX_UNSENT: u32 = 256 * 1024;
 
-/// The default of `net.ipv4.ip_unprivileged_port_start`; it only chooses the words of the message.
+/// The default of `net.ipv4.ip_unprivileged_port_start`; it only selects the error message.
 const UNPRIVILEGED_PORTS_START: u16 = 1024;

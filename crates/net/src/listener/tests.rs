@@ -66,7 +66,7 @@ fn assert_sound(listener: &Listener) {
 }
 
 #[test]
-fn tcp_sockets_listen_at_the_port_the_kernel_chose() {
+fn port_0_listens_on_a_port_that_the_kernel_chose() {
     for text in ["127.0.0.1:0", "0.0.0.0:0", ":0", "[::1]:0"] {
         if text == "[::1]:0" && !has_ipv6() {
             continue;
@@ -83,7 +83,7 @@ fn tcp_sockets_listen_at_the_port_the_kernel_chose() {
 }
 
 #[test]
-fn all_addresses_are_those_of_both_families() {
+fn the_unspecified_ipv6_address_accepts_both_families() {
     let listener = bind(":0").unwrap();
     let port = tcp_address(&listener).port();
     TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -93,7 +93,7 @@ fn all_addresses_are_those_of_both_families() {
 }
 
 #[test]
-fn accepted_sockets_inherit_how_to_send() {
+fn accepted_sockets_inherit_send_options() {
     for text in ["127.0.0.1:0", ":0"] {
         let listener = bind(text).unwrap();
         let _client = TcpStream::connect(("127.0.0.1", tcp_address(&listener).port())).unwrap();
@@ -122,7 +122,7 @@ fn a_port_in_use_is_refused_to_one_and_to_many() {
 }
 
 #[test]
-fn a_port_is_shared_where_both_wish_it() {
+fn a_port_is_shared_if_both_processes_share_it() {
     let sharing = ListenOptions { share: true, ..ListenOptions::default() };
     let first = Listener::bind(&"127.0.0.1:0".parse().unwrap(), &sharing).unwrap();
     let second = Listener::for_workers(first.local_address(), &sharing, 2).unwrap();
@@ -162,7 +162,7 @@ fn a_port_is_free_again_when_its_listener_is_gone_though_connections_linger() {
 fn addresses_of_other_machines_and_privileged_ports_are_explained() {
     // RFC 5737: an address nobody has.
     assert!(refusal("192.0.2.1:0").contains("is not an address of this machine"));
-    // Whether port 80 is refused depends on who runs the test, so only the words are looked at.
+    // Whether port 80 is refused depends on the user who runs the test, so this checks only the message.
     let message = BindError::new(&"127.0.0.1:80".parse().unwrap(), Cause::PrivilegedPort).to_string();
     assert!(message.contains("choose a higher port") && message.contains("setcap"), "{message}");
 }
@@ -222,7 +222,7 @@ fn a_live_server_with_a_full_queue_is_still_live() {
 }
 
 #[test]
-fn what_is_not_a_socket_is_never_removed() {
+fn a_file_that_is_not_a_socket_is_not_removed() {
     let folder = Folder::new();
     let (file, text) = folder.file("data");
     fs::write(&file, "precious").unwrap();
@@ -242,7 +242,7 @@ fn what_is_not_a_socket_is_never_removed() {
 }
 
 #[test]
-fn impossible_unix_paths_are_explained() {
+fn invalid_unix_paths_are_reported() {
     let folder = Folder::new();
     let (missing, text) = folder.file("missing/a.sock");
     let missing = missing.parent().unwrap().display().to_string();
@@ -263,7 +263,7 @@ fn impossible_unix_paths_are_explained() {
 }
 
 #[test]
-fn abstract_names_leave_no_file() {
+fn abstract_names_create_no_file() {
     let text = format!("unix:@serow-net-{}", std::process::id());
     let listener = bind(&text).unwrap();
     assert_sound(&listener);
@@ -276,7 +276,7 @@ fn abstract_names_leave_no_file() {
 }
 
 #[test]
-fn a_listening_socket_is_taken_over_from_the_parent() {
+fn a_listening_socket_is_inherited_from_the_parent() {
     let given = TcpListener::bind("127.0.0.1:0").unwrap();
     let number = given.as_raw_fd();
     rustix::io::fcntl_setfd(&given, FdFlags::empty()).unwrap();
@@ -295,18 +295,18 @@ fn a_listening_socket_is_taken_over_from_the_parent() {
 }
 
 #[test]
-fn a_unix_socket_taken_over_keeps_its_file() {
+fn an_inherited_unix_socket_keeps_its_file() {
     let folder = Folder::new();
     let (path, text) = folder.file("a.sock");
     let given = UnixListener::bind(&path).unwrap();
     let listener = bind(&format!("fd:{}", given.as_raw_fd())).unwrap();
     assert_eq!(listener.local_address().to_string(), text);
     drop(listener);
-    assert!(path.exists(), "it belongs to whoever made it");
+    assert!(path.exists(), "it belongs to the process that made it");
 }
 
 #[test]
-fn descriptors_that_cannot_serve_are_explained() {
+fn unusable_descriptors_are_reported() {
     assert!(refusal("fd:1000000").contains("is not open"));
     let negative = Listener::bind(&Address::Descriptor(-1), &ListenOptions::default()).unwrap_err();
     assert!(negative.to_string().contains("is not open"));

@@ -1,4 +1,4 @@
-//! Listening at a unix socket, and keeping its file in order.
+//! Listening on a unix socket, and maintaining its file.
 
 use std::fs;
 use std::io;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with};
 
-use super::bind_error::Cause;
+use super::bind_error::{Cause, MAX_UNIX_PATH};
 use super::{ListenOptions, Listener, backlog};
 use crate::Address;
 
-/// Makes a socket that listens at `path`, or in the abstract namespace if that begins with `@`.
+/// Opens a socket that listens on `path`, or in the abstract namespace if that begins with `@`.
 pub(super) fn listen(path: &Path, options: &ListenOptions) -> Result<Listener, Cause> {
     let address = socket_address(path)?;
     let is_file = address.abstract_name().is_none();
     if is_file {
-        clear_the_way(path, &address)?;
+        remove_stale_socket(path, &address)?;
     }
     let socket = open()?;
     bind(&socket, &address).map_err(|errno| cause(errno, path))?;
@@ -39,7 +39,7 @@ fn socket_address(path: &Path) -> Result<SocketAddrUnix, Cause> {
     if bytes.is_empty() || abstract_name == Some(b"") {
         return Err(Cause::EmptyPath);
     }
-    if bytes.len() > LONGEST_PATH {
+    if bytes.len() > MAX_UNIX_PATH {
         return Err(Cause::PathTooLong(bytes.len()));
     }
     abstract_name.map_or_else(|| SocketAddrUnix::new(path), SocketAddrUnix::new_abstract_name).map_err(Cause::kernel)
@@ -50,8 +50,8 @@ fn open() -> Result<OwnedFd, Cause> {
     socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(Cause::kernel)
 }
 
-/// Removes a socket that a dead server left at `path`, and nothing else.
-fn clear_the_way(path: &Path, address: &SocketAddrUnix) -> Result<(), Cause> {
+/// Removes a socket that a crashed server left at `path`, and nothing else.
+fn remove_stale_socket(path: &Path, address: &SocketAddrUnix) -> Result<(), Cause> {
     let Some(found) = Identity::of(path)? else {
         return Ok(());
     };
@@ -84,7 +84,7 @@ pub(super) struct SocketFile {
 impl SocketFile {
     fn new(path: &Path) -> Result<Self, Cause> {
         let path = std::path::absolute(path).map_err(Cause::Kernel)?;
-        // Somebody removed it already: then there is nothing to keep in order, and nobody will ever connect.
+        // Another process removed it already: no client can ever connect.
         let identity = Identity::of(&path)?.ok_or(Cause::InUse)?;
         Ok(Self { path, identity })
     }
@@ -101,8 +101,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Tells one file from another. The time is that of creation, for nothing is ever written to a socket's file: file
-/// systems give the inode number of a removed file to the next one.
+/// Identifies a file. File systems reuse the inode numbers of removed files, so it includes the modification time,
+/// which is the time of creation, since nothing is ever written to a socket's file.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -146,6 +146,3 @@ fn cause(errno: Errno, path: &Path) -> Cause {
         errno => Cause::kernel(errno),
     }
 }
-
-/// unix(7): `sun_path` holds 108 bytes, of which one is the terminating zero (or the leading one of an abstract name).
-pub(super) const LONGEST_PATH: usize = 107;

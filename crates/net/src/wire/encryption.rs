@@ -1,4 +1,4 @@
-//! The TLS of a connection, between its socket and those above.
+//! The TLS of a connection, between its socket and the protocol above.
 
 use std::{
     io,
@@ -6,14 +6,12 @@ use std::{
 };
 
 use bytes::BytesMut;
+use serow_tls::{MAX_RECORD_PLAINTEXT, TlsError, TlsSession, UnexpectedProtocol};
 
 use super::make_room;
-use crate::{
-    Buffers, More, Socket,
-    tls::{Instead, LARGEST_RECORD, TlsError, TlsSession},
-};
+use crate::{Buffers, More, Socket};
 
-/// A TLS session with its buffers, which it has only while there is something in them.
+/// A TLS session with its buffers, which it has only while they are not empty.
 pub(super) struct Encryption {
     session: TlsSession,
     /// Received and not decrypted yet: a part of a record.
@@ -24,12 +22,12 @@ pub(super) struct Encryption {
     sealed: Vec<u8>,
     /// How much of that has been sent.
     sent: usize,
-    /// Whether some of that is the session's own: then whoever receives sees to it, and nobody else knows of it.
+    /// Whether some of that is the session's own, which only the receiving side sends.
     answers: bool,
     /// Bytes handed to the kernel before those.
     sent_before: u64,
     record_length: usize,
-    /// What broke the session, while what came before it has not been asked for again.
+    /// The error of the session, until the plaintext before it has been received.
     failed: Option<io::Error>,
 }
 
@@ -45,7 +43,7 @@ impl Encryption {
             sealed,
             sent: 0,
             sent_before: 0,
-            record_length: LARGEST_RECORD,
+            record_length: MAX_RECORD_PLAINTEXT,
             failed: None,
         }
     }
@@ -55,7 +53,7 @@ impl Encryption {
     }
 
     /// Whether the handshake has begun and is not complete.
-    pub(super) fn is_within_handshake(&self) -> bool {
+    pub(super) fn is_handshaking(&self) -> bool {
         self.received_in_all > 0 && !self.session.is_established()
     }
 
@@ -77,7 +75,7 @@ impl Encryption {
         self.record_length = length;
     }
 
-    /// Ready when the handshake is complete and all of ours has left; what comes behind it stays where it is.
+    /// Ready when the handshake is complete and all of ours has left; bytes after it stay where they are.
     pub(super) fn poll_handshake(
         &mut self,
         socket: &Socket,
@@ -96,7 +94,7 @@ impl Encryption {
             if ready!(self.poll_fill(socket, context, buffers))? == 0 {
                 let error = io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "the peer ended the connection within TLS's handshake",
+                    "the peer closed the connection during the TLS handshake",
                 );
                 return Poll::Ready(Err(error));
             }
@@ -104,7 +102,7 @@ impl Encryption {
         self.poll_flush(socket, context)
     }
 
-    /// Receives until there is plaintext; answers what belongs to the session itself.
+    /// Receives until there is plaintext; sends the session's own answers.
     pub(super) fn poll_receive(
         &mut self,
         socket: &Socket,
@@ -124,7 +122,7 @@ impl Encryption {
                     if input.len() == before {
                         return Poll::Ready(Err(error));
                     }
-                    // What came before the bad record is as good as if it had come alone.
+                    // Plaintext before the bad record is as valid as if it had come alone.
                     self.failed = Some(error);
                 }
                 if input.len() > before {
@@ -149,8 +147,8 @@ impl Encryption {
         Poll::Ready(Ok(count))
     }
 
-    /// Sends what the session has appended of its own since there were so many bytes: a handshake's answer, and the alert of
-    /// a failed one. What the kernel does not take now leaves later.
+    /// Sends what the session itself has appended after the first `sealed_before` bytes: flights of a handshake, and
+    /// the alert of a failed one. What the kernel does not take now leaves later.
     fn answer<T>(
         &mut self,
         outcome: Result<T, TlsError>,
@@ -158,18 +156,18 @@ impl Encryption {
         socket: &Socket,
         context: &mut Context<'_>,
     ) -> io::Result<T> {
-        if let Err(TlsError::NotTls(Instead::HttpRequest)) = outcome {
+        if let Err(TlsError::NotTls(UnexpectedProtocol::HttpRequest)) = outcome {
             self.sealed.extend_from_slice(PLAIN_HTTP);
         }
         self.answers |= self.sealed.len() > sealed_before;
         let sending = self.send_answers(socket, context);
-        // What went wrong first is why the rest did.
+        // The first error is the cause.
         let outcome = outcome.map_err(io::Error::other)?;
         sending.map(|()| outcome)
     }
 
-    /// Sends what is waiting if some of it is the session's own. Only then: the rest has somebody who waits for it, whom the
-    /// socket would no longer wake (a tunnel's halves may be in two tasks).
+    /// Sends what is waiting if some of it is the session's own. Only then: for the rest another task may wait (a
+    /// tunnel has two halves), which the socket would no longer wake.
     fn send_answers(&mut self, socket: &Socket, context: &mut Context<'_>) -> io::Result<()> {
         if self.answers
             && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
@@ -179,7 +177,7 @@ impl Encryption {
         Ok(())
     }
 
-    /// Encrypts pieces, once what was encrypted before has left, and sends what the kernel takes of it.
+    /// Encrypts pieces, once earlier output has left, and sends as much as the kernel takes.
     pub(super) fn poll_send(
         &mut self,
         socket: &Socket,
@@ -192,7 +190,7 @@ impl Encryption {
             ready!(self.poll_flush(socket, context))?;
         }
         if self.sealed.capacity() == 0 {
-            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGEST_RECORD / 2;
+            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= MAX_RECORD_PLAINTEXT / 2;
             self.sealed = if is_much { buffers.take_large_output() } else { buffers.take_output() };
         }
         let mut taken = 0;
@@ -230,221 +228,20 @@ impl Encryption {
         }
     }
 
-    /// Says that nothing more comes, behind all that was encrypted; ready when that has been sent.
+    /// Sends a close_notify after all that was encrypted; ready when that has left.
     pub(super) fn poll_close(&mut self, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.session.close(&mut self.sealed);
         self.poll_flush(socket, context)
     }
 }
 
-/// What nginx says as well: whoever typed http:// for https:// sees why there is no page.
+/// As nginx: a user who typed http:// for https:// sees why there is no page.
 const PLAIN_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
     content-length: 59\r\nconnection: close\r\n\r\n400 Bad Request: this port speaks TLS; ask for https://...\n";
 
 /// Bytes encrypted before the kernel is offered any: four records, so that a call is worth its cost.
-const SEALED_AT_ONCE: usize = 4 * LARGEST_RECORD;
+const SEALED_AT_ONCE: usize = 4 * MAX_RECORD_PLAINTEXT;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by it")]
-mod tests {
-    use std::{
-        future::poll_fn,
-        io::{Read, Write},
-        os::{fd::OwnedFd, unix::net::UnixStream},
-        sync::{
-            Arc,
-            atomic::{AtomicUsize, Ordering},
-            mpsc,
-        },
-        task::{Wake, Waker},
-        thread,
-        time::Duration,
-    };
-
-    use crate::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
-    use rustls::{ClientConfig, ClientConnection, RootCertStore};
-    use tokio::{runtime, sync::Notify, time::timeout};
-
-    use super::*;
-
-    /// Sent again and again, until nobody takes it.
-    static PIECE: [u8; 50_000] = [7; 50_000];
-
-    /// A client, with what it does after the handshake.
-    fn with_client<T: Send + 'static>(
-        client: impl FnOnce(ClientConnection, UnixStream) -> T + Send + 'static,
-        server: impl AsyncFnOnce(Encryption, Socket),
-    ) -> T {
-        let certificate = SelfSigned::new().unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate.certificate().to_vec().into()).unwrap();
-        let settings =
-            TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
-        let session = TlsSession::accept(&TlsAcceptor::new(settings).unwrap()).unwrap();
-        let (here, there) = UnixStream::pair().unwrap();
-        here.set_nonblocking(true).unwrap();
-        let client = thread::spawn(move || {
-            let config = Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
-            let mut connection = ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
-            let mut there = there;
-            while connection.is_handshaking() {
-                connection.complete_io(&mut there).unwrap();
-            }
-            client(connection, there)
-        });
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let socket = Socket::new(OwnedFd::from(here)).unwrap();
-            let encryption = Encryption::new(session, BytesMut::new());
-            timeout(Duration::from_secs(20), server(encryption, socket)).await.expect("nobody waits for nothing");
-        });
-        client.join().unwrap()
-    }
-
-    async fn receive(encryption: &mut Encryption, socket: &Socket, input: &mut BytesMut) -> io::Result<usize> {
-        let buffers = Buffers::new();
-        poll_fn(|context| encryption.poll_receive(socket, context, input, &buffers)).await
-    }
-
-    /// Whoever says that it sends no more, and waits for an answer, is not waited for: its side of the socket stays open.
-    #[test]
-    fn what_ends_with_the_data_ends_without_the_socket() {
-        let answer = with_client(
-            |mut client, mut stream| {
-                client.writer().write_all(b"the question").unwrap();
-                client.send_close_notify();
-                // Both at once.
-                client.write_tls(&mut stream).unwrap();
-                let mut answer = Vec::new();
-                rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap();
-                answer
-            },
-            async |mut encryption, socket| {
-                let mut input = BytesMut::new();
-                assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
-                assert!(!encryption.has_received());
-                assert_eq!(encryption.understood(), encryption.received_in_all);
-                for _ in 0..2 {
-                    assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 0, "the end");
-                }
-                assert_eq!(&input[..], b"the question");
-                let (buffers, pieces) = (Buffers::new(), [&b"the "[..], b"answer"]);
-                let sent = poll_fn(|context| encryption.poll_send(&socket, context, &pieces, More::Nothing, &buffers));
-                assert_eq!(sent.await.unwrap(), 10);
-                poll_fn(|context| encryption.poll_close(&socket, context)).await.unwrap();
-            },
-        );
-        assert_eq!(answer, b"the answer");
-    }
-
-    #[test]
-    fn data_before_a_bad_record_in_the_same_read_is_received_before_the_error() {
-        with_client(
-            |mut client, mut stream| {
-                client.writer().write_all(b"the question").unwrap();
-                let mut bytes = Vec::new();
-                client.write_tls(&mut bytes).unwrap();
-                // A record that nobody encrypted.
-                bytes.extend([&[23, 3, 3, 0, 20][..], &[0; 20]].concat());
-                stream.write_all(&bytes).unwrap();
-                let mut answer = Vec::new();
-                let error = rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap_err();
-                assert!(error.to_string().contains("BadRecordMac"), "{error}");
-            },
-            async |mut encryption, socket| {
-                let mut input = BytesMut::new();
-                assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
-                assert_eq!(&input[..], b"the question");
-                let error = receive(&mut encryption, &socket, &mut input).await.unwrap_err();
-                assert_eq!(error.to_string(), "the peer broke TLS (alert bad_record_mac)");
-            },
-        );
-    }
-
-    /// A client that sends and does not read: what waits for it has a bound, and comes in order in the end.
-    #[test]
-    fn what_a_client_does_not_read_has_a_bound() {
-        let (read, sent) = (mpsc::channel(), Arc::new(AtomicUsize::new(0)));
-        let all_sent = Arc::clone(&sent);
-        let received = with_client(
-            move |mut client, mut stream| {
-                read.1.recv().unwrap();
-                let mut answer = Vec::new();
-                rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap();
-                assert!(answer.iter().all(|byte| *byte == 7));
-                answer.len()
-            },
-            async move |mut encryption, socket| {
-                let (buffers, mut taken) = (Buffers::new(), 0);
-                let mut input = BytesMut::new();
-                poll_fn(|context| {
-                    // The handshake; there is no data.
-                    assert!(encryption.poll_receive(&socket, context, &mut input, &buffers).is_pending());
-                    if encryption.session().is_established() { Poll::Ready(()) } else { Poll::Pending }
-                })
-                .await;
-                for more in [More::Follows, More::Nothing] {
-                    poll_fn(|context| {
-                        loop {
-                            match encryption.poll_send(&socket, context, &[&PIECE], more, &buffers) {
-                                Poll::Ready(piece) => taken += piece.unwrap(),
-                                Poll::Pending => return Poll::Ready(()),
-                            }
-                            assert!(encryption.sealed.len() < 2 * SEALED_AT_ONCE + 1000);
-                        }
-                    })
-                    .await;
-                }
-                read.0.send(()).unwrap();
-                // The kernel is full, and the end comes behind everything.
-                poll_fn(|context| encryption.poll_close(&socket, context)).await.unwrap();
-                sent.store(taken, Ordering::Release);
-            },
-        );
-        assert_eq!(received, all_sent.load(Ordering::Acquire));
-    }
-
-    /// The halves of a tunnel may be in two tasks: the one that receives must not be woken in place of the other.
-    #[test]
-    fn who_waits_to_send_is_woken_though_somebody_receives() {
-        let (read, all_sent) = (mpsc::channel(), Arc::new(Notify::new()));
-        with_client(
-            move |mut client, mut stream| {
-                client.writer().write_all(b"read this").unwrap();
-                client.complete_io(&mut stream).unwrap();
-                read.1.recv().unwrap();
-                rustls::Stream::new(&mut client, &mut stream).read_exact(&mut vec![0; 50_000]).unwrap();
-                let _ = rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut Vec::new());
-            },
-            async move |mut encryption, socket| {
-                let (buffers, mut input) = (Buffers::new(), BytesMut::new());
-                receive(&mut encryption, &socket, &mut input).await.unwrap();
-                let waker = Waker::from(Arc::new(Sender(Arc::clone(&all_sent))));
-                let mut sending = Context::from_waker(&waker);
-                while encryption.poll_send(&socket, &mut sending, &[&PIECE], More::Nothing, &buffers).is_ready() {}
-                let received = poll_fn(|context| {
-                    Poll::Ready(encryption.poll_receive(&socket, context, &mut input, &buffers).is_pending())
-                });
-                assert!(received.await);
-                read.0.send(()).unwrap();
-                all_sent.notified().await;
-            },
-        );
-    }
-
-    /// The task that sends.
-    struct Sender(Arc<Notify>);
-
-    impl Wake for Sender {
-        fn wake(self: Arc<Self>) {
-            self.0.notify_one();
-        }
-    }
-
-    #[test]
-    fn who_forgets_the_s_is_told_the_whole_line() {
-        let (head, body) = PLAIN_HTTP.split_at(PLAIN_HTTP.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4);
-        let length = format!("content-length: {}\r\n", body.len());
-        assert!(std::str::from_utf8(head).unwrap().contains(&length), "{length}");
-    }
-}
+mod tests;

@@ -1,41 +1,22 @@
-//! What of a request decides which server is asked.
+//! The hash of the part of a request that selects its server.
 
 use std::{
     io::{self, Write},
     net::{IpAddr, Ipv4Addr},
 };
 
+use serow_gateway::Forwarded;
 use serow_message::Request;
 
 use super::murmur::murmur2;
-use crate::{cookies, forwarded::Forwarded};
+use crate::{cookies, settings::HashKey};
 
-/// What of a request decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HashKey {
-    /// The client's address, without its port; that which a trusted peer names ([`crate::Forwarded::trusted`]).
-    #[default]
-    Client,
-    /// The path, without the query.
-    Path,
-    /// The path with the query.
-    Target,
-    /// The host.
-    Host,
-    /// A header field.
-    Header(String),
-    /// A cookie.
-    Cookie(String),
-    /// A parameter of the query.
-    Query(String),
-}
-
-/// What a request has that lacks what is to decide: a cookie, say, or an address where it came over a unix socket.
+/// The hash of a request that lacks the selected part, such as a cookie, or an address for clients at a unix socket.
 pub(crate) const NO_KEY: u64 = u64::MAX;
 
 impl HashKey {
-    /// The value of a request as a number: the hash that Tengine's `consistent_hash` has of it, or [`NO_KEY`]. Who the client is,
-    /// those say who are trusted in that.
+    /// The hash of the selected part, as Tengine's `consistent_hash` computes it, or [`NO_KEY`]. Trusted proxies
+    /// determine the client's address.
     pub(crate) fn of(&self, request: &Request, forwarded: &Forwarded) -> u64 {
         match self {
             Self::Client => {
@@ -57,14 +38,14 @@ fn of_text(text: Option<&[u8]>) -> u64 {
 
 /// The text of it, as `$remote_addr` has it.
 fn of_address(address: IpAddr) -> u64 {
-    let mut text = [0; LONGEST_ADDRESS];
+    let mut text = [0; MAX_ADDRESS_LENGTH];
     let mut rest = &mut text[..];
     // It fits.
     let _ = match address {
         IpAddr::V4(address) => write_version_4(address, &mut rest),
         IpAddr::V6(address) => write!(rest, "{address}"),
     };
-    let length = LONGEST_ADDRESS - rest.len();
+    let length = MAX_ADDRESS_LENGTH - rest.len();
     of_text(text.get(..length))
 }
 
@@ -98,14 +79,14 @@ fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a [u8]> {
 }
 
 /// Seven times `ffff:`, and `ffff`. Those with an address of version 4 at their end are written as that.
-const LONGEST_ADDRESS: usize = 39;
+const MAX_ADDRESS_LENGTH: usize = 39;
 
 #[cfg(test)]
 mod tests {
     use serow_message::{Body, Connection, Headers, Method, Peer, RequestHead, Scheme, Target, Version};
 
     use super::*;
-    use crate::network::Network;
+    use serow_gateway::Network;
 
     fn request(target: &str, fields: &[(&str, &str)], peer: Peer) -> Request {
         let mut headers = Headers::new();

@@ -1,11 +1,11 @@
-//! The server with the fewest requests under way.
+//! The server with the fewest requests in flight.
 
 use std::{cmp::Ordering, sync::Arc};
 
 use super::{Candidate, round_robin::RoundRobin};
 use crate::server::Server;
 
-/// The server with the fewest requests under way, in proportion to the weights; where several have as few, these take turns.
+/// The server with the fewest requests in flight, in proportion to the weights; ties take turns.
 #[derive(Debug)]
 pub(crate) struct LeastRequests {
     turns: RoundRobin,

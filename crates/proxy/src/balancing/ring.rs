@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Candidate, hash_key::NO_KEY, murmur::murmur2, random::Random};
 use crate::server::Server;
 
-/// Servers have points on a ring; a request goes to the server of the first point at its own place or behind it. The points are
-/// those of Tengine's `consistent_hash`, so who comes from there keeps what their servers have cached.
+/// Servers have points on a ring; a request goes to the server of the first point at or after its own position. The
+/// points are those of Tengine's `consistent_hash`, so that a migration from Tengine keeps the servers' caches warm.
 ///
 /// Two things differ. Where that server cannot be asked, the next point of one that can be decides, in the same direction
 /// always (Tengine's search for the nearest goes backwards at the beginning of the ring). And a server that has far more than
@@ -32,7 +32,7 @@ impl Ring {
         let mut points = Vec::new();
         for (place, server) in (0..).zip(servers) {
             let identity = identity(server);
-            let count = (u32::from(server.weight()) * POINTS).min(MOST_POINTS);
+            let count = (u32::from(server.weight()) * POINTS).min(MAX_POINTS);
             let hash = |number: u32| murmur2(&identity.wrapping_mul(STRIDE).wrapping_add(number).to_le_bytes());
             points.extend((0..count).map(|number| Point { hash: hash(number), place }));
         }
@@ -99,7 +99,7 @@ fn identity(server: &Server) -> u32 {
 const POINTS: u32 = 160;
 
 /// Points of one server at most: Tengine's limit.
-const MOST_POINTS: u32 = 1 << 14;
+const MAX_POINTS: u32 = 1 << 14;
 
 /// How far apart the numbers are that the points of servers with neighbouring ids are made of: Tengine's 256 × 16.
 const STRIDE: u32 = 256 * 16;

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use super::Candidate;
 use crate::server::Server;
 
-/// Whose turn it is. Each turn, every candidate earns its weight; the richest is chosen, and pays what all have earned. With the
-/// weights 5, 1 and 1 that gives a a b a c a a.
+/// Smooth weighted round robin. In each turn, every candidate earns its weight as credit; the one with the most credit
+/// is chosen and pays the sum of all weights. The weights 5, 1 and 1 give a a b a c a a.
 #[derive(Debug)]
 pub(crate) struct RoundRobin {
-    /// What each server has, by its place.
+    /// The credit of each server, by its place.
     credits: Vec<i64>,
 }
 
 impl RoundRobin {
-    /// For these servers. The seed says how many turns are thought to be over.
+    /// For these servers. The seed sets how many turns are skipped.
     pub(crate) fn new(servers: &[Arc<Server>], seed: u64) -> Self {
         let mut turns = Self { credits: vec![0; servers.len()] };
         let weights = || servers.iter().map(|server| u32::from(server.weight())).enumerate();
         let round: u64 = weights().map(|(_, weight)| u64::from(weight)).sum();
-        for _ in 0..seed.checked_rem(round.min(MOST_TURNS)).unwrap_or(0) {
+        for _ in 0..seed.checked_rem(round.min(MAX_TURNS)).unwrap_or(0) {
             turns.turn(weights());
         }
         turns
@@ -39,8 +39,8 @@ impl RoundRobin {
             if place >= self.credits.len() {
                 self.credits.resize(place + 1, 0);
             }
-            // Nobody gets further than a round from the others by taking turns. Who is further has been away, or others
-            // have, or weights were changed; what is left of that time must not become a run of turns.
+            // By taking turns alone, no server is more than one round ahead. A larger difference stems from servers
+            // that were absent or from changed weights, and must not turn into a run of turns.
             let credit = self.credits[place].clamp(-round, round) + earnings(weight);
             self.credits[place] = credit;
             if richest.is_none_or(|(_, most)| credit > most) {
@@ -57,5 +57,5 @@ fn earnings(weight: u32) -> i64 {
     i64::from(weight.max(1))
 }
 
-/// How many turns are thought to be over at most. It only has to tell threads apart.
-const MOST_TURNS: u64 = 1000;
+/// The maximum of skipped turns. It only has to tell threads apart.
+const MAX_TURNS: u64 = 1000;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::*;
 use crate::{
     ServerAddress,
-    server::Lease,
-    settings::{ServerSettings, UpstreamSettings},
+    lease::Lease,
+    settings::{HashKey, ServerSettings, UpstreamSettings},
 };
 
 const NOW: Moment = Moment::from_milliseconds(1_000_000);
@@ -110,7 +110,7 @@ fn threads_begin_with_different_servers() {
     }
 }
 
-/// What was missing gets no run of turns when it comes back, and nor do those that were there.
+/// A server that returns gets no run of turns, and neither do the others.
 #[test]
 fn who_comes_back_gets_no_more_than_its_share() {
     for away in 1..200 {
@@ -122,7 +122,7 @@ fn who_comes_back_gets_no_more_than_its_share() {
         let most = [7 * 3, 5 * 3, 3, 3];
         assert!(counts.iter().zip(most).all(|(count, most)| *count <= most && *count > 0), "{counts:?}");
     }
-    // A hundred servers of which two stay: neither lives on what the others owed or had.
+    // A hundred servers of which two stay: neither inherits credit or debt of the others.
     let servers = servers(&[1; 100]);
     for turns in 0..100 {
         let mut balancer = Balancer::new(&Balancing::RoundRobin, &servers, 0);
@@ -171,7 +171,7 @@ fn shares_follow_the_weights() {
 
 #[test]
 fn the_least_has_it() {
-    // Weights, requests under way, and who may be chosen.
+    // Weights, requests in flight, and the possible choices.
     let cases: [(&[u16], &[usize], &[usize]); 6] = [
         (&[1, 1, 1], &[1, 0, 2], &[1]),
         (&[1, 1, 1], &[2, 1, 1], &[1, 2]),
@@ -198,7 +198,7 @@ fn lease(servers: &[Arc<Server>], active: &[usize]) -> Vec<Lease> {
 
 #[test]
 fn the_cheaper_of_two_has_it() {
-    // Weights, microseconds, requests under way, and who is chosen; 0 microseconds: never measured.
+    // Weights, microseconds, requests in flight, and the choice; 0 microseconds: never measured.
     let cases = [
         ([1, 1], [500, 900], [0, 0], 0),
         ([1, 1], [900, 500], [0, 0], 1),

@@ -4,12 +4,12 @@ use serow_net::Moment;
 
 use super::{Candidate, Load, random::Random};
 
-/// The better of two servers chosen at random (Mitzenmacher 2001), by what a request more would cost there: latency × requests,
-/// that one included, in proportion to the weight. Two are enough to keep away from slow servers, and few enough that threads
-/// and proxies which know the same do not all run to the same server.
+/// The better of two servers chosen at random (Mitzenmacher 2001), by the cost of one more request: latency × requests,
+/// that one included, in proportion to the weight. Two are enough to avoid slow servers, and few enough that threads
+/// and proxies with the same knowledge do not all choose the same server.
 ///
-/// A server that was never measured costs nothing as long as it has no request, and is asked last once it has one: it is tried
-/// at once, by one request.
+/// A server that was never measured costs nothing while it is idle and is the last choice once it has a request: it is
+/// tried at once, by one request.
 #[derive(Debug)]
 pub(crate) struct TwoChoices {
     random: Random,
@@ -34,7 +34,7 @@ impl TwoChoices {
 }
 
 impl Candidate<'_> {
-    /// What a request more costs here.
+    /// The cost of one more request.
     fn cost(&self, now: Moment) -> Load {
         let active = self.server.active();
         let latency = match (self.server.latency.microseconds(now), active) {

@@ -1,4 +1,4 @@
-//! What the checks of one server come to. Pure: the moment is an argument.
+//! The availability of one server according to its checks. Pure: time is an argument.
 //!
 //! ```text
 //!   CheckStart::Down                     CheckStart::Up, or no checks
@@ -13,12 +13,12 @@
 
 use serow_net::Moment;
 
-use super::{CheckSettings, CheckStart};
+use crate::settings::{CheckSettings, CheckStart};
 
-/// What the checks of one server come to.
+/// The availability of one server according to its checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    standing: Standing,
+    availability: Availability,
     /// Since when that is so.
     since: Moment,
     /// Good checks since the last failed one.
@@ -29,16 +29,16 @@ pub(super) struct Verdict {
 
 /// How a server stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Availability {
     /// It waits for its first good checks.
     Starting,
-    /// It is asked.
+    /// It gets requests.
     Up,
-    /// It is not asked.
+    /// It gets no requests.
     Down,
 }
 
-/// What a check changed.
+/// How a check changed the availability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     CameUp,
@@ -47,23 +47,23 @@ pub(crate) enum Change {
 
 impl Verdict {
     pub(super) fn new(start: CheckStart, now: Moment) -> Self {
-        let standing = match start {
-            CheckStart::Up => Standing::Up,
-            CheckStart::Down => Standing::Starting,
+        let availability = match start {
+            CheckStart::Up => Availability::Up,
+            CheckStart::Down => Availability::Starting,
         };
-        Self { standing, since: now, rise: 0, fall: 0 }
+        Self { availability, since: now, rise: 0, fall: 0 }
     }
 
     /// A check was good.
     pub(super) fn note_good(&mut self, settings: &CheckSettings, now: Moment) -> Option<Change> {
         self.fall = 0;
         self.rise = self.rise.saturating_add(1);
-        match self.standing {
-            Standing::Starting | Standing::Down if self.rise >= settings.rise => {
-                self.stand(Standing::Up, now);
+        match self.availability {
+            Availability::Starting | Availability::Down if self.rise >= settings.rise => {
+                self.stand(Availability::Up, now);
                 Some(Change::CameUp)
             }
-            Standing::Starting | Standing::Down | Standing::Up => None,
+            Availability::Starting | Availability::Down | Availability::Up => None,
         }
     }
 
@@ -71,21 +71,21 @@ impl Verdict {
     pub(super) fn note_failed(&mut self, settings: &CheckSettings, now: Moment) -> Option<Change> {
         self.rise = 0;
         self.fall = self.fall.saturating_add(1);
-        match self.standing {
-            Standing::Starting | Standing::Up if self.fall >= settings.fall => {
-                self.stand(Standing::Down, now);
+        match self.availability {
+            Availability::Starting | Availability::Up if self.fall >= settings.fall => {
+                self.stand(Availability::Down, now);
                 Some(Change::WentDown)
             }
-            Standing::Starting | Standing::Up | Standing::Down => None,
+            Availability::Starting | Availability::Up | Availability::Down => None,
         }
     }
 
-    fn stand(&mut self, standing: Standing, now: Moment) {
-        (self.standing, self.since) = (standing, now);
+    fn stand(&mut self, availability: Availability, now: Moment) {
+        (self.availability, self.since) = (availability, now);
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        self.standing
+    pub(super) fn availability(&self) -> Availability {
+        self.availability
     }
 
     pub(super) fn since(&self) -> Moment {
@@ -105,12 +105,13 @@ impl Verdict {
 mod tests {
     use std::time::Duration;
 
-    use super::{super::CheckKind, *};
+    use super::*;
+    use crate::settings::CheckKind;
 
-    /// Checks, one a second (`+` good, `-` failed), and what they come to: how the server stands, both counts, and since when.
+    /// Checks, one a second (`+` passed, `-` failed), and the result: the availability, both counts, and since when.
     #[test]
     fn verdicts() {
-        use Standing::{Down, Starting, Up};
+        use Availability::{Down, Starting, Up};
         let cases = [
             (CheckStart::Up, "", (Up, 0, 0, 0)),
             (CheckStart::Up, "+", (Up, 1, 0, 0)),
@@ -129,16 +130,16 @@ mod tests {
             (CheckStart::Down, "+---", (Down, 0, 3, 4)),
             (CheckStart::Down, "---++", (Up, 2, 0, 5)),
         ];
-        for (start, checks, (standing, rise, fall, since)) in cases {
+        for (start, checks, (availability, rise, fall, since)) in cases {
             let settings = CheckSettings { start, rise: 2, fall: 3, ..CheckSettings::new(CheckKind::Tcp) };
             let mut verdict = Verdict::new(start, Moment::from_milliseconds(0));
             for (second, check) in (1..).zip(checks.chars()) {
-                let (now, before) = (Moment::from_milliseconds(second * 1000), verdict.standing());
+                let (now, before) = (Moment::from_milliseconds(second * 1000), verdict.availability());
                 let change = match check {
                     '+' => verdict.note_good(&settings, now),
                     _ => verdict.note_failed(&settings, now),
                 };
-                let expected = match (before, verdict.standing()) {
+                let expected = match (before, verdict.availability()) {
                     (Down | Starting, Up) => Some(Change::CameUp),
                     (Up | Starting, Down) => Some(Change::WentDown),
                     _ => None,
@@ -146,7 +147,7 @@ mod tests {
                 assert_eq!(change, expected, "{start:?} {checks}, second {second}");
             }
             let since = Moment::from_milliseconds(0) + Duration::from_secs(since);
-            assert_eq!(verdict, Verdict { standing, since, rise, fall }, "{start:?} {checks}");
+            assert_eq!(verdict, Verdict { availability, since, rise, fall }, "{start:?} {checks}");
         }
     }
 }

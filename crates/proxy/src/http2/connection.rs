@@ -1,4 +1,4 @@
-//! A connection: what its exchanges share, and the task that receives and sends for all of them.
+//! A connection: the state that its exchanges share, and the task that receives and sends for all of them.
 
 use std::{
     cell::RefCell,
@@ -10,18 +10,18 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse};
+use serow_message::{BodyLength, Headers, UsageError};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
-    Asked, MOST_STREAMS, limits,
+    MAX_STREAMS, StreamRequest, limits,
     liveness::{Liveness, Verdict},
-    slot::{Lost, Slot},
-    stream::{Request, Stream},
+    slot::{Slot, StreamError},
+    stream::{RequestProgress, Stream},
 };
-use crate::local::Thread;
+use crate::thread::ThreadContext;
 
 /// A connection to a server. Its exchanges are in other tasks of the thread.
 pub(super) struct Connection {
@@ -40,7 +40,7 @@ struct State {
 
 impl Connection {
     /// Speaks HTTP/2 over this wire, once it [runs](Self::run).
-    pub(super) fn new(wire: Wire, thread: &Thread) -> Self {
+    pub(super) fn new(wire: Wire, thread: &ThreadContext) -> Self {
         let now = thread.clock.now();
         let link = Http2::new(wire, Rc::clone(&thread.buffers), limits(), since_beginning(now));
         let liveness = Liveness::new(now);
@@ -49,7 +49,7 @@ impl Connection {
 
     /// Receives and sends until the connection is over. Without streams it is kept for this time. `after_turn` is called
     /// whenever streams may have ended.
-    pub(super) async fn run(&self, thread: &Thread, keep: Duration, after_turn: impl Fn()) {
+    pub(super) async fn run(&self, thread: &ThreadContext, keep: Duration, after_turn: impl Fn()) {
         let deadline = thread.deadlines.register();
         let ended = poll_fn(|context| {
             thread.clock.update();
@@ -74,8 +74,8 @@ impl Connection {
     }
 
     /// Begins a request. Where all of its body is in memory, that is sent as well.
-    pub(super) fn open(self: &Rc<Self>, asked: Asked<'_>, scheme: &str) -> Result<Stream, OpenError> {
-        let Asked { head, body, interim, protocol } = asked;
+    pub(super) fn open(self: &Rc<Self>, asked: StreamRequest<'_>, scheme: &str) -> Result<Stream, OpenError> {
+        let StreamRequest { head, body, interim, protocol } = asked;
         let mut state = self.state.borrow_mut();
         state.check_room()?;
         let link = &mut state.link;
@@ -83,13 +83,13 @@ impl Connection {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let (id, request) = match body.as_bytes() {
             _ if protocol.is_some() => {
-                // Who does not know yet whether it may has to wait for that.
+                // Whether the server allows it is not known before its settings arrive.
                 link.allows_extended_connect().ok_or(OpenError::WouldBlock)?;
-                (link.begin(head, BodyLength::Unknown, asking)?, Request::Head)
+                (link.begin(head, BodyLength::Unknown, asking)?, RequestProgress::Head)
             }
-            Some(bytes) => (link.open(head, bytes, asking)?, Request::Whole),
-            _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, Request::Whole),
-            _ => (link.begin(head, length, asking)?, Request::Head),
+            Some(bytes) => (link.open(head, bytes, asking)?, RequestProgress::Whole),
+            _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, RequestProgress::Whole),
+            _ => (link.begin(head, length, asking)?, RequestProgress::Head),
         };
         let slot = Rc::new(Slot::new(interim.clone()));
         state.slots.push((id, Rc::clone(&slot)));
@@ -102,13 +102,13 @@ impl Connection {
         self.state.borrow().link.wants_data(stream)
     }
 
-    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_data(stream, piece)
     }
 
-    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_end(stream, trailers)
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Begins no more requests; those that are under way go on.
+    /// Starts no more requests; those in flight continue.
     pub(super) fn begin_shutdown(&self) {
         let mut state = self.state.borrow_mut();
         state.link.begin_shutdown();
@@ -154,14 +154,14 @@ impl State {
         deadline: &Deadline,
         keep: Duration,
         now: Moment,
-    ) -> Poll<Result<(), Broken>> {
+    ) -> Poll<Result<(), ClientError>> {
         match &mut self.task {
             Some(task) if task.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
         }
         self.link.handle_timeout(since_beginning(now));
         if let Err(broken) = self.receive(context, since_beginning(now)) {
-            // What is to be told the server, as far as the kernel takes it.
+            // Sends the error to the server, as far as the socket has room.
             let _ = self.link.poll_flush(context);
             return Poll::Ready(Err(broken));
         }
@@ -182,14 +182,14 @@ impl State {
                     return Poll::Pending;
                 }
                 Verdict::Ask => self.link.send_ping(),
-                Verdict::Dead => return Poll::Ready(Err(Broken::Lost(io::ErrorKind::TimedOut.into()))),
+                Verdict::Dead => return Poll::Ready(Err(ClientError::Lost(io::ErrorKind::TimedOut.into()))),
                 Verdict::Idle => self.link.begin_shutdown(),
             }
         }
     }
 
-    /// Takes what has come, and no more at once than lets the others of the thread have their turn.
-    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), Broken> {
+    /// Receives data, but not so much at once that other tasks of the thread would starve.
+    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), ClientError> {
         let most = self.link.received() + RECEIVED_AT_ONCE;
         while let Poll::Ready(event) = self.link.poll_receive(context, now) {
             self.handle(event?);
@@ -204,7 +204,7 @@ impl State {
     fn handle(&mut self, event: ClientEvent) {
         match event {
             ClientEvent::Response(response) => {
-                self.finished += u64::from(!response.has_body && !response.is_interim());
+                self.finished += u64::from(!response.has_body && !response.is_informational());
                 if let Some(slot) = self.slot(response.stream) {
                     slot.put_head(response);
                 }
@@ -221,14 +221,14 @@ impl State {
             }
             ClientEvent::Reset { stream, code } => {
                 if let Some(slot) = self.slot(stream) {
-                    slot.put_loss(Lost::Reset(code));
+                    slot.put_loss(StreamError::Reset(code));
                 }
             }
-            ClientEvent::GoAway { code } => tracing::debug!(%code, "a server takes no more requests on a connection"),
+            ClientEvent::GoAway { code } => tracing::debug!(%code, "a server closes a connection gracefully (GOAWAY)"),
         }
     }
 
-    /// Tells those whose piece has been written that there is room for the next.
+    /// Wakes the exchanges whose last piece has been written and that may send the next one.
     fn wake_wanting(&mut self) {
         while let Some(stream) = self.link.next_wanting() {
             if let Some(slot) = self.slot(stream) {
@@ -239,15 +239,15 @@ impl State {
 
     fn check_room(&self) -> Result<(), OpenError> {
         self.link.check_room()?;
-        let most = if self.link.has_settings() { MOST_STREAMS } else { STREAMS_UNTIL_TOLD };
+        let most = if self.link.has_settings() { MAX_STREAMS } else { STREAMS_BEFORE_SETTINGS };
         if self.link.active_streams() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 
     /// The connection is of no more use.
-    fn lose_all(&mut self, broken: Broken) {
+    fn lose_all(&mut self, broken: ClientError) {
         let broken = Rc::new(broken);
         for (_, slot) in &self.slots {
-            slot.put_loss(Lost::Broken(Rc::clone(&broken)));
+            slot.put_loss(StreamError::ConnectionLost(Rc::clone(&broken)));
         }
         // So that no more is begun.
         self.link.begin_shutdown();
@@ -276,7 +276,7 @@ fn since_beginning(now: Moment) -> Duration {
 }
 
 /// Streams before the server's settings have come. It may allow few and refuse the others, and they come within a round trip.
-const STREAMS_UNTIL_TOLD: u32 = 1;
+const STREAMS_BEFORE_SETTINGS: u32 = 1;
 
 /// Four fillings of a buffer.
 const RECEIVED_AT_ONCE: u64 = 256 * 1024;

@@ -11,26 +11,27 @@ use serow_client::{DialError, Http1, Protocol};
 use serow_http1::Limits;
 use serow_http2::OpenError;
 use serow_message::Scheme;
-use serow_net::{Moment, Wire, tls::TlsSession};
+use serow_net::{Moment, Wire};
+use serow_tls::TlsSession;
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
 };
 
-use super::{Asked, connection::Connection, stream::Stream};
+use super::{StreamRequest, connection::Connection, stream::Stream};
 use crate::{
-    failure::{Cause, Failure, Processed},
-    local::Local,
+    attempt_error::{AttemptError, Cause, Processed},
     server::Server,
     settings::ProxyHeader,
+    thread_local_pool::ThreadLocalPool,
 };
 
-/// The connections of one thread to one server. The first that has room takes a request; another is opened where none has,
-/// by a task of its own, so that it does not matter which of those who wait for it give up.
+/// The connections of one thread to one server. The first one with room takes a request; if none has room, a task opens
+/// another one, so that waiting requests may be cancelled at any time.
 pub(crate) struct Connections {
     server: Arc<Server>,
     open: RefCell<Vec<Rc<Connection>>>,
-    /// What the server agreed to speak the last time, where it may choose.
+    /// The protocol that ALPN selected last.
     agreed: Cell<Option<Protocol>>,
     is_dialing: Cell<bool>,
     failure: RefCell<Option<LastFailure>>,
@@ -61,13 +62,13 @@ impl Connections {
         }
     }
 
-    /// What the server speaks; `None` where that is still to be agreed upon.
+    /// The protocol of the server; `None` until ALPN has selected it.
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.server.settings().address.protocol.or(self.agreed.get())
     }
 
     /// Begins a request, if there is room for it now and nobody has waited for longer.
-    pub(crate) fn begin(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
+    pub(crate) fn begin(&self, asked: StreamRequest<'_>) -> Result<Option<Stream>, AttemptError> {
         if self.waiting.get() == 0 { self.begin_in_turn(asked) } else { Ok(None) }
     }
 
@@ -75,24 +76,24 @@ impl Connections {
     /// server turns out to speak HTTP/1.1.
     pub(crate) async fn begin_later(
         self: &Rc<Self>,
-        local: &Rc<Local>,
-        asked: Asked<'_>,
-    ) -> Result<Option<Stream>, Failure> {
-        let settings = local.upstream.settings();
-        let patience = settings.timeouts.connect + settings.queue.patience;
+        pool: &Rc<ThreadLocalPool>,
+        asked: StreamRequest<'_>,
+    ) -> Result<Option<Stream>, AttemptError> {
+        let settings = pool.upstream.settings();
+        let patience = settings.timeouts.connect + settings.queue.timeout;
         let until = Instant::now() + patience;
         let failures = self.failures();
         let queued = Queued::enter(self);
         loop {
-            self.dial_if_needed(local);
+            self.dial_if_needed(pool);
             if timeout_at(until, self.room.notified()).await.is_err() {
-                return Err(Failure::of_exchange(Cause::Busy(patience), Processed::Never));
+                return Err(AttemptError::of_exchange(Cause::Busy(patience), Processed::Never));
             }
             if let Some(failure) = &*self.failure.borrow()
                 && failure.number != failures
                 && self.open.borrow().is_empty()
             {
-                return Err(Failure::dial(Rc::clone(&failure.error)));
+                return Err(AttemptError::dial(Rc::clone(&failure.error)));
             }
             if self.protocol() == Some(Protocol::Http1) {
                 return Ok(None);
@@ -103,7 +104,7 @@ impl Connections {
                 // There may be room for the next as well; or there is none, and they need another connection.
                 self.pass_on();
                 if self.waiting.get() > 0 {
-                    self.dial_if_needed(local);
+                    self.dial_if_needed(pool);
                 }
                 return begun;
             }
@@ -111,7 +112,7 @@ impl Connections {
     }
 
     /// Begins a request on the first connection that has room, if any has.
-    fn begin_in_turn(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
+    fn begin_in_turn(&self, asked: StreamRequest<'_>) -> Result<Option<Stream>, AttemptError> {
         let scheme = match self.server.settings().address.scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
@@ -119,57 +120,57 @@ impl Connections {
         for connection in &*self.open.borrow() {
             match connection.open(asked, scheme) {
                 Ok(stream) => return Ok(Some(stream)),
-                Err(OpenError::WouldBlock | OpenError::Leaving) => {}
-                Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
+                Err(OpenError::WouldBlock | OpenError::GoAway) => {}
+                Err(error @ OpenError::Usage) => return Err(AttemptError::unsendable(error.to_string())),
             }
         }
         Ok(None)
     }
 
     /// Opens a connection, if there may be another.
-    fn dial_if_needed(self: &Rc<Self>, local: &Rc<Local>) {
+    fn dial_if_needed(self: &Rc<Self>, pool: &Rc<ThreadLocalPool>) {
         let open = self.open.borrow().len();
-        // Those who came before have their turn; or the server has not said yet what it allows.
+        // Earlier requests have their turn first; or the server's settings have not arrived yet.
         if self.has_room() || self.open.borrow().iter().any(|connection| connection.is_untold()) {
             return;
         }
-        let failed = self.failure.borrow().as_ref().is_some_and(|failure| local.now().since(failure.at) < PAUSE);
-        // Where there is one at least, those who wait do so for it.
-        if open >= MOST_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
+        let failed = self.failure.borrow().as_ref().is_some_and(|failure| pool.now().since(failure.at) < PAUSE);
+        // With at least one connection, waiting requests wait for that one.
+        if open >= MAX_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
             return;
         }
-        let (connections, local) = (Rc::clone(self), Rc::clone(local));
+        let (connections, pool) = (Rc::clone(self), Rc::clone(pool));
         tokio::task::spawn_local(async move {
             let protocol = connections.server.settings().address.protocol;
-            let header = local.upstream.settings().proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
-            let dialed = local.dial(&connections.server, protocol, &header).await;
+            let header = pool.upstream.settings().proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
+            let dialed = pool.dial(&connections.server, protocol, &header).await;
             connections.is_dialing.set(false);
             match dialed {
-                Ok(wire) => connections.run(wire, &local).await,
-                Err(error) => connections.note_failure(error, local.now()),
+                Ok(wire) => connections.run(wire, &pool).await,
+                Err(error) => connections.note_failure(error, pool.now()),
             }
         });
     }
 
     /// Lets a connection work until its end.
-    async fn run(&self, wire: Wire, local: &Local) {
+    async fn run(&self, wire: Wire, pool: &ThreadLocalPool) {
         if !self.speaks_http2(&wire) {
-            let connection = Box::new(Http1::new(wire, Rc::clone(&local.thread.buffers), Limits::default()));
-            local.keep_connection(&self.server, connection);
+            let connection = Box::new(Http1::new(wire, Rc::clone(&pool.thread.buffers), Limits::default()));
+            pool.keep_connection(&self.server, connection);
             return self.room.notify_waiters();
         }
-        let connection = Rc::new(Connection::new(wire, &local.thread));
+        let connection = Rc::new(Connection::new(wire, &pool.thread));
         self.open.borrow_mut().push(Rc::clone(&connection));
         self.pass_on();
-        let keep = local.upstream.settings().keep;
-        let time = if keep.idle == 0 { SHORTLY } else { keep.idle_time.max(SHORTLY) };
-        connection.run(&local.thread, time, || self.pass_on()).await;
+        let keep = pool.upstream.settings().keep;
+        let time = if keep.idle == 0 { MIN_IDLE_TIME } else { keep.idle_time.max(MIN_IDLE_TIME) };
+        connection.run(&pool.thread, time, || self.pass_on()).await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
-        // Somebody may have to open another.
+        // Wakes a waiting request, which may open another connection.
         self.room.notify_one();
     }
 
-    /// Whether HTTP/2 is spoken on this connection; remembers what was agreed upon.
+    /// Whether the connection speaks HTTP/2; remembers the selected protocol.
     fn speaks_http2(&self, wire: &Wire) -> bool {
         let said = self.server.settings().address.protocol;
         let agreed = || wire.session().and_then(TlsSession::protocol).unwrap_or(Protocol::Http1);
@@ -178,7 +179,7 @@ impl Connections {
         protocol == Protocol::Http2
     }
 
-    /// Those who wait for a connection hear of it, and those who come later do not.
+    /// Fails the requests that wait for a connection now, but not later ones.
     fn note_failure(&self, error: DialError, at: Moment) {
         let number = self.failures() + 1;
         self.failure.replace(Some(LastFailure { error: Rc::new(error), at, number }));
@@ -189,7 +190,7 @@ impl Connections {
         self.failure.borrow().as_ref().map_or(0, |failure| failure.number)
     }
 
-    /// Lets the next of those who wait look for room, if there is any.
+    /// Wakes the next waiting request if there is room.
     fn pass_on(&self) {
         if self.waiting.get() > 0 && self.has_room() {
             self.room.notify_one();
@@ -224,10 +225,10 @@ impl Drop for Queued<'_> {
 
 /// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get some
 /// thousand requests at a time; more would be of no use to them.
-const MOST_CONNECTIONS: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 
 /// How long a connection is kept at least: those it was opened for must have time to come to it.
-const SHORTLY: Duration = Duration::from_secs(1);
+const MIN_IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// From one attempt to open a further connection to the next, where the first failed.
 const PAUSE: Duration = Duration::from_secs(1);

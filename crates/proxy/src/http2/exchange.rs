@@ -1,7 +1,7 @@
 //! An exchange over HTTP/2: the request on its way to a server, and the response on its way back.
 //!
-//! Until the head of the response is there, the task of the client's connection does the work. What is left of both bodies
-//! then is moved by a task of its own.
+//! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
+//! then forwards the rest of both bodies.
 
 use std::{
     future::poll_fn,
@@ -10,32 +10,32 @@ use std::{
     time::Instant,
 };
 
+use serow_gateway::RequestSummary;
 use serow_http2::ReceivedResponse;
-use serow_message::{Body, BoxError, Feeder, Incoming, Wanted};
+use serow_message::{Body, BodySender, BoxError, Incoming, Wanted};
 
 use super::{
     slot::Next,
-    stream::{Request, Stream},
+    stream::{RequestProgress, Stream},
     tunnel,
 };
 use crate::{
-    answer::{Answer, Content},
-    failure::{Cause, Failure, Processed},
-    feeding::{Cut, Fed, fed_by},
-    local::Local,
-    log_limit::Asked,
-    patience::{Patience, Waiting},
+    attempt_error::{AttemptError, Cause, Processed},
+    body_forwarding::{CutOff, ForwardingEnd, forward_until},
+    exchange_deadline::{AwaitedStep, ExchangeDeadline},
+    lease::Lease,
     request_body::RequestBody,
-    request_head::Outgoing,
-    server::Lease,
+    request_head::OutgoingHead,
+    server_response::{ResponseContent, ServerResponse},
+    thread_local_pool::ThreadLocalPool,
 };
 
-/// An exchange that is under way.
+/// An exchange in progress.
 pub(crate) struct Exchange {
-    local: Rc<Local>,
+    pool: Rc<ThreadLocalPool>,
     lease: Lease,
     stream: Stream,
-    patience: Patience,
+    patience: ExchangeDeadline,
     asked: Option<Instant>,
     /// When all of it has to be over.
     until: Option<Instant>,
@@ -43,49 +43,60 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// The exchange of a request that was begun on this stream.
-    pub(crate) fn new(local: Rc<Local>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
-        let patience = Patience::new(&local);
-        Self { local, lease, stream, patience, asked: None, until }
+    pub(crate) fn new(pool: Rc<ThreadLocalPool>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
+        let patience = ExchangeDeadline::new(&pool);
+        Self { pool, lease, stream, patience, asked: None, until }
     }
 
     /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all of it
     /// was kept.
-    pub(crate) async fn answer(mut self, body: &mut RequestBody, request: &Outgoing) -> Result<Answer, Failure> {
+    pub(crate) async fn answer(
+        mut self,
+        body: &mut RequestBody,
+        request: &OutgoingHead,
+    ) -> Result<ServerResponse, AttemptError> {
         let ReceivedResponse { head, length, .. } = poll_fn(|context| self.poll_head(body, context)).await?;
         let mut body =
-            if self.stream.request() == Request::Whole { RequestBody::default() } else { std::mem::take(body) };
+            if self.stream.request() == RequestProgress::Whole { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
-        Ok(Answer { head, content: Content::Body(self.into_body(body, length, request)), asked })
+        Ok(ServerResponse { head, content: ResponseContent::Body(self.into_body(body, length, request)), asked })
     }
 
-    /// Waits for the server to agree to the tunnel that was asked for. Where it does not, its response is an answer like any
-    /// other.
-    pub(crate) async fn agreement(mut self, request: &Outgoing) -> Result<Answer, Failure> {
+    /// Waits for the server to accept the tunnel. If it declines, its response is forwarded like any other.
+    pub(crate) async fn agreement(mut self, request: &OutgoingHead) -> Result<ServerResponse, AttemptError> {
         let response = poll_fn(|context| {
             self.stream.watch(context);
             match self.stream.take_head() {
                 Ok(Some(head)) => return Poll::Ready(Ok(head)),
-                Ok(None) => self.patience.wait_for(Waiting::Beginning),
+                Ok(None) => self.patience.wait_for(AwaitedStep::BeginResponse),
                 Err(failure) => return Poll::Ready(Err(failure)),
             }
             let over = self.patience.poll_over(context);
-            over.map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
+            over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
         });
         let ReceivedResponse { head, length, .. } = response.await?;
         if head.status.is_success() {
             let Self { lease, stream, asked, .. } = self;
-            return Ok(Answer { head, content: Content::Tunnel(Box::new(tunnel::open(stream)), lease), asked });
+            return Ok(ServerResponse {
+                head,
+                content: ResponseContent::Tunnel(Box::new(tunnel::open(stream)), lease),
+                asked,
+            });
         }
         let asked = self.asked;
-        Ok(Answer { head, content: Content::Body(self.into_body(RequestBody::default(), length, request)), asked })
+        Ok(ServerResponse {
+            head,
+            content: ResponseContent::Body(self.into_body(RequestBody::default(), length, request)),
+            asked,
+        })
     }
 
     fn poll_head(
         &mut self,
         body: &mut RequestBody,
         context: &mut Context<'_>,
-    ) -> Poll<Result<ReceivedResponse, Failure>> {
+    ) -> Poll<Result<ReceivedResponse, AttemptError>> {
         self.stream.watch(context);
         match self.stream.take_head() {
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
@@ -94,89 +105,89 @@ impl Exchange {
         }
         match self.poll_send(body, context) {
             Ok(waiting) => self.patience.wait_for(waiting),
-            Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
+            Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
         }
         let over = self.patience.poll_over(context);
-        over.map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
+        over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
     }
 
-    /// Moves the request's body on; says what is waited for then. The error is the client's.
-    fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
+    /// Sends more of the request's body; returns the step to wait for. The error is the client's.
+    fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
         if self.stream.wants_data() {
-            // The server took what there was.
+            // The server accepted the data.
             self.patience.note_progress();
         }
         match self.stream.poll_send(body, context) {
-            Poll::Pending => Ok(Waiting::Nothing),
+            Poll::Pending => Ok(AwaitedStep::Nothing),
             Poll::Ready(Err(error)) => Err(error),
             Poll::Ready(Ok(())) if self.stream.request().is_whole() => {
                 self.asked.get_or_insert_with(Instant::now);
-                Ok(Waiting::Beginning)
+                Ok(AwaitedStep::BeginResponse)
             }
-            Poll::Ready(Ok(())) => Ok(Waiting::Taking),
+            Poll::Ready(Ok(())) => Ok(AwaitedStep::TakeRequest),
         }
     }
 
-    /// The body behind the head. Most responses are whole by now; what is left of others is moved by a task.
-    fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &Outgoing) -> Body {
-        self.patience.wait_for(Waiting::Nothing);
+    /// The body of the response. Most responses are complete by now; a task forwards the rest of others.
+    fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &OutgoingHead) -> Body {
+        self.patience.wait_for(AwaitedStep::Nothing);
         if let Some(received) = self.stream.take_whole() {
             if !self.stream.request().is_whole() {
                 tokio::task::spawn_local(self.send_rest(request));
             }
             return received.into_body();
         }
-        let (feeder, incoming) = Incoming::channel(length);
-        tokio::task::spawn_local(self.feed(request, feeder, head.asked()));
+        let (sender, incoming) = Incoming::channel(length);
+        tokio::task::spawn_local(self.feed(request, sender, head.asked()));
         incoming.into()
     }
 
-    /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut request: RequestBody, feeder: Feeder, asked: Asked) {
+    /// Forwards the body of the response as the client reads it.
+    async fn feed(mut self, mut request: RequestBody, sender: BodySender, asked: RequestSummary) {
         let until = self.until;
-        match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
-            Ok(Fed::Whole) => self.send_rest(request).await,
-            Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
+        match forward_until(until, poll_fn(|context| self.poll_forward(&mut request, &sender, context))).await {
+            Ok(ForwardingEnd::Complete) => self.send_rest(request).await,
+            Ok(ForwardingEnd::Abandoned) => {}
+            Err(cut) => cut.tell(&sender, &self.pool, self.lease.server(), &asked),
         }
     }
 
-    fn poll_feed(
+    fn poll_forward(
         &mut self,
         request: &mut RequestBody,
-        feeder: &Feeder,
+        sender: &BodySender,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Fed, Cut>> {
+    ) -> Poll<Result<ForwardingEnd, CutOff>> {
         self.stream.watch(context);
         loop {
-            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            // The client may still be sending; its errors are handled elsewhere.
             if self.poll_send(request, context).is_err() {
-                return Poll::Ready(Ok(Fed::Abandoned));
+                return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
-            match feeder.poll_wanted(context) {
+            match sender.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
-                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(Fed::Abandoned)),
+                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.patience.wait_for(Waiting::Nothing);
+                    self.patience.wait_for(AwaitedStep::Nothing);
                     return Poll::Pending;
                 }
             }
             match self.stream.next() {
                 Next::Piece(piece) => {
                     self.patience.note_progress();
-                    feeder.push(piece, context);
+                    sender.push(piece, context);
                 }
                 Next::End(trailers) => {
-                    feeder.finish(trailers);
-                    return Poll::Ready(Ok(Fed::Whole));
+                    sender.finish(trailers);
+                    return Poll::Ready(Ok(ForwardingEnd::Complete));
                 }
-                Next::Lost(lost) => return Poll::Ready(Err(Cut::lost(&lost))),
+                Next::Lost(lost) => return Poll::Ready(Err(CutOff::lost(&lost))),
                 Next::Awaited => {
-                    self.patience.wait_for(Waiting::GoingOn);
-                    if feeder.poll_abandoned(context).is_ready() {
-                        return Poll::Ready(Ok(Fed::Abandoned));
+                    self.patience.wait_for(AwaitedStep::ContinueResponse);
+                    if sender.poll_abandoned(context).is_ready() {
+                        return Poll::Ready(Ok(ForwardingEnd::Abandoned));
                     }
-                    return self.patience.poll_over(context).map(|time| Err(Cut::silent(time)));
+                    return self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)));
                 }
             }
         }
@@ -188,18 +199,18 @@ impl Exchange {
         let sending = poll_fn(|context| {
             self.stream.watch(context);
             if self.stream.is_lost() {
-                return Poll::Ready(Ok(Fed::Abandoned));
+                return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
             match self.poll_send(&mut request, context) {
-                Err(_) => Poll::Ready(Ok(Fed::Abandoned)),
-                Ok(Waiting::Beginning) => Poll::Ready(Ok(Fed::Whole)),
+                Err(_) => Poll::Ready(Ok(ForwardingEnd::Abandoned)),
+                Ok(AwaitedStep::BeginResponse) => Poll::Ready(Ok(ForwardingEnd::Complete)),
                 Ok(waiting) => {
                     self.patience.wait_for(waiting);
-                    self.patience.poll_over(context).map(|time| Err(Cut::silent(time)))
+                    self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)))
                 }
             }
         });
-        // The client has its response, so whatever comes of this is nothing to tell.
-        let _ = fed_by(until, sending).await;
+        // The client has its response, so errors are ignored.
+        let _ = forward_until(until, sending).await;
     }
 }

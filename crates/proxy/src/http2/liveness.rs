@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serow_net::Moment;
 
-/// What is known of the server at the other end.
+/// The state of the peer.
 ///
 /// ```text
 ///                    nothing for SILENCE: a PING          the answer, and nothing else
-///   Listening ─────────────────────────────────▶ Asked ────────────────────────────────▶ Sure, until ASKED_AGAIN
+///   Listening ─────────────────────────────────▶ StreamRequest ────────────────────────────────▶ Sure, until NEXT_PING
 ///       ▲ ▲                                       │ │                                      │
 ///       │ └───────────── anything more ───────────┘ └── nothing for ANSWER: it is gone     │
 ///       └────────────────────────────── anything ──────────────────────────────────────────┘
@@ -26,20 +26,20 @@ pub(super) struct Liveness {
 enum Stage {
     /// No stream is open.
     Idle,
-    /// What comes shows that the server is there.
+    /// Received data shows that the server is alive.
     Listening,
-    /// It was asked.
-    Asked,
+    /// A PING was sent.
+    StreamRequest,
     /// It is there, and has nothing to say.
     Sure,
 }
 
-/// What is to be done.
+/// The action to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing; to be looked at again after this time, or when something comes.
     Wait(Duration),
-    /// The server is asked whether it is there.
+    /// Send a PING.
     Ask,
     /// It is not.
     Dead,
@@ -52,16 +52,16 @@ impl Liveness {
         Self { stage: Stage::Idle, since: now, received: 0 }
     }
 
-    /// What is to be done now, when so many bytes have come in all; connections without streams are kept for this time.
+    /// The action to take after this many received bytes; connections without streams are kept for this time.
     pub(super) fn judge(&mut self, received: u64, is_active: bool, keep: Duration, now: Moment) -> Verdict {
         let news = received - self.received;
         let next = match self.stage {
             Stage::Idle if is_active => Some(Stage::Listening),
             Stage::Idle => None,
             _ if !is_active => Some(Stage::Idle),
-            Stage::Asked if news == PING_FRAME => Some(Stage::Sure),
-            Stage::Listening | Stage::Asked | Stage::Sure if news > 0 => Some(Stage::Listening),
-            Stage::Listening | Stage::Asked | Stage::Sure => None,
+            Stage::StreamRequest if news == PING_FRAME => Some(Stage::Sure),
+            Stage::Listening | Stage::StreamRequest | Stage::Sure if news > 0 => Some(Stage::Listening),
+            Stage::Listening | Stage::StreamRequest | Stage::Sure => None,
         };
         if let Some(next) = next {
             self.begin(next, received, now);
@@ -69,15 +69,15 @@ impl Liveness {
         let (time, then) = match self.stage {
             Stage::Idle => (keep, Verdict::Idle),
             Stage::Listening => (SILENCE, Verdict::Ask),
-            Stage::Asked => (ANSWER, Verdict::Dead),
-            Stage::Sure => (ASKED_AGAIN, Verdict::Ask),
+            Stage::StreamRequest => (ANSWER, Verdict::Dead),
+            Stage::Sure => (NEXT_PING, Verdict::Ask),
         };
         match time.checked_sub(now.since(self.since)) {
             Some(left) if !left.is_zero() => return Verdict::Wait(left),
             _ => {}
         }
         if then == Verdict::Ask {
-            self.begin(Stage::Asked, received, now);
+            self.begin(Stage::StreamRequest, received, now);
         }
         then
     }
@@ -87,16 +87,16 @@ impl Liveness {
     }
 }
 
-/// Until a connection with open streams is asked; 30 s: half of what a response may take by default, so that those who wait
-/// on a connection that is gone still hear of it in time.
+/// The time until a silent connection with open streams gets a PING; 30 s: half of the default response timeout, so
+/// that requests on a dead connection fail in time.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long the answer may take; 10 s, with lost packets and a busy server.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Until a server that was there and has said nothing since is asked again. gRPC's servers take more than two PING within
-/// five minutes, with no data in between, for an attack.
-const ASKED_AGAIN: Duration = Duration::from_secs(330);
+/// The time until a silent server that has answered a PING gets another one. gRPC servers treat more than two PINGs
+/// within five minutes without data as an attack.
+const NEXT_PING: Duration = Duration::from_secs(330);
 
 /// RFC 9113 §4.1, §6.7.
 const PING_FRAME: u64 = 9 + 8;
@@ -110,7 +110,7 @@ mod tests {
         let keep = Duration::from_secs(55);
         let wait = |seconds| Verdict::Wait(Duration::from_secs(seconds));
         // At this second, with so many bytes received, and streams open or not.
-        let course = [
+        let attempt_log = [
             (0, 0, false, wait(55)),
             (50, 100, false, wait(5)),
             (54, 100, true, wait(30)),
@@ -129,7 +129,7 @@ mod tests {
             (571, 400, true, Verdict::Dead),
         ];
         let mut liveness = Liveness::new(Moment::from_milliseconds(0));
-        for (second, received, is_active, expected) in course {
+        for (second, received, is_active, expected) in attempt_log {
             let now = Moment::from_milliseconds(second * 1000);
             assert_eq!(liveness.judge(received, is_active, keep, now), expected, "{second}");
         }

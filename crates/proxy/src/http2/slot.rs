@@ -1,4 +1,4 @@
-//! What has come of a response and nobody has taken yet: the task of the connection puts it in, the exchange takes it out.
+//! The received part of a response: the task of the connection fills it, the exchange empties it.
 
 use std::{
     cell::RefCell,
@@ -8,64 +8,64 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse};
-use serow_message::{Headers, Interim};
+use serow_message::{Headers, InformationalSender};
 
-use crate::answer::{Received, pass_on};
+use crate::server_response::{ReceivedBody, pass_on};
 
-/// What has come of one response.
+/// The received part of one response.
 #[derive(Default)]
 pub(super) struct Slot {
     state: RefCell<State>,
     /// Where interim responses go.
-    interim: Interim,
+    interim: InformationalSender,
 }
 
 #[derive(Default)]
 struct State {
     head: Option<ReceivedResponse>,
     /// Not more than the window allows.
-    received: Received,
-    lost: Option<Lost>,
+    received: ReceivedBody,
+    lost: Option<StreamError>,
     exchange: Option<Waker>,
 }
 
 /// Why a stream is over before its end.
 #[derive(Clone, Debug)]
-pub(super) enum Lost {
+pub(super) enum StreamError {
     /// The server cut it off.
     Reset(ErrorCode),
     /// The connection is of no more use.
-    Broken(Rc<Broken>),
+    ConnectionLost(Rc<ClientError>),
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for StreamError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reset(ErrorCode::REFUSED_STREAM) => formatter.write_str("the server refused the stream"),
-            Self::Reset(code) => write!(formatter, "the server cut the stream off: {code}"),
-            Self::Broken(broken) => broken.fmt(formatter),
+            Self::Reset(code) => write!(formatter, "the server reset the stream: {code}"),
+            Self::ConnectionLost(broken) => broken.fmt(formatter),
         }
     }
 }
 
-/// What comes next of a body.
+/// The next part of a body.
 pub(super) enum Next {
     Piece(Bytes),
     End(Option<Headers>),
-    Lost(Lost),
+    Lost(StreamError),
     /// It is still to come.
     Awaited,
 }
 
 impl Slot {
-    pub(super) fn new(interim: Interim) -> Self {
+    pub(super) fn new(interim: InformationalSender) -> Self {
         Self { state: RefCell::default(), interim }
     }
 
     pub(super) fn put_head(&self, response: ReceivedResponse) {
-        if response.is_interim() {
+        if response.is_informational() {
             return pass_on(&self.interim, response.head);
         }
         let mut state = self.state.borrow_mut();
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     /// Nothing more comes, and nothing more is taken.
-    pub(super) fn put_loss(&self, lost: Lost) {
+    pub(super) fn put_loss(&self, lost: StreamError) {
         let mut state = self.state.borrow_mut();
         state.lost.get_or_insert(lost);
         state.wake();
@@ -112,13 +112,13 @@ impl Slot {
         self.state.borrow_mut().head.take()
     }
 
-    /// What has come of the body, if all of it has.
-    pub(super) fn take_whole(&self) -> Option<Received> {
+    /// The received body, if it is complete.
+    pub(super) fn take_whole(&self) -> Option<ReceivedBody> {
         let mut state = self.state.borrow_mut();
         state.received.end.is_some().then(|| std::mem::take(&mut state.received))
     }
 
-    pub(super) fn lost(&self) -> Option<Lost> {
+    pub(super) fn lost(&self) -> Option<StreamError> {
         self.state.borrow().lost.clone()
     }
 

@@ -6,18 +6,18 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
-use serow_message::{BoxError, Misuse};
+use serow_message::{BoxError, UsageError};
 
 use super::{
     connection::Connection,
-    slot::{Lost, Next, Slot},
+    slot::{Next, Slot, StreamError},
 };
 use crate::{
-    answer::Received,
-    failure::{Cause, Failure, Processed},
+    attempt_error::{AttemptError, Cause, Processed},
     request_body::{Piece, RequestBody},
+    server_response::ReceivedBody,
 };
 
 /// A stream of a connection.
@@ -25,14 +25,14 @@ pub(crate) struct Stream {
     connection: Rc<Connection>,
     id: StreamId,
     slot: Rc<Slot>,
-    request: Request,
+    request: RequestProgress,
     /// Where others were answered on the connection before: how much had come by then.
     received_before: Option<u64>,
 }
 
-/// What of the request has been given to the connection.
+/// The part of the request that was passed to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum RequestProgress {
     /// All of it at once.
     Whole,
     /// Its head; its body comes later.
@@ -41,7 +41,7 @@ pub(super) enum Request {
     Ended,
 }
 
-impl Request {
+impl RequestProgress {
     pub(super) fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::Ended)
     }
@@ -52,13 +52,13 @@ impl Stream {
         connection: Rc<Connection>,
         id: StreamId,
         slot: Rc<Slot>,
-        request: Request,
+        request: RequestProgress,
         received_before: Option<u64>,
     ) -> Self {
         Self { connection, id, slot, request, received_before }
     }
 
-    pub(super) fn request(&self) -> Request {
+    pub(super) fn request(&self) -> RequestProgress {
         self.request
     }
 
@@ -84,7 +84,7 @@ impl Stream {
                 Piece::Data(data) => self.connection.send_data(self.id, data)?,
                 Piece::End(trailers) => {
                     self.connection.send_end(self.id, trailers)?;
-                    self.request = Request::Ended;
+                    self.request = RequestProgress::Ended;
                 }
             }
         }
@@ -92,16 +92,16 @@ impl Stream {
     }
 
     /// Sends a piece of a tunnel; an empty one ends it.
-    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), UsageError> {
         if piece.is_empty() {
-            self.request = Request::Ended;
+            self.request = RequestProgress::Ended;
             return self.connection.send_end(self.id, None);
         }
         self.connection.send_data(self.id, piece)
     }
 
-    /// The head of the response, if it has come; the error says why it will not.
-    pub(super) fn take_head(&self) -> Result<Option<ReceivedResponse>, Failure> {
+    /// The head of the response, if it has arrived; the error explains why it will not.
+    pub(super) fn take_head(&self) -> Result<Option<ReceivedResponse>, AttemptError> {
         match self.slot.take_head() {
             Some(head) => Ok(Some(head)),
             None => self.slot.lost().map_or(Ok(None), |lost| Err(self.failure(&lost))),
@@ -109,13 +109,13 @@ impl Stream {
     }
 
     /// The body of the response, if all of it has come.
-    pub(super) fn take_whole(&self) -> Option<Received> {
+    pub(super) fn take_whole(&self) -> Option<ReceivedBody> {
         let received = self.slot.take_whole()?;
         self.note_consumed(received.length());
         Some(received)
     }
 
-    /// What comes next of the body. A piece is taken for used.
+    /// The next part of the body. Its bytes count as consumed.
     pub(super) fn next(&self) -> Next {
         let next = self.slot.next();
         if let Next::Piece(piece) = &next {
@@ -135,18 +135,18 @@ impl Stream {
         }
     }
 
-    fn failure(&self, lost: &Lost) -> Failure {
+    fn failure(&self, lost: &StreamError) -> AttemptError {
         match lost {
             // RFC 9113 §8.7: also where the server leaves, and has not looked at it.
-            Lost::Reset(ErrorCode::REFUSED_STREAM) => {
-                Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Never)
+            StreamError::Reset(ErrorCode::REFUSED_STREAM) => {
+                AttemptError::of_exchange(Cause::Reset(lost.to_string()), Processed::Never)
             }
-            Lost::Reset(_) => Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Maybe),
-            Lost::Broken(broken) => {
-                let closed = matches!(**broken, Broken::Closed | Broken::Lost(_));
+            StreamError::Reset(_) => AttemptError::of_exchange(Cause::Reset(lost.to_string()), Processed::Maybe),
+            StreamError::ConnectionLost(broken) => {
+                let closed = matches!(**broken, ClientError::Closed | ClientError::Lost(_));
                 let nothing_came = self.received_before == Some(self.connection.received());
                 let processed = if closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
-                Failure::of_exchange(Cause::Broken(Rc::clone(broken)), processed)
+                AttemptError::of_exchange(Cause::ConnectionLost(Rc::clone(broken)), processed)
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use super::{slot::Next, stream::Stream};
 
-/// A tunnel; whoever joins it with the client's has the other end.
+/// A tunnel; the other end of its pipe is joined with the client's connection.
 struct Tunnel {
     stream: Stream,
     ours: DuplexStream,
@@ -25,7 +25,7 @@ struct Tunnel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Open,
-    /// Nothing more comes; the other end has not been told.
+    /// Nothing more comes; the other end does not know yet.
     Ending,
     Ended,
 }
@@ -36,7 +36,7 @@ pub(super) fn open(stream: Stream) -> DuplexStream {
     let (piece, direction) = (Bytes::new(), Direction::Open);
     let mut tunnel = Tunnel { stream, ours, piece, incoming: direction, outgoing: direction };
     tokio::task::spawn_local(async move {
-        // Who is gone is noticed by the other: the stream is cut off, or the pipe is closed.
+        // A lost side is noticed by the other: the stream is reset, or the pipe is closed.
         let _ = poll_fn(|context| tunnel.poll(context)).await;
     });
     theirs

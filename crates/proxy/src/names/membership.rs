@@ -1,4 +1,4 @@
-//! From what was found of a name to servers of an upstream.
+//! From the result of a DNS lookup to the servers of an upstream.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -6,9 +6,9 @@ use std::{
 };
 
 use serow_client::Destination;
+use serow_dns::Service;
 use serow_net::Clock;
 
-use super::resolver::Service;
 use crate::{
     server::{Administration, Server},
     settings::ServerSettings,
@@ -30,8 +30,8 @@ impl Member {
         Self { address: SocketAddr::new(address, port), weight, backup }
     }
 
-    /// An address of one of the hosts of a service. Those that do not have the best priority are asked only where no other
-    /// can be; a weight of 0 stands for a very small share (RFC 2782).
+    /// An address of one of the hosts of a service. Hosts without the best priority are backups; a weight of 0 stands
+    /// for a very small share (RFC 2782).
     pub(super) fn of_service(address: IpAddr, service: &Service, best: u16, settings: &ServerSettings) -> Self {
         Self {
             address: SocketAddr::new(address, service.port),
@@ -46,7 +46,7 @@ impl Member {
     }
 }
 
-/// Name servers shuffle what they answer; the same answer has the same order here.
+/// Name servers shuffle their replies; equal replies have the same order here.
 pub(super) fn ordered(mut members: Vec<Member>) -> Vec<Member> {
     members.sort_by_key(|member| (member.address, member.backup));
     members.dedup_by_key(|member| member.address);
@@ -54,8 +54,8 @@ pub(super) fn ordered(mut members: Vec<Member>) -> Vec<Member> {
 }
 
 impl Upstream {
-    /// The servers that a name stands for are these from now on; before, they were those. One that stays is the same as before, with
-    /// its counts and its health; one that is gone finishes what it has.
+    /// Replaces the servers of a name. A server that stays keeps its counters and its health; a removed one finishes
+    /// its requests.
     pub(super) fn replace_members(&self, named: &Arc<ServerSettings>, before: &[Member], members: &[Member]) {
         if before == members {
             return;
@@ -68,7 +68,7 @@ impl Upstream {
                 return servers.to_vec();
             }
             let mut kept: Vec<_> = servers.iter().filter(|server| !is_of_name(server)).cloned().collect();
-            // Who took a name out means those of its servers as well that come later.
+            // An administrative state that all servers of the name have applies to new ones as well.
             let wanted = servers.iter().filter(is_of_name).map(|server| server.administration());
             let wanted = wanted.reduce(|one, other| if one == other { one } else { Administration::Up });
             for member in members {
@@ -85,7 +85,7 @@ impl Upstream {
             kept
         });
         let names: Vec<_> = members.iter().map(|member| member.address.to_string()).collect();
-        tracing::info!(upstream = self.settings().name, "{} is at {}", named.address, names.join(", "));
+        tracing::info!(upstream = self.settings().name, "{} resolved to {}", named.address, names.join(", "));
     }
 
     fn new_member(&self, named: &ServerSettings, member: &Member, wanted: Option<Administration>) -> Arc<Server> {
@@ -103,7 +103,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::{Upkeep, UpstreamSettings};
+    use crate::{BackgroundTasks, UpstreamSettings};
 
     #[test]
     fn what_is_wanted_of_a_name_is_wanted_of_servers_that_come_later() {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn names_come_and_go_while_the_proxy_runs() {
         let upstream = Upstream::new(UpstreamSettings::new("app", Vec::new()));
-        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
         let name = ServerSettings::new("localhost:1".parse().unwrap());
         for _ in 0..3 {
             upstream.change_named(|named| named.push(Arc::new(name.clone())));
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// What a name stood for, what it stands for, and which servers that makes; one that stays is the same.
+    /// The results of successive lookups, and the servers that they lead to; a server that stays is the same object.
     #[test]
     fn members_become_servers() {
         let settings =

@@ -10,25 +10,26 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// There is an answer that holds for so long. Says how long to wait, and whether it is news that there is one.
+    /// A lookup succeeded, with this TTL. Returns the pause until the next one, and whether lookups had failed before.
     pub(super) fn handle_answer(&mut self, lifetime: Duration) -> (Duration, bool) {
         let before = std::mem::take(&mut self.failures);
-        (lifetime.clamp(SHORTEST, LONGEST), before > 0)
+        (lifetime.clamp(MIN_PAUSE, MAX_PAUSE), before > 0)
     }
 
-    /// There is none. Says how long to wait, each time twice as long, and whether that is news.
+    /// A lookup failed. Returns the pause until the next one, which doubles each time, and whether this is the first
+    /// failure.
     pub(super) fn handle_failure(&mut self) -> (Duration, bool) {
-        let pause = SHORTEST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
+        let pause = MIN_PAUSE.saturating_mul(1 << self.failures.min(16)).min(MAX_PAUSE);
         self.failures = self.failures.saturating_add(1);
         (pause, self.failures == 1)
     }
 }
 
-/// Answers that hold for no time at all are common; asking for each once a second is no burden.
-const SHORTEST: Duration = Duration::from_secs(1);
+/// A TTL of 0 is common; one query a second is not a burden.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// Whoever moves a server does not want to wait for longer than this, and looking up costs nothing.
-const LONGEST: Duration = Duration::from_secs(300);
+/// An upper limit for the delay after a server has moved.
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests {
@@ -49,9 +50,9 @@ mod tests {
             for (place, seconds) in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].into_iter().enumerate() {
                 assert_eq!(pace.handle_failure(), (Duration::from_secs(seconds), place == 0), "{place}");
             }
-            assert_eq!(pace.handle_answer(Duration::ZERO), (SHORTEST, true));
+            assert_eq!(pace.handle_answer(Duration::ZERO), (MIN_PAUSE, true));
         }
         let mut long = Pace { failures: u32::MAX };
-        assert_eq!(long.handle_failure(), (LONGEST, false));
+        assert_eq!(long.handle_failure(), (MAX_PAUSE, false));
     }
 }

@@ -1,10 +1,10 @@
-//! What requests came to, and what follows from it.
+//! Outcomes of requests, and the resulting states.
 
 use std::time::Duration;
 
 use serow_net::Moment;
 
-use super::{Ejection, Outcome, Outlier, PassiveSettings, Reason, Turn};
+use super::{Ejection, EjectionChange, Outcome, Outlier, PassiveSettings, Reason};
 
 const SETTINGS: PassiveSettings = PassiveSettings { failures: 3, ejection: Duration::from_secs(10) };
 
@@ -13,15 +13,15 @@ fn at(second: u64) -> Moment {
     Moment::from_milliseconds(second * 1000)
 }
 
-/// Requests that all come to this at this second, and what the last says.
-fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<Turn> {
+/// Requests with this outcome at this second; returns the last change.
+fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<EjectionChange> {
     (0..count).map(|_| outlier.note(outcome, at(second), &SETTINGS, || true)).last().flatten()
 }
 
 fn failures(outlier: &Outlier, count: usize, second: u64) -> Option<Ejection> {
     match note(outlier, Outcome::Failure, count, second) {
-        Some(Turn::Ejected(ejection)) => Some(ejection),
-        Some(Turn::Recovered) => panic!("a failure is no recovery"),
+        Some(EjectionChange::Ejected(ejection)) => Some(ejection),
+        Some(EjectionChange::Recovered) => panic!("a failure is no recovery"),
         None => None,
     }
 }
@@ -31,10 +31,10 @@ fn successes(outlier: &Outlier, count: usize, second: u64) {
 }
 
 fn recovery(outlier: &Outlier, second: u64) {
-    assert_eq!(note(outlier, Outcome::Success, 1, second), Some(Turn::Recovered));
+    assert_eq!(note(outlier, Outcome::Success, 1, second), Some(EjectionChange::Recovered));
 }
 
-/// Requests, each at a second (`+` well, `-` failed, `.` one second passes), and why the server is left alone at the end.
+/// Requests, one per second (`+` success, `-` failure, `.` none), and the reason for the ejection at the end.
 #[test]
 fn requests_decide() {
     let half = format!("-{}", "+-".repeat(10));
@@ -100,7 +100,7 @@ fn one_request_at_a_time_is_a_trial() {
     failures(&outlier, 3, 1);
     assert!(outlier.is_ejected(at(10)));
     assert!(!outlier.begin_trial());
-    // Requests from before tell nothing any more.
+    // Outcomes of earlier requests do not count any more.
     successes(&outlier, 5, 5);
     assert_eq!(failures(&outlier, 5, 5), None);
     assert!(outlier.is_ejected(at(10)));
@@ -138,7 +138,7 @@ fn each_ejection_in_a_row_is_longer() {
     }
 }
 
-/// One that fails again soon after it was well goes on where it was; after that it begins anew.
+/// A server that fails soon after its recovery continues with the previous length; later, it starts over.
 #[test]
 fn a_server_that_was_well_for_long_begins_anew() {
     for (well, length) in [(9, 20), (10, 10)] {

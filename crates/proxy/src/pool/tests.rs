@@ -1,4 +1,4 @@
-//! Which connections are kept, and for whom.
+//! Which connections are kept, and for which requests.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::{future::poll_fn, io::Write, net::TcpListener, net::TcpStream, rc::Rc, sync::Arc, time::Duration};
@@ -93,7 +93,7 @@ fn a_connection_settles_behind_a_response_without_content() {
         fixture.give(NO_CONTENT, 1000).await;
         assert!(!fixture.take(1000) && !fixture.take(settled - 1));
         assert!(fixture.take(settled));
-        // What comes meanwhile closes it.
+        // Data that arrives while it is idle closes it.
         fixture.give(NO_CONTENT, 1000).await;
         fixture.ends.last_mut().unwrap().write_all(b"body").unwrap();
         assert!(!fixture.take(settled));

@@ -12,7 +12,7 @@ use http_body::Frame;
 
 use super::*;
 
-/// What has come of a body by now.
+/// The frames that have arrived so far.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<VecDeque<Option<Frame<Bytes>>>>>);
 
@@ -50,7 +50,7 @@ fn body(pieces: &[&[u8]], trailers: Option<Headers>) -> RequestBody {
     received.body()
 }
 
-/// What comes until there is nothing more, and how many trailers came with the end.
+/// All data until the end, and the number of trailers.
 fn rest(body: &mut RequestBody) -> (Vec<u8>, Option<usize>) {
     let mut data = Vec::new();
     loop {

@@ -1,11 +1,11 @@
-//! What clients ask, and what servers are asked.
+//! Requests of clients, and the resulting requests to servers.
 
 use std::net::SocketAddr;
 
 use serow_message::{Body, Connection, Peer, PendingUpgrade, Scheme, Target};
 
 use super::*;
-use crate::forwarded::{Forwarded, ForwardedFields};
+use serow_gateway::{Forwarded, ForwardedFields};
 
 type Fields = &'static [(&'static str, &'static str)];
 
@@ -26,7 +26,7 @@ fn request(line: &str, version: Version, fields: &[(&str, &str)]) -> Request {
     Request::new(head, Body::empty(), Connection::new(peer, None, Scheme::Http))
 }
 
-/// Settings under which nothing is told of clients, so that cases say only what they are about.
+/// Settings that add nothing about the client, so that each case shows only its own subject.
 fn silent() -> ForwardingSettings {
     let forwarded = Forwarded { fields: ForwardedFields::Off, ..Forwarded::default() };
     ForwardingSettings { forwarded, ..ForwardingSettings::default() }
@@ -159,9 +159,9 @@ fn upgrades() {
         let (_ours, theirs) = PendingUpgrade::channel();
         let mut request = request("GET /", Version::HTTP_11, &fields).with_upgrade(theirs);
         let outgoing = outgoing(&mut request, &silent()).unwrap();
-        assert_eq!(outgoing.head.headers.get_str(Known::Upgrade), after, "{before}");
+        assert_eq!(outgoing.head.headers.get_str(KnownHeader::Upgrade), after, "{before}");
         assert_eq!(outgoing.upgrade.is_some(), after.is_some());
-        assert!(!outgoing.head.headers.contains_any(&[Known::Connection, Known::Http2Settings]));
+        assert!(!outgoing.head.headers.contains_any(&[KnownHeader::Connection, KnownHeader::Http2Settings]));
     }
 }
 
@@ -201,7 +201,7 @@ fn hosts() {
         let settings = ForwardingSettings { host: host.clone(), ..silent() };
         let mut outgoing = outgoing(&mut request(line, Version::HTTP_10, fields), &settings).unwrap();
         let hosts = |head: &RequestHead| -> Vec<_> {
-            head.headers.get_all(Known::Host).map(|host| str::from_utf8(host).unwrap().to_owned()).collect()
+            head.headers.get_all(KnownHeader::Host).map(|host| str::from_utf8(host).unwrap().to_owned()).collect()
         };
         assert_eq!(hosts(outgoing.head_for(&server("other:1"))).len(), 1);
         assert_eq!(hosts(outgoing.head_for(&server(address))), [expected], "{line} {host:?}");

@@ -13,7 +13,7 @@ pub(crate) struct Budget {
     slots: [Slot; SLOTS as usize],
 }
 
-/// What happened in one second.
+/// The counts of one second.
 #[derive(Debug, Default)]
 struct Slot {
     requests: Count,
@@ -74,12 +74,12 @@ fn second(now: Moment) -> u32 {
     (now.milliseconds() / 1000) as u32
 }
 
-/// For how many seconds requests count: long enough that a percentage of them is a number, short enough that what was saved up in
-/// quiet times is not spent in a storm. Finagle's window.
+/// The window in seconds: long enough for a percentage to be meaningful, short enough that quiet times do not pay for a
+/// storm. Finagle's window.
 const SLOTS: u32 = 10;
 
-/// Retries of each second that are always allowed. Where a request comes now and then, a fifth of them is none, and just that one
-/// must not fail because one server of several was restarted. Three is what Envoy allows at a time; no server falls over for it.
+/// Retries that are always allowed per second. With few requests, a fifth of them is none, and such a request must not
+/// fail because one of several servers restarts. Envoy allows three at a time; that overloads no server.
 const ALWAYS: u64 = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Who may be asked, with servers in every state.
+//! Server selection, with servers in every state.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     outlier::Outcome,
 };
 
-/// What a server is.
+/// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Up,
@@ -27,7 +27,7 @@ enum State {
 
 use State::{Backup, Down, Draining, Ejected, Full, Tried, Unwell, Up, Weightless};
 
-/// Who may be chosen: places, or none for one of two reasons.
+/// The possible choices: places, or none for one of two reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Servers(BTreeSet<usize>),
@@ -55,9 +55,9 @@ fn check() -> CheckSettings {
 fn upstream(states: &[State]) -> (Upstream, Vec<Lease>) {
     let servers = (9001..).zip(states).map(|(port, state)| {
         let address: ServerAddress = format!("127.0.0.1:{port}").parse().unwrap();
-        let most_requests = (*state == Full).then_some(1);
+        let max_requests = (*state == Full).then_some(1);
         let weight = u16::from(*state != Weightless);
-        ServerSettings { most_requests, weight, backup: *state == Backup, ..ServerSettings::new(address) }
+        ServerSettings { max_requests, weight, backup: *state == Backup, ..ServerSettings::new(address) }
     });
     let upstream =
         Upstream::new(UpstreamSettings { check: Some(check()), ..UpstreamSettings::new("test", servers.collect()) });
@@ -82,18 +82,18 @@ fn put(server: &Arc<Server>, state: State, now: Moment) -> Option<Lease> {
     None
 }
 
-/// Who is chosen in many requests like this.
+/// The choices for many requests of this kind.
 fn select(states: &[State], session: Option<usize>, only_session: bool) -> Found {
     let (upstream, _leases) = upstream(states);
     let number = |place: usize| upstream.servers()[place].number();
     let tried = (0..states.len()).filter(|place| states[*place] == Tried).map(number).collect();
-    let wish = Wish { session: session.map(number), only_session, tried, ..Wish::default() };
+    let requirements = Requirements { session: session.map(number), only_session, tried, ..Requirements::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        let local = Local::of(&upstream);
+        let local = LocalUpstream::of(&upstream);
         let mut places = BTreeSet::new();
         for _ in 0..20 {
-            match local.select(&wish) {
+            match local.select(&requirements) {
                 Selection::Chosen(lease) => {
                     let is_it = |server: &Arc<Server>| server.number() == lease.server().number();
                     places.extend(upstream.servers().iter().position(is_it));
@@ -171,12 +171,13 @@ fn whether_there_is_another() {
         let (upstream, _leases) = upstream(states);
         let servers = upstream.servers();
         let tried = servers.iter().zip(states).filter(|(_, state)| **state == Tried);
-        let wish = Wish { tried: tried.map(|(server, _)| server.number()).collect(), ..Wish::default() };
+        let requirements =
+            Requirements { tried: tried.map(|(server, _)| server.number()).collect(), ..Requirements::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
-            assert_eq!(Local::of(&upstream).has_another(&wish), expected, "{states:?}");
-            let bound = Wish { only_session: true, ..wish };
-            assert!(!Local::of(&upstream).has_another(&bound), "{states:?}");
+            assert_eq!(LocalUpstream::of(&upstream).has_another(&requirements), expected, "{states:?}");
+            let bound = Requirements { only_session: true, ..requirements };
+            assert!(!LocalUpstream::of(&upstream).has_another(&bound), "{states:?}");
         });
     }
 }

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::StickyValue;
-use crate::server::Server;
+use crate::{server::Server, settings::StickyValue};
 
 /// How a server is called in a session cookie: the same in all threads, after a restart, and by other proxies in front of the
 /// same servers.
@@ -44,7 +43,7 @@ fn hashed(text: &str) -> String {
     })
 }
 
-/// What may not stand in a value (RFC 6265 §4.1.1), and what would end the name there, is percent-encoded.
+/// Percent-encodes characters that are invalid in a value (RFC 6265 §4.1.1) or end the name.
 fn escaped(text: &str) -> String {
     text.bytes().fold(String::new(), |mut name, byte| {
         match byte {

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use serow_gateway::Forwarded;
 use serow_message::{Headers, Request, Scheme};
 
 use super::Sticky;
-use crate::{forwarded::Forwarded, server::Server};
+use crate::server::Server;
 
 /// The session that a request belongs to, until its response is there.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Finds it, and takes out of the request what is not the server's.
+    /// Finds the session, and removes the proxy's part of the cookie from the request.
     pub(crate) fn take(sticky: Rc<Sticky>, request: &mut Request, forwarded: &Forwarded) -> Self {
         let server = sticky.wanted(&request.headers);
         let scheme = forwarded.trusted.client_scheme(&request.headers, request.connection());

@@ -1,5 +1,7 @@
 //! Session cookies, with made-up servers.
 
+use std::time::Duration;
+
 use super::*;
 use crate::{ServerAddress, ServerSettings, Upstream, UpstreamSettings};
 
@@ -40,10 +42,10 @@ fn with_names(text: &str, names: [&str; 3]) -> String {
     ["<1>", "<2>", "<3>"].into_iter().zip(names).fold(text.to_owned(), |text, (place, name)| text.replace(place, name))
 }
 
-/// Who sets the cookie, what stands in the request, which server that names, and what the server sees of it.
+/// The mode, the cookies of the request, the server that they name, and the cookies that the server sees.
 type RequestCase = (StickyMode, &'static [&'static str], Option<usize>, &'static [&'static str]);
 
-/// Who sets the cookie, which server the request named, what the server set, and what the client gets.
+/// The mode, the server that the request named, the cookies that the server set, and those that the client gets.
 type ResponseCase = (StickyMode, Option<usize>, &'static [&'static str], &'static [&'static str]);
 
 #[test]

@@ -12,7 +12,9 @@ use std::{
 };
 
 use serow::{BoundServer, BoxedHandler, Handler, HandlerExt, Server, Status, Stopper};
-use serow_proxy::{ForwardingSettings, Place, Proxy, ServerAddress, ServerSettings, Upstream, UpstreamSettings};
+use serow_proxy::{
+    ForwardingSettings, Proxy, ServerAddress, ServerLocation, ServerSettings, Upstream, UpstreamSettings,
+};
 
 /// A server that runs until this is dropped.
 pub struct Origin {
@@ -122,7 +124,7 @@ impl Proxied {
 /// A server at this address that speaks HTTP/1.1.
 pub fn server(address: SocketAddr) -> ServerSettings {
     let mut found: ServerAddress = "127.0.0.1:1".parse().unwrap();
-    found.place = Place::Tcp(address);
+    found.location = ServerLocation::Tcp(address);
     ServerSettings::new(found)
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use serow::{Headers, Method, RequestHead, Target, Version};
-use serow_client::{Broken, Buffers, Destination, Dialer, Http2};
+use serow_client::{Buffers, ClientError, Destination, Dialer, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, StreamId};
 use serow_message::BodyLength;
 use serow_net::monotonic;
@@ -190,7 +190,7 @@ impl State {
         match event {
             ClientEvent::Response(response) => {
                 let Some(got) = self.answers.get_mut(&response.stream) else { return };
-                if response.is_interim() {
+                if response.is_informational() {
                     return got.interim.push(response.head.status.as_u16());
                 }
                 got.end = (!response.has_body).then_some(End::Whole);
@@ -213,8 +213,8 @@ impl State {
         }
     }
 
-    fn lose(&mut self, broken: &Broken) {
-        assert!(matches!(broken, Broken::Closed | Broken::Lost(_)), "{broken}");
+    fn lose(&mut self, broken: &ClientError) {
+        assert!(matches!(broken, ClientError::Closed | ClientError::Lost(_)), "{broken}");
         for got in self.answers.values_mut() {
             got.end.get_or_insert(End::Reset(ErrorCode::INTERNAL_ERROR));
         }

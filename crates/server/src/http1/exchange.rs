@@ -8,27 +8,28 @@ use std::{
 };
 
 use serow_http1::{Next, ReceivedRequest};
-use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead};
+use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Response, ResponseHead};
 use serow_net::More;
 
-use super::{End, Http1, feeding::Feeding};
-use crate::{access::Record, exchange::Sent, transport::Broken};
+use super::{End, Http1, body_forwarding::BodyForwarding};
+use crate::{access_log::RequestLogEntry, exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
-    /// Answers a request; `Ok` when the connection serves another.
+    /// Serves a request; `Ok` if the connection can serve another.
     #[inline]
     pub(super) async fn exchange(&mut self, received: ReceivedRequest) -> Result<(), End> {
         let ReceivedRequest { head, framing, upgrade } = received;
         self.worker.counters.requests_http1.add(1);
         self.in_progress = true;
-        let mut record = self.worker.log.is_some().then(|| self.journal.begin(Some(&head), &self.connection));
+        let mut record = self.worker.log.is_some().then(|| self.request_log.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
-        let (feeding, body) = Feeding::new(framing);
-        if !self.interim.is_free() {
+        let (forwarding, body) = BodyForwarding::new(framing);
+        if !self.informational.is_free() {
             // Somebody still holds on to the last request: its hints must not reach this one.
-            self.interim = InterimQueue::default();
+            self.informational = InformationalQueue::default();
         }
-        let mut request = Request::new(head, body, self.connection.clone()).with_interim(self.interim.sender());
+        let mut request =
+            Request::new(head, body, self.connection.clone()).with_informational(self.informational.sender());
         let mut pending = None;
         if upgrade {
             let (ours, theirs) = PendingUpgrade::channel();
@@ -37,9 +38,9 @@ impl<H: Handler> Http1<H> {
         }
         let call = self.worker.handler.call(request);
         let mut sent = Sent::default();
-        let handled = self.handle(call, &feeding).await;
-        if self.interim.has_waiting() {
-            self.send_interim(InterimQueue::take);
+        let handled = self.handle(call, &forwarding).await;
+        if self.informational.has_waiting() {
+            self.send_informational(InformationalQueue::take);
         }
         let answered = match handled {
             Ok(mut response) => {
@@ -47,7 +48,7 @@ impl<H: Handler> Http1<H> {
                 if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
                     record.note_response(&**log, &response.headers, &mut response.extensions);
                 }
-                self.respond(response, &feeding, &mut sent).await
+                self.respond(response, &forwarding, &mut sent).await
             }
             Err(end) => Err(end),
         };
@@ -58,16 +59,16 @@ impl<H: Handler> Http1<H> {
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
             record.write(&**log, sent, true);
         }
-        self.conclude(pending, &feeding).await
+        self.conclude(pending, &forwarding).await
     }
 
-    /// The request was not answered to the end: says how the connection ends over it, and tells the log.
+    /// The response is incomplete: returns how the connection ends, and writes the log entry.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<Record>) -> End {
+    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<RequestLogEntry>) -> End {
         let end = match end {
             // Too late to tell the client: the response has begun.
-            End::Refuse(_) if self.machine.has_begun_response() => End::Cut(Broken::TimedOut),
+            End::Refuse(_) if self.machine.has_begun_response() => End::Cut(TransportError::TimedOut),
             end => end,
         };
         if !self.machine.has_begun_response() {
@@ -80,16 +81,20 @@ impl<H: Handler> Http1<H> {
         end
     }
 
-    /// Waits for the handler, and meanwhile does what it asks for.
+    /// Waits for the handler, and meanwhile forwards the body and sends informational responses.
     #[inline]
-    async fn handle(&mut self, call: impl Future<Output = Response>, feeding: &Feeding) -> Result<Response, End> {
+    async fn handle(
+        &mut self,
+        call: impl Future<Output = Response>,
+        forwarding: &BodyForwarding,
+    ) -> Result<Response, End> {
         let mut call = pin!(call);
         poll_fn(|context| {
             loop {
                 if let Poll::Ready(response) = call.as_mut().poll(context) {
                     return Poll::Ready(Ok(response));
                 }
-                match self.poll_meanwhile(feeding, context) {
+                match self.poll_meanwhile(forwarding, context) {
                     // The handler has more to read.
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
@@ -100,11 +105,11 @@ impl<H: Handler> Http1<H> {
         .await
     }
 
-    /// While the handler works: sends what is due, and feeds it the body. Ready when it has more to read, or the
-    /// connection ends over it.
-    fn poll_meanwhile(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        self.send_interim(|interim| interim.poll_take(context));
-        if let Poll::Ready(outcome) = self.poll_feed(feeding, context) {
+    /// While the handler works: sends output, and forwards the body. Ready when the handler has more to read, or the
+    /// connection fails.
+    fn poll_meanwhile(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        self.send_informational(|informational| informational.poll_take(context));
+        if let Poll::Ready(outcome) = self.poll_forward_body(forwarding, context) {
             return Poll::Ready(outcome);
         }
         match self.transport.poll_flush(context, More::Nothing) {
@@ -114,28 +119,29 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// While its response is being made: ready when the client is gone, so that nobody works for it any longer.
+    /// While the handler makes its response: ready when the client has disconnected, so that the handler can be
+    /// cancelled.
     ///
-    /// Some clients only say that they have nothing more to send, and a connection that is closed looks the same until
-    /// something is sent to it. They have a moment in which something is.
+    /// Some clients only close their sending side, which looks the same as a closed connection until something is sent.
+    /// They get a moment in which the response may begin.
     #[inline]
     pub(super) fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<End> {
         // A request's body is received when it is wanted.
         if !self.machine.has_received_all() {
             return Poll::Pending;
         }
-        ready!(self.transport.patience.poll_long_making(context));
+        ready!(self.transport.deadline.poll_long_making(context));
         self.poll_end(context)
     }
 
-    /// Receives requests behind the one that is being answered: ready when there is an end behind them.
+    /// Receives pipelined requests behind the current one: ready when the client has closed its side behind them.
     #[cold]
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End> {
-        while self.transport.input.len() < MOST_PIPELINED {
+        while self.transport.input.len() < MAX_PIPELINED {
             match ready!(self.transport.poll_fill(context)) {
                 Ok(0) => {
-                    let gone = || End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into()));
-                    return self.transport.patience.poll_half_closed(context).map(|()| gone());
+                    let gone = || End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into()));
+                    return self.transport.deadline.poll_half_closed(context).map(|()| gone());
                 }
                 Ok(_) => {}
                 Err(broken) => return Poll::Ready(End::Cut(broken)),
@@ -144,20 +150,20 @@ impl<H: Handler> Http1<H> {
         Poll::Pending
     }
 
-    /// Writes the interim responses that wait.
+    /// Writes the queued informational responses.
     #[cold]
-    fn send_interim(&mut self, take: impl FnOnce(&InterimQueue) -> Vec<ResponseHead>) {
-        for head in take(&self.interim) {
+    fn send_informational(&mut self, take: impl FnOnce(&InformationalQueue) -> Vec<ResponseHead>) {
+        for head in take(&self.informational) {
             // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(&head, self.transport.output());
+            let _ = self.machine.send_informational(&head, self.transport.output());
         }
     }
 
-    /// After the response: finds out what becomes of the connection.
+    /// Decides after the response whether the connection is kept.
     #[inline]
-    async fn conclude(&mut self, pending: Option<PendingUpgrade>, feeding: &Feeding) -> Result<(), End> {
-        if feeding.has_body() {
-            self.feed_rest(feeding).await?;
+    async fn conclude(&mut self, pending: Option<PendingUpgrade>, forwarding: &BodyForwarding) -> Result<(), End> {
+        if forwarding.has_body() {
+            self.forward_rest(forwarding).await?;
         }
         loop {
             match self.machine.begin_next() {
@@ -173,5 +179,6 @@ impl<H: Handler> Http1<H> {
     }
 }
 
-/// Bytes of the requests behind the one that is being answered; who sends more is not watched for leaving, and waits for room.
-const MOST_PIPELINED: usize = 64 * 1024;
+/// Bytes of pipelined requests that are received during the current one; if a client sends more, the server does not
+/// notice when it disconnects.
+const MAX_PIPELINED: usize = 64 * 1024;

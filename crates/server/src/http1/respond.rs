@@ -1,4 +1,4 @@
-//! Sending a response: the kind of its body decides how.
+//! Sending a response, in the way that suits the kind of its body.
 
 use std::{
     future::poll_fn,
@@ -7,27 +7,32 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http1::{BodyLength, Misuse};
-use serow_message::{Body, BodyKind, FileRange, Handler, Headers, Known, Response, StatusCode};
+use serow_http1::{BodyLength, UsageError};
+use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
 use serow_net::More;
 
-use super::{End, Http1, feeding::Feeding};
-use crate::{exchange::Sent, transport::Broken};
+use super::{End, Http1, body_forwarding::BodyForwarding};
+use crate::{exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
-    /// Sends a response, and notes what was sent.
+    /// Sends a response, and notes in `sent` what was sent.
     #[inline]
-    pub(super) async fn respond(&mut self, response: Response, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+    pub(super) async fn respond(
+        &mut self,
+        response: Response,
+        forwarding: &BodyForwarding,
+        sent: &mut Sent,
+    ) -> Result<(), End> {
         if self.worker.is_draining() {
             self.machine.close();
         }
-        if feeding.has_body() {
-            self.settle_expectation(feeding);
+        if forwarding.has_body() {
+            self.settle_expectation(forwarding);
         }
         let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let date = self.worker.clock.date_line();
         // RFC 9110 §6.6.1: what is passed on keeps the date of whoever made it.
-        let lines = if response.headers.contains(Known::Date) { &[][..] } else { &date };
+        let lines = if response.headers.contains(KnownHeader::Date) { &[][..] } else { &date };
         let output = self.transport.output();
         let before = output.len();
         let has_body = match self.machine.send_head(response.status, &response.headers, length, lines, output) {
@@ -38,7 +43,7 @@ impl<H: Handler> Http1<H> {
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}
-            BodyKind::Bytes(bytes) if bytes.len() <= MOST_COPIED => self.copy_bytes(&bytes, sent)?,
+            BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes, sent)?,
             BodyKind::Bytes(bytes) => {
                 self.transport.begin_turn();
                 self.send_bytes(bytes, sent).await?;
@@ -47,25 +52,25 @@ impl<H: Handler> Http1<H> {
                 self.transport.begin_turn();
                 self.send_file(*range, sent).await?;
             }
-            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
-            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
+            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), forwarding, sent).await,
+            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), forwarding, sent).await,
         }
-        self.machine.send_end(None, self.transport.output()).map_err(misuse)?;
+        self.machine.send_end(None, self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
     }
 
-    /// Puts a small body behind the head, so that both travel in one piece.
+    /// Copies a small body behind the head, so that both are sent in one call.
     #[inline]
     fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
         sent.body_bytes += bytes.len() as u64;
         self.worker.counters.body_bytes_sent.add(bytes.len() as u64);
-        self.machine.send_data(bytes, self.transport.output()).map_err(misuse)
+        self.machine.send_data(bytes, self.transport.output()).map_err(usage_error)
     }
 
-    /// Sends a larger body along with the head in the same call, without copying it.
+    /// Sends a larger body in the same call as the head, without copying it.
     async fn send_bytes(&mut self, mut bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
         let length = bytes.len() as u64;
-        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with(&mut bytes).await;
         sent.body_bytes += length - bytes.len() as u64;
         outcome.map_err(End::Cut)?;
@@ -76,19 +81,19 @@ impl<H: Handler> Http1<H> {
     /// Sends a file without copying it.
     async fn send_file(&mut self, mut range: FileRange, sent: &mut Sent) -> Result<(), End> {
         let length = range.length;
-        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with_file(&mut range).await;
         sent.body_bytes += length - range.length;
         outcome.map_err(End::Cut)
     }
 
-    /// Sends piece by piece. The next piece is asked for when the last was taken by the kernel; what has been made leaves
-    /// when no further piece is ready.
+    /// Sends a streamed body. The next piece is polled when the kernel has taken the last; buffered output is sent when
+    /// no further piece is ready.
     ///
-    /// A body that is never done waiting would keep the core from everybody else, so others have their turn after a while,
-    /// and whenever a body asks for that by a piece of nothing. (A task that only wakes itself does not look at the sockets
-    /// in between.)
-    async fn send_stream(&mut self, mut body: Body, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+    /// A body that is always ready would occupy the core, so the task yields after a while, and whenever a body
+    /// requests it by an empty piece. (A task that only wakes itself does not let the event loop look at the sockets in
+    /// between.)
+    async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding, sent: &mut Sent) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
         loop {
@@ -97,7 +102,7 @@ impl<H: Handler> Http1<H> {
                     if let Poll::Ready(frame) = body.poll_next(context) {
                         return Poll::Ready(Ok(frame));
                     }
-                    match self.poll_between_pieces(feeding, context) {
+                    match self.poll_between_pieces(forwarding, context) {
                         // The body is made of what was just received.
                         Poll::Ready(Ok(())) => {}
                         Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
@@ -107,41 +112,41 @@ impl<H: Handler> Http1<H> {
             })
             .await?;
             let Some(frame) = frame else { break };
-            let frame = frame.map_err(|error| End::Cut(Broken::Unfinished(io::Error::other(error))))?;
-            at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MOST_AT_ONCE } else { data.len() });
+            let frame = frame.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))?;
+            at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MAX_AT_ONCE } else { data.len() });
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
-                Ok(data) if data.len() <= MOST_COPIED => self.copy_bytes(&data, sent)?,
+                Ok(data) if data.len() <= MAX_COPIED => self.copy_bytes(&data, sent)?,
                 Ok(data) => self.send_bytes(data, sent).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
-            if self.transport.output.len() > MOST_GATHERED {
+            if self.transport.output.len() > MAX_GATHERED {
                 self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
                 self.transport.give_way().await;
             }
-            if at_once >= MOST_AT_ONCE {
+            if at_once >= MAX_AT_ONCE {
                 at_once = 0;
                 tokio::task::yield_now().await;
             }
         }
-        self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(misuse)?;
+        self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
     }
 
-    /// While no piece of a stream is ready: sends what is due, and feeds the request's body. Ready when its reader has
-    /// something to look at, or the connection ends over it.
-    fn poll_between_pieces(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+    /// While no piece of a stream is ready: sends output, and forwards the request's body. Ready when its reader has
+    /// something to read, or the connection fails.
+    fn poll_between_pieces(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         match self.transport.poll_flush(context, More::Nothing) {
-            Poll::Ready(Ok(())) => match self.poll_feed(feeding, context) {
+            Poll::Ready(Ok(())) => match self.poll_forward_body(forwarding, context) {
                 Poll::Pending => self.poll_left(context).map(Err),
                 outcome => outcome,
             },
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
-            Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(Broken::TimedOut))),
+            Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(TransportError::TimedOut))),
         }
     }
 
-    /// Sends what has been made, unless a pipelined request is here already, whose response may travel along.
+    /// Sends the output, unless a pipelined request has been received already, whose response can be sent with it.
     #[inline]
     async fn send_unless_more_comes(&mut self) -> Result<(), End> {
         if self.transport.output.is_empty() {
@@ -149,7 +154,7 @@ impl<H: Handler> Http1<H> {
         }
         if !self.transport.input.is_empty()
             && self.machine.is_persistent()
-            && self.transport.output.len() <= MOST_GATHERED
+            && self.transport.output.len() <= MAX_GATHERED
         {
             return Ok(());
         }
@@ -162,24 +167,24 @@ impl<H: Handler> Http1<H> {
     }
 }
 
-/// The handler's response is none: the client is told that it is not to blame.
+/// The handler's response is invalid: the client gets a 500.
 #[cold]
-fn reject(status: StatusCode, misuse: Misuse) -> End {
-    tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+fn reject(status: StatusCode, misuse: UsageError) -> End {
+    tracing::error!(%status, error = %misuse, "the service returned an invalid response");
     End::Refuse(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The handler's body is not what it said: the response cannot be finished.
-fn misuse(misuse: Misuse) -> End {
-    End::Cut(Broken::Unfinished(io::Error::other(misuse)))
+/// The handler's body is not as long as announced: the response cannot be finished.
+fn usage_error(error: UsageError) -> End {
+    End::Cut(TransportError::Unfinished(io::Error::other(error)))
 }
 
-/// Copying so much costs less than a second piece in the call.
-const MOST_COPIED: usize = 4 * 1024;
+/// Copying this many bytes costs less than a second buffer in the call.
+const MAX_COPIED: usize = 4 * 1024;
 
-/// Bytes of a stream after which others have their turn: what the kernel copies in some ten microseconds, or our
-/// compression makes in a millisecond.
-const MOST_AT_ONCE: usize = 64 * 1024;
+/// Bytes of a stream after which the task yields: what the kernel copies in some ten microseconds, or our compression
+/// produces in a millisecond.
+const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// Small pieces are gathered up to this; a socket's first window takes about as much.
-const MOST_GATHERED: usize = 16 * 1024;
+const MAX_GATHERED: usize = 16 * 1024;

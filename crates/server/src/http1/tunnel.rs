@@ -1,4 +1,4 @@
-//! A connection that no longer speaks HTTP, counted as long as somebody has it.
+//! A connection that no longer speaks HTTP, counted until it is dropped.
 
 use std::{
     io,
@@ -10,17 +10,17 @@ use bytes::BytesMut;
 use serow_net::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::population::Inhabitant;
+use crate::connection_counter::ConnectionGuard;
 
 /// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {
     tunnel: serow_net::Tunnel,
-    _inhabitant: Inhabitant,
+    _inhabitant: ConnectionGuard,
 }
 
 impl Tunnel {
-    pub(super) fn new(wire: Wire, inhabitant: Inhabitant) -> Self {
-        Self { tunnel: serow_net::Tunnel::new(wire, BytesMut::new()), _inhabitant: inhabitant }
+    pub(super) fn new(wire: Wire, guard: ConnectionGuard) -> Self {
+        Self { tunnel: serow_net::Tunnel::new(wire, BytesMut::new()), _inhabitant: guard }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection of HTTP/2 at work: it receives, lets the exchanges work, sends, and waits.
+//! The loop of an HTTP/2 connection: receive, poll the exchanges, send, wait.
 
 use std::{
     future::Future,
@@ -13,19 +13,19 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
-    access::Journal,
+    access_log::RequestLog,
     status::StreamTally,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
-/// An HTTP/2 connection; `C` calls the handler, `F` is what that gives.
+/// An HTTP/2 connection; `C` calls the handler, `F` is the future that it returns.
 pub(super) struct Http2<H, C, F> {
     pub(super) worker: Rc<Worker<H>>,
     pub(super) transport: Transport<H>,
     pub(super) machine: Server,
     pub(super) connection: Connection,
-    pub(super) journal: Journal,
+    pub(super) request_log: RequestLog,
     pub(super) call: C,
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
@@ -33,12 +33,12 @@ pub(super) struct Http2<H, C, F> {
     pub(super) tally: StreamTally,
 }
 
-/// How a connection ends.
+/// Why a connection ends.
 pub(super) enum End {
-    /// In order, or with the reason told: all that is to be sent has been made.
+    /// Gracefully, or with a GOAWAY: all output has been generated.
     Close,
-    /// The peer is gone, or does not read.
-    Cut(Broken),
+    /// The peer has disconnected, or does not read.
+    Cut(TransportError),
 }
 
 impl<H, C, F> Http2<H, C, F>
@@ -54,11 +54,11 @@ where
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
         let tally = StreamTally::new(&worker.counters);
-        let (journal, waiting) = (Journal::default(), Waiting::Head);
-        Self { worker, transport, machine, connection, journal, call, exchanges, waiting, pace, tally }
+        let (request_log, waiting) = (RequestLog::default(), Waiting::Head);
+        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, tally }
     }
 
-    /// Works until there is nothing to do but to wait. Ready at the connection's end.
+    /// Works until it can only wait. Ready at the connection's end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
         self.exchanges.watch(context);
         self.worker.clock.update();
@@ -67,7 +67,7 @@ where
             self.machine.begin_shutdown();
         }
         loop {
-            if self.handle_input() == Understood::Broken {
+            if self.handle_input() == Understood::TransportError {
                 return Poll::Ready(End::Close);
             }
             self.poll_woken();
@@ -83,7 +83,7 @@ where
                 Poll::Ready(Ok(1..)) => continue,
                 Poll::Ready(Ok(0)) if self.machine.active_streams() == 0 => return Poll::Ready(End::Close),
                 Poll::Ready(Ok(_)) => {
-                    return Poll::Ready(End::Cut(Broken::Lost(std::io::ErrorKind::UnexpectedEof.into())));
+                    return Poll::Ready(End::Cut(TransportError::Lost(std::io::ErrorKind::UnexpectedEof.into())));
                 }
                 Poll::Ready(Err(broken)) => return Poll::Ready(End::Cut(broken)),
                 Poll::Pending => {}
@@ -95,17 +95,17 @@ where
         }
     }
 
-    /// Tells what was counted.
+    /// Passes the machine's counters on.
     pub(super) fn tell_counters(&mut self) {
         self.tally.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
     }
 
-    /// The moment, for the machine.
+    /// The current time, for the machine.
     pub(super) fn now(&self) -> Duration {
         Duration::from_millis(self.worker.clock.now().milliseconds())
     }
 
-    /// Ends the connection in order: the last frames (GOAWAY) are sent, and the client may read them.
+    /// Closes the connection gracefully: sends the last frames (GOAWAY), and gives the client time to read them.
     pub(super) async fn close(&mut self) {
         self.give_up_all();
         self.machine.write_control(self.transport.output());
@@ -119,18 +119,20 @@ where
         }
     }
 
-    /// The peer is gone.
-    pub(super) fn cut(&mut self, broken: &Broken) {
+    /// Handles the loss of the connection.
+    pub(super) fn cut(&mut self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
-            Broken::Lost(error) | Broken::Unfinished(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::Lost(error) | TransportError::Unfinished(error) => {
+                tracing::debug!(?peer, %error, "a connection was lost")
+            }
+            TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
         }
         self.give_up_all();
         self.transport.cut();
     }
 
-    /// What did not come to its end is to be seen in the log.
+    /// Logs the unfinished requests.
     fn give_up_all(&mut self) {
         for index in self.exchanges.indices() {
             self.give_up(index, ErrorCode::CANCEL);
@@ -138,11 +140,11 @@ where
     }
 }
 
-/// What became of the input.
+/// The result of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Understood {
-    /// As much as is there.
+    /// All that is available.
     All,
-    /// The peer broke the protocol, and will be told.
-    Broken,
+    /// The peer violated the protocol; a GOAWAY will be sent.
+    TransportError,
 }

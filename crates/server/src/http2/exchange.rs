@@ -10,33 +10,33 @@ use std::{
 use bytes::Bytes;
 use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
 use serow_message::{
-    Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
+    Body, BodySender, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
-use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
+use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
-/// An exchange that is not over.
+/// An exchange in progress.
 pub(super) struct Exchange {
     pub(super) stream: StreamId,
     pub(super) stage: Stage,
-    /// The feeding end of the request's body, while somebody may read it.
-    pub(super) feeder: Option<Feeder>,
-    /// What has come of the body and nobody has read yet; as much as the windows allow.
+    /// The sender of the request's body, while the handler may read it.
+    pub(super) sender: Option<BodySender>,
+    /// The received part of the body that the handler has not read yet; as much as the windows allow.
     pub(super) received: VecDeque<Bytes>,
-    /// How the body ended, once it has, until the reader is told.
+    /// How the body ended, until the reader has been notified.
     pub(super) ended: Option<Option<Headers>>,
     /// Where the client asks for a tunnel.
     pub(super) upgrade: Option<PendingUpgrade>,
     pub(super) is_websocket: bool,
     pub(super) sent: Sent,
     /// Boxed, so that idle streams are small where there is no log.
-    pub(super) record: Option<Box<Record>>,
-    /// The client's time for this stream; made when it is first waited for.
-    pub(super) patience: Option<Patience>,
+    pub(super) record: Option<Box<RequestLogEntry>>,
+    /// The client's deadline for this stream; created when it is first needed.
+    pub(super) deadline: Option<ConnectionDeadline>,
 }
 
-/// How far the response is.
+/// The state of the response.
 pub(super) enum Stage {
     /// The handler is at work.
     Handling,
@@ -46,7 +46,7 @@ pub(super) enum Stage {
     Bytes(Bytes),
     /// All of the body is in a file.
     File(Box<FileRange>),
-    /// The body is made while it is sent.
+    /// The body is streamed.
     Stream(Box<Streaming>),
     /// The stream no longer carries messages.
     Tunnel(Box<Tunnel>),
@@ -54,34 +54,34 @@ pub(super) enum Stage {
     Answered,
 }
 
-/// A body that is made piece by piece.
+/// A streamed body.
 pub(super) struct Streaming {
     pub(super) body: Body,
-    /// Made, and not sent yet.
+    /// The piece that is not sent yet.
     pub(super) piece: Bytes,
-    /// Whether the body has said that it is whole, and with which trailers.
+    /// Whether the body is complete, and with which trailers.
     pub(super) end: Option<Option<Headers>>,
 }
 
 impl Exchange {
-    /// So many bytes of the response's body are on their way.
+    /// Notes that this many bytes of the response's body were sent.
     pub(super) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
         self.sent.body_bytes += bytes as u64;
         worker.counters.body_bytes_sent.add(bytes as u64);
-        if let Some(patience) = &mut self.patience {
-            patience.note_sent(bytes, worker.settings.timeouts.body);
+        if let Some(deadline) = &mut self.deadline {
+            deadline.note_sent(bytes, worker.settings.timeouts.body);
         }
     }
 
-    /// Whether the client took too long to take of the response what it asked for.
+    /// Whether the client did not receive the response in time.
     fn has_waited_in_vain(&self) -> bool {
-        self.patience.as_ref().is_some_and(Patience::has_waited_to_send_in_vain)
+        self.deadline.as_ref().is_some_and(ConnectionDeadline::has_waited_to_send_in_vain)
     }
 }
 
-/// What polling an exchange has led to.
+/// The result of polling an exchange.
 enum Step {
-    /// Something was done; there may be more to do.
+    /// It made progress; there may be more to do.
     Onward,
     /// It waits.
     Wait,
@@ -100,17 +100,17 @@ where
         self.worker.counters.requests_http2.add(1);
         self.waiting = Waiting::Undecided;
         let record = self.worker.log.is_some().then(|| {
-            let mut record = Box::new(self.journal.begin(Some(&head), &self.connection));
+            let mut record = Box::new(self.request_log.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));
             record
         });
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
         // What follows a CONNECT is the tunnel's.
-        let (feeder, body) = match has_body && !is_connect {
+        let (sender, body) = match has_body && !is_connect {
             false => (None, Body::empty()),
             true => {
-                let (feeder, incoming) = Incoming::channel(length);
-                (Some(feeder), incoming.into())
+                let (sender, incoming) = Incoming::channel(length);
+                (Some(sender), incoming.into())
             }
         };
         let mut request = Request::new(head, body, self.connection.clone());
@@ -123,17 +123,17 @@ where
         let index = self.exchanges.add(Exchange {
             stream,
             stage: Stage::Handling,
-            feeder,
+            sender,
             received: VecDeque::new(),
             ended: None,
             upgrade,
             is_websocket,
             sent: Sent::default(),
             record,
-            patience: None,
+            deadline: None,
         });
         let Some(place) = self.exchanges.place(index) else { return };
-        let request = request.with_interim(place.interim.sender());
+        let request = request.with_informational(place.informational.sender());
         let handler = &self.call;
         match catch_unwind(AssertUnwindSafe(|| handler(request))) {
             Ok(call) => self.exchanges.begin_call(index, call),
@@ -149,7 +149,7 @@ where
         }
     }
 
-    /// Lets an exchange work until it waits.
+    /// Polls an exchange until it waits.
     pub(super) fn poll_exchange(&mut self, index: usize) {
         loop {
             let Some(place) = self.exchanges.place(index) else { return };
@@ -160,7 +160,7 @@ where
                 if self.machine.waits_for_window(exchange.stream) {
                     return self.give_up(index, ErrorCode::CANCEL);
                 }
-                exchange.patience = None;
+                exchange.deadline = None;
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
                 Some(Stage::Handling) => self.poll_call(index, &mut context),
@@ -170,7 +170,7 @@ where
                 None => return,
             };
             if let Step::Wait = step
-                && !self.feed(index, &mut context)
+                && !self.forward_body(index, &mut context)
             {
                 return;
             }
@@ -188,7 +188,7 @@ where
                 return Step::Wait;
             }
         };
-        self.send_interim(index, polled.is_pending().then_some(context));
+        self.send_informational(index, polled.is_pending().then_some(context));
         match polled {
             Poll::Ready(response) => {
                 self.exchanges.end_call(index);
@@ -199,22 +199,22 @@ where
         }
     }
 
-    /// Passes on the interim responses that wait.
-    fn send_interim(&mut self, index: usize, context: Option<&mut Context<'_>>) {
+    /// Sends the queued informational responses.
+    fn send_informational(&mut self, index: usize, context: Option<&mut Context<'_>>) {
         let Some(place) = self.exchanges.place(index) else { return };
         let heads = match context {
-            Some(context) => place.interim.poll_take(context),
-            None if place.interim.has_waiting() => place.interim.take(),
+            Some(context) => place.informational.poll_take(context),
+            None if place.informational.has_waiting() => place.informational.take(),
             None => return,
         };
         let Some(stream) = place.exchange.as_ref().map(|exchange| exchange.stream) else { return };
         for head in heads {
             // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(stream, &head);
+            let _ = self.machine.send_informational(stream, &head);
         }
     }
 
-    /// Polls a body that is made while it is sent.
+    /// Polls a streamed body.
     fn poll_piece(&mut self, index: usize, context: &mut Context<'_>) -> Step {
         let Some(exchange) = self.exchanges.get(index) else { return Step::Wait };
         let stream = exchange.stream;
@@ -254,7 +254,7 @@ where
         Step::Wait
     }
 
-    /// A panic costs its exchange and no other.
+    /// A panic affects only its exchange.
     fn panicked(&mut self, index: usize) {
         tracing::error!(peer = ?self.connection.peer(), "the service panicked; the stream is reset");
         if let Some(exchange) = self.exchanges.get(index).filter(|exchange| !exchange.sent.has_begun) {
@@ -264,7 +264,7 @@ where
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }
 
-    /// Ends an exchange before its end.
+    /// Aborts an exchange.
     #[cold]
     pub(super) fn give_up(&mut self, index: usize, code: ErrorCode) {
         self.note_priority(index);
@@ -274,7 +274,7 @@ where
         }
     }
 
-    /// The log is told how urgent an exchange was in the end: to be called while the machine knows it.
+    /// Notes the final priority of an exchange for the log; call it while the machine still knows the stream.
     pub(super) fn note_priority(&mut self, index: usize) {
         if self.worker.log.is_some()
             && let Some(exchange) = self.exchanges.get(index)
@@ -284,7 +284,7 @@ where
         }
     }
 
-    /// The exchange is over; `whole` says whether all of the response was sent.
+    /// Removes a finished exchange; `whole`: all of the response was sent.
     pub(super) fn log(&mut self, exchange: Exchange, whole: bool) {
         self.worker.counters.note_answered(exchange.sent.logged_status());
         if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {

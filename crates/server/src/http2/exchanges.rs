@@ -1,4 +1,4 @@
-//! The exchanges of a connection, and who of them is to be polled.
+//! The exchanges of a connection, and which of them have to be polled.
 
 use std::{
     pin::Pin,
@@ -7,36 +7,36 @@ use std::{
 };
 
 use serow_http2::StreamId;
-use serow_message::InterimQueue;
+use serow_message::InformationalQueue;
 
 use super::exchange::Exchange;
 
-/// The exchanges of a connection. Places are used again, with their wakers and the room for the handler's future.
+/// The exchanges of a connection. Slots are reused, with their wakers and the memory for the handler's future.
 pub(super) struct Exchanges<F> {
     places: Vec<Place<F>>,
-    /// The places nobody has.
+    /// The free slots.
     free: Vec<u32>,
-    /// Where each stream's exchange is, in the order of the streams.
+    /// The slot of each stream's exchange, in the order of the streams.
     streams: Vec<(StreamId, u32)>,
     woken: Arc<Woken>,
-    /// The woken ones that are being polled.
+    /// The woken exchanges that are being polled.
     polling: Vec<u32>,
     is_in_round: bool,
-    /// Room for a handler at work: most are done when they are first polled, and the next takes the same, still in the
-    /// processor's cache.
+    /// Memory for a running handler: most finish when they are first polled, and the next one uses the same memory,
+    /// which is still in the processor's cache.
     spare: Option<Call<F>>,
 }
 
-/// A handler at work, in room that is used again.
+/// A running handler, in reused memory.
 pub(super) type Call<F> = Pin<Box<Option<F>>>;
 
-/// Room for one exchange.
+/// The slot of one exchange.
 pub(super) struct Place<F> {
     pub(super) exchange: Option<Exchange>,
-    /// The handler at work.
+    /// The running handler.
     pub(super) call: Option<Call<F>>,
     pub(super) waker: Waker,
-    pub(super) interim: InterimQueue,
+    pub(super) informational: InformationalQueue,
 }
 
 impl<F> Exchanges<F> {
@@ -52,12 +52,12 @@ impl<F> Exchanges<F> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no exchanges.
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// The task of `context` is woken when an exchange is.
+    /// Registers the task of `context` to be woken when an exchange is.
     pub(super) fn watch(&self, context: &Context<'_>) {
         let mut state = self.woken.lock();
         match &mut state.connection {
@@ -66,21 +66,21 @@ impl<F> Exchanges<F> {
         }
     }
 
-    /// Takes an exchange in; says where it is.
+    /// Adds an exchange; returns its slot.
     pub(super) fn add(&mut self, exchange: Exchange) -> usize {
         let stream = exchange.stream;
         let index = self.free.pop().unwrap_or_else(|| {
             let index = self.places.len() as u32;
             let waker = Waker::from(Arc::new(ExchangeWaker { index, woken: Arc::clone(&self.woken) }));
             self.woken.lock().is_woken.push(false);
-            self.places.push(Place { exchange: None, call: None, waker, interim: InterimQueue::default() });
+            self.places.push(Place { exchange: None, call: None, waker, informational: InformationalQueue::default() });
             index
         });
         let place = &mut self.places[index as usize];
         place.exchange = Some(exchange);
-        if !place.interim.is_free() {
+        if !place.informational.is_free() {
             // Somebody still holds on to an earlier request: its hints must not reach this one.
-            place.interim = InterimQueue::default();
+            place.informational = InformationalQueue::default();
         }
         // Streams are opened in ascending order.
         let at = match self.streams.last() {
@@ -91,7 +91,7 @@ impl<F> Exchanges<F> {
         index as usize
     }
 
-    /// Lets the exchange at this place go.
+    /// Removes the exchange of this slot.
     pub(super) fn remove(&mut self, index: usize) -> Option<Exchange> {
         let place = self.places.get_mut(index)?;
         let exchange = place.exchange.take()?;
@@ -105,7 +105,7 @@ impl<F> Exchanges<F> {
         Some(exchange)
     }
 
-    /// Puts a handler to work at this place.
+    /// Starts a handler in this slot.
     pub(super) fn begin_call(&mut self, index: usize, handler: F) {
         let mut call = self.spare.take().unwrap_or_else(|| Box::pin(None));
         call.set(Some(handler));
@@ -114,7 +114,7 @@ impl<F> Exchanges<F> {
         }
     }
 
-    /// The handler at this place is done, or of no more use.
+    /// Drops the handler of this slot, which is finished or cancelled.
     pub(super) fn end_call(&mut self, index: usize) {
         if let Some(call) = self.places.get_mut(index).and_then(|place| place.call.take()) {
             self.put_away(call);
@@ -126,29 +126,30 @@ impl<F> Exchanges<F> {
         self.spare = Some(call);
     }
 
-    /// Where the stream's exchange is, if there is one.
+    /// The slot of the stream's exchange, if there is one.
     pub(super) fn find(&self, stream: StreamId) -> Option<usize> {
         let at = self.streams.binary_search_by_key(&stream, |(other, _)| *other).ok()?;
         Some(self.streams[at].1 as usize)
     }
 
-    /// The place with this number.
+    /// The slot with this number.
     pub(super) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
         self.places.get_mut(index).filter(|place| place.exchange.is_some())
     }
 
-    /// The exchange at this place.
+    /// The exchange of this slot.
     pub(super) fn get(&mut self, index: usize) -> Option<&mut Exchange> {
         self.places.get_mut(index)?.exchange.as_mut()
     }
 
-    /// Where there are exchanges just now.
+    /// The slots in use.
     pub(super) fn indices(&self) -> Vec<usize> {
         self.streams.iter().map(|(_, index)| *index as usize).collect()
     }
 
-    /// The next of those that were woken before the first call of a round; `None` ends the round. (Who wakes itself while
-    /// it is polled has its next turn when the task has: sockets are looked at in between.)
+    /// The next exchange of those woken before the first call of a round; `None` ends the round. (An exchange that
+    /// wakes itself while it is polled is polled again in the next round, so that the sockets are looked at in
+    /// between.)
     pub(super) fn next_woken(&mut self) -> Option<usize> {
         if self.polling.is_empty() && !self.is_in_round {
             let mut state = self.woken.lock();
@@ -165,7 +166,7 @@ impl<F> Exchanges<F> {
         next.map(|index| index as usize)
     }
 
-    /// Gives back the room of past exchanges.
+    /// Frees the memory of finished exchanges.
     pub(super) fn rest(&mut self) {
         if self.streams.is_empty() && self.places.len() > PLACES_KEPT {
             self.places = Vec::new();
@@ -180,7 +181,7 @@ impl<F> Exchanges<F> {
     }
 }
 
-/// Which exchanges were woken, and the task to wake for them.
+/// The woken exchanges, and the task to wake for them.
 #[derive(Default)]
 struct Woken {
     state: Mutex<State>,
@@ -189,7 +190,7 @@ struct Woken {
 #[derive(Default)]
 struct State {
     indices: Vec<u32>,
-    /// For each place, whether it is among the indices.
+    /// For each slot, whether it is among the indices.
     is_woken: Vec<bool>,
     connection: Option<Waker>,
 }
@@ -201,7 +202,7 @@ impl Woken {
     }
 }
 
-/// Wakes the exchange at one place.
+/// Wakes the exchange of one slot.
 struct ExchangeWaker {
     index: u32,
     woken: Arc<Woken>,
@@ -227,5 +228,5 @@ impl Wake for ExchangeWaker {
     }
 }
 
-/// Places kept by an idle connection.
+/// Slots kept by an idle connection.
 const PLACES_KEPT: usize = 1;

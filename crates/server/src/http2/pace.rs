@@ -1,4 +1,4 @@
-//! How much is chosen at a time, so that little waits in the kernel when something more urgent comes.
+//! Pacing: how much is scheduled at a time, so that little waits in the kernel when something more urgent arrives.
 
 use std::{
     future::Future,
@@ -8,20 +8,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_net::{
-    Wire,
-    pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-    tls::RECORD_OVERHEAD,
-};
+use serow_net::Wire;
+use serow_pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
+use serow_tls::RECORD_OVERHEAD;
 use tokio::time::{Sleep, sleep};
 
 /// The pacing of one connection.
 pub(super) struct Pace {
     pacer: Pacer,
     began: Instant,
-    /// Bytes sent that the pacer knows of.
+    /// Bytes sent that the pacer has accounted for.
     noted: u64,
-    /// The delay of what is unsent, while there is something.
+    /// The delay of the unsent bytes, if there are any.
     delay: Option<Box<QueueDelay>>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -31,7 +29,7 @@ impl Pace {
         Self { pacer: Pacer::new(pacing), began: Instant::now(), noted: 0, delay: None, timer: None }
     }
 
-    /// What was chosen has been handed to the kernel, all of it or, where it refused some, a part.
+    /// The scheduled bytes were handed to the kernel, all of them or, if its buffer was full, a part.
     pub(super) fn note_sent(&mut self, wire: &Wire, refused: bool) {
         let bytes = wire.sent() - self.noted;
         if refused && self.delay.is_none() {
@@ -48,12 +46,12 @@ impl Pace {
         }
     }
 
-    /// Whether there is more to send than goes out just now.
+    /// Whether there is more to send than can be sent at present.
     pub(super) fn is_waiting(&self) -> bool {
         self.delay.is_some()
     }
 
-    /// Waits until something may be chosen; says how many bytes.
+    /// Waits until something may be scheduled; returns how many bytes.
     pub(super) fn poll_room(
         &mut self,
         demand: Demand,
@@ -61,7 +59,7 @@ impl Pace {
         context: &mut Context<'_>,
         histogram: &DelayHistogram,
     ) -> Poll<io::Result<usize>> {
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOOKS {
             let now = self.now();
             if self.pacer.needs_sample(now) {
                 self.sample(wire, now, histogram);
@@ -84,7 +82,7 @@ impl Pace {
                 return Poll::Ready(Ok(allowance.bytes.saturating_sub(records * RECORD_OVERHEAD).max(content / 2)));
             }
             self.delay.get_or_insert_default();
-            match allowance.look_again {
+            match allowance.retry_after {
                 Some(time) => ready!(self.poll_timer(time, context)),
                 None => ready!(wire.socket().poll_drained(context))?,
             }
@@ -95,7 +93,7 @@ impl Pace {
         Poll::Pending
     }
 
-    /// Nothing is to be sent: what is still unsent is watched until it has left.
+    /// Nothing is to be sent: observes the unsent bytes until the kernel has sent them.
     pub(super) fn watch_rest(&mut self, wire: &Wire, context: &mut Context<'_>, histogram: &DelayHistogram) {
         while self.delay.is_some() {
             self.sample(wire, self.now(), histogram);
@@ -125,7 +123,7 @@ impl Pace {
         }
     }
 
-    /// Ready when the time has passed; it begins with the first call.
+    /// Ready when this time has passed since the first call.
     fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
         ready!(timer.as_mut().poll(context));
@@ -138,8 +136,8 @@ impl Pace {
     }
 }
 
-/// Looks at the kernel in one go: room is found at the first or the second.
-const MOST_LOOKS: usize = 4;
+/// Checks of the kernel in a row: the first or the second usually finds room.
+const MAX_LOOKS: usize = 4;
 
 /// How finely the delay of the last bytes is measured, and how soon a disagreement is looked at again.
 const SOON: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! What the client sent, given to the exchanges.
+//! Receiving: what the client sent is passed to the exchanges.
 
 use std::future::Future;
 
@@ -18,7 +18,7 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Takes in what has been received, as far as it is whole.
+    /// Processes the received frames that are complete.
     pub(super) fn handle_input(&mut self) -> Understood {
         let now = self.now();
         loop {
@@ -26,11 +26,11 @@ where
                 Ok(Some(event)) => self.handle(event),
                 Ok(None) => return Understood::All,
                 Err(error) => {
-                    tracing::debug!(peer = ?self.connection.peer(), %error, "a connection was refused");
+                    tracing::debug!(peer = ?self.connection.peer(), %error, "closed a connection with GOAWAY");
                     if let ProtocolError::Connection { code, .. } = error {
                         self.worker.counters.note_connection_error(code);
                     }
-                    return Understood::Broken;
+                    return Understood::TransportError;
                 }
             }
         }
@@ -44,7 +44,7 @@ where
             Event::Reset { stream, code } => self.handle_reset(stream, code),
             Event::Refused { stream, status, head, reason } => self.handle_refusal(stream, status, head, reason),
             Event::GoAway { code } => {
-                tracing::debug!(peer = ?self.connection.peer(), %code, "a client will send no more requests");
+                tracing::debug!(peer = ?self.connection.peer(), %code, "the client sent GOAWAY");
             }
         }
     }
@@ -54,8 +54,8 @@ where
         let Some(index) = self.exchanges.find(stream) else { return };
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if let Some(patience) = &mut exchange.patience {
-            patience.note_received(data.len(), time, &self.worker.clock);
+        if let Some(deadline) = &mut exchange.deadline {
+            deadline.note_received(data.len(), time, &self.worker.clock);
         }
         exchange.received.push_back(data);
         self.poll_exchange(index);
@@ -68,32 +68,32 @@ where
         self.poll_exchange(index);
     }
 
-    /// The client cut the exchange off, or broke its rules.
+    /// The client reset the stream, or violated the protocol on it.
     fn handle_reset(&mut self, stream: StreamId, code: ErrorCode) {
         let Some(exchange) = self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) else { return };
         let error = match code {
             ErrorCode::PROTOCOL_ERROR => IncomingError::Malformed,
             _ => IncomingError::Disconnected,
         };
-        if let Some(feeder) = &exchange.feeder {
-            feeder.fail(error);
+        if let Some(sender) = &exchange.sender {
+            sender.fail(error);
         }
         let whole = matches!(exchange.stage, Stage::Answered);
         self.log(exchange, whole);
     }
 
-    /// A request that the machine has answered by itself.
+    /// A request that the machine has refused by itself.
     fn handle_refusal(&mut self, stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &str) {
         match status {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
             }
-            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "a request was refused"),
+            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "refused a request"),
         }
         match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {
-                if let Some(feeder) = &exchange.feeder {
-                    feeder.fail(IncomingError::TooLarge);
+                if let Some(sender) = &exchange.sender {
+                    sender.fail(IncomingError::TooLarge);
                 }
                 if !exchange.sent.has_begun {
                     (exchange.sent.status, exchange.sent.has_begun) = (status, true);
@@ -103,7 +103,7 @@ where
             None => {
                 self.worker.counters.note_refused_http2(status);
                 if let Some(log) = &self.worker.log {
-                    let mut record = self.journal.begin(head.as_ref(), &self.connection);
+                    let mut record = self.request_log.begin(head.as_ref(), &self.connection);
                     record.note_stream(stream.get(), self.machine.priority(stream));
                     record.write(&**log, Sent::refusal(status), true);
                 }

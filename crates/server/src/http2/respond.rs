@@ -1,9 +1,9 @@
-//! From the handler's response to what is to be sent.
+//! From the handler's response to the state of sending.
 
 use std::future::Future;
 
 use serow_http2::ErrorCode;
-use serow_message::{Body, BodyKind, BodyLength, Handler, Misuse, Request, Response, StatusCode};
+use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, UsageError};
 
 use super::{
     connection::Http2,
@@ -18,12 +18,13 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Takes the handler's response: its head is written when its turn comes, its body says how it is sent.
+    /// Takes the handler's response: the scheduler decides when its head is written; the kind of its body decides how
+    /// it is sent.
     pub(super) fn respond(&mut self, index: usize, response: Response) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         let Response { mut status, mut headers, body, mut extensions } = response;
-        if exchange.feeder.as_ref().is_some_and(|feeder| !feeder.is_abandoned()) {
+        if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
         }
@@ -54,10 +55,10 @@ where
         }
     }
 
-    /// The handler's response is none: the client is told that it is not to blame.
+    /// The handler's response is invalid: the client gets a 500.
     #[cold]
-    fn reject(&mut self, index: usize, status: StatusCode, misuse: Misuse) {
-        tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+    fn reject(&mut self, index: usize, status: StatusCode, misuse: UsageError) {
+        tracing::error!(%status, error = %misuse, "the service returned an invalid response");
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             return self.give_up(index, ErrorCode::INTERNAL_ERROR);
         }

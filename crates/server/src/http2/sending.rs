@@ -1,7 +1,7 @@
-//! Sending: whose turn it is, and what it sends.
+//! Sending, in the order of the scheduler.
 //!
-//! Nothing is chosen before the kernel has taken all that was chosen before: what has become more urgent meanwhile goes
-//! first.
+//! Nothing is scheduled before the kernel has taken everything scheduled earlier, so that what has become more urgent
+//! meanwhile goes first.
 
 use std::{
     future::Future,
@@ -11,12 +11,13 @@ use std::{
 
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
-use serow_message::{FileRange, Handler, Misuse, Priority, Request, Response};
-use serow_net::{More, pacing::Demand};
+use serow_message::{FileRange, Handler, Priority, Request, Response, UsageError};
+use serow_net::More;
+use serow_pacing::Demand;
 use tokio::task::yield_now;
 
 use super::{connection::Http2, exchange::Stage};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 impl<H, C, F> Http2<H, C, F>
 where
@@ -24,8 +25,8 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Sends until nothing is left that may be sent, or the kernel takes no more.
-    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    /// Sends until nothing is left that may be sent, or the kernel's buffer is full.
+    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
         loop {
             let flushed = self.transport.poll_flush(context, More::Nothing);
             self.pace.note_sent(&self.transport.wire, flushed.is_pending());
@@ -41,7 +42,7 @@ where
                 let histogram = &self.worker.counters.queue_delay;
                 match self.pace.poll_room(demand, &mut self.transport.wire, context, histogram) {
                     Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Broken::Lost(error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(TransportError::Lost(error))),
                     Poll::Pending if self.transport.output.is_empty() => return Poll::Pending,
                     // What wants no order leaves at once.
                     Poll::Pending => {}
@@ -54,22 +55,24 @@ where
         }
     }
 
-    /// How urgent it is what would be sent next, if anything would.
+    /// The urgency of the next bytes to send, if there are any.
     fn demand(&mut self) -> Option<Demand> {
         let stream = self.machine.next_turn(usize::MAX)?.stream;
         let Priority { urgency, incremental } = self.machine.priority(stream);
         // Browsers ask for pictures that can be seen like this, and for scripts of the same urgency without `i`.
-        let is_patient = self.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
-        Some(if is_patient { Demand::Patient } else { Demand::Urgent })
+        let is_less_urgent =
+            self.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
+        Some(if is_less_urgent { Demand::LessUrgent } else { Demand::Urgent })
     }
 
-    /// Lets those whose turn it is fill the output, as long as they are of this demand.
+    /// Lets the exchanges fill the output in the order of the scheduler, as long as they are of this urgency.
     fn take_turns(&mut self, demand: Demand, room: usize) {
         while let Some(left) = room.checked_sub(self.transport.output.len()).filter(|left| *left > 0) {
             if self.demand() != Some(demand) {
                 break;
             }
-            // With its header, a frame is not to go beyond the room: what does would be a record, and a call, of its own.
+            // With its header, a frame is not to go beyond the room: what does would be a record, and a call, of its
+            // own.
             let Some(turn) = self.machine.next_turn(left.saturating_sub(FRAME_HEADER).max(1)) else { break };
             if turn.bytes >= MUCH {
                 self.transport.expect_much();
@@ -141,7 +144,7 @@ where
         }
     }
 
-    /// Sends of a body that is made meanwhile.
+    /// Sends the next piece of a streamed body.
     fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let Stage::Stream(streaming) = &mut exchange.stage else { return };
@@ -155,7 +158,7 @@ where
                 .write_data(stream, &streaming.piece[..length], false, output)
                 .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
             // More than was announced.
-            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(Misuse::TooManyBytes),
+            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
             _ if length == 0 && !end => Ok(()),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };
@@ -176,62 +179,62 @@ where
     pub(super) fn answered(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         exchange.stage = Stage::Answered;
-        if exchange.feeder.as_ref().is_none_or(serow_message::Feeder::is_abandoned) {
+        if exchange.sender.as_ref().is_none_or(serow_message::BodySender::is_abandoned) {
             self.abandon_if_unread(index);
             self.conclude(index);
         }
     }
 
-    /// The rest of a body that nobody reads is not waited for.
+    /// Stops waiting for the rest of a body that the handler does not read.
     fn abandon_if_unread(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if exchange.feeder.take().is_some() {
+        if exchange.sender.take().is_some() {
             self.machine.abandon_body(exchange.stream);
         }
     }
 
-    /// Both sides are done.
+    /// Both sides have finished the stream.
     pub(super) fn conclude(&mut self, index: usize) {
         if let Some(exchange) = self.exchanges.remove(index) {
             self.log(exchange, true);
         }
     }
 
-    /// The handler's body is not what it said.
-    fn break_off(&mut self, index: usize, misuse: Misuse) {
+    /// The handler's body is not as long as announced.
+    fn break_off(&mut self, index: usize, misuse: UsageError) {
         tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }
 }
 
 impl super::exchange::Streaming {
-    /// Whether nothing comes behind the piece.
+    /// Whether this is the last piece.
     fn is_whole(&self) -> bool {
         self.end.is_some() || self.body.is_end()
     }
 }
 
-/// Wakes who is polled when the others of the thread have had their turn and the sockets have been looked at: who only wakes
-/// itself is polled again before that, many times.
+/// Wakes the task after the others of the thread have had their turn and the event loop has looked at the sockets: a
+/// task that only wakes itself is polled again before that, many times.
 pub(super) fn give_way(context: &mut Context<'_>) {
     let _ = pin!(yield_now()).poll(context);
 }
 
-/// Reads the next piece of a file behind room for a frame's header; says how long it is.
+/// Reads the next piece of a file behind room for a frame's header; returns its length.
 fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::io::Result<usize> {
     let before = output.len();
     output.extend_from_slice(&[0; FRAME_HEADER]);
     range.read_into(output, most).inspect_err(|_| output.truncate(before))
 }
 
-/// The default urgency (RFC 9218 §4.1): a client that says it means that others go first.
+/// The default urgency (RFC 9218 §4.1): a client that states it explicitly wants others to go first.
 const PATIENT: u8 = 3;
 
-/// A turn of so many bytes is seldom the last of its kind.
+/// A turn of this many bytes is seldom the last of its stream.
 const MUCH: usize = 8 * 1024;
 
 /// RFC 9113 §4.1.
 const FRAME_HEADER: usize = 9;
 
-/// Bytes that are chosen before they are sent: four frames, which make a call worth its cost.
+/// Bytes that are scheduled before they are sent: four frames, enough to be worth a system call.
 const SENT_AT_ONCE: usize = 64 * 1024;

@@ -13,24 +13,24 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
 use super::{connection::Http2, exchange::Stage};
 
-/// Our end of a tunnel; the handler has the other.
+/// The server's end of a tunnel; the handler has the other.
 pub(super) struct Tunnel {
     ours: DuplexStream,
-    /// From the handler, to be sent.
+    /// Bytes from the handler that wait to be sent.
     outgoing: BytesMut,
     outgoing_ended: bool,
     incoming_ended: bool,
 }
 
 impl Tunnel {
-    /// Hands the other end over.
+    /// Gives the other end to the handler.
     pub(super) fn new(pending: PendingUpgrade) -> Self {
         let (ours, theirs) = tokio::io::duplex(BUFFERED);
         pending.fulfil(theirs, Bytes::new());
         Self { ours, outgoing: BytesMut::new(), outgoing_ended: false, incoming_ended: false }
     }
 
-    /// Takes from the handler what it has written.
+    /// Takes the bytes that the handler has written.
     fn poll_outgoing(&mut self, context: &mut Context<'_>) {
         if !self.outgoing.is_empty() || self.outgoing_ended {
             return;
@@ -43,7 +43,8 @@ impl Tunnel {
         }
     }
 
-    /// Gives the handler a piece; says how much of it was taken. A handler that is gone takes everything.
+    /// Passes a piece to the handler; returns how much of it was taken. If the handler is gone, everything is
+    /// discarded.
     fn poll_incoming(&mut self, data: &[u8], context: &mut Context<'_>) -> Poll<usize> {
         Pin::new(&mut self.ours).poll_write(context, data).map(|written| written.unwrap_or(data.len()))
     }
@@ -55,7 +56,7 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Moves what waits on both sides.
+    /// Forwards the waiting bytes in both directions.
     pub(super) fn poll_tunnel(&mut self, index: usize, context: &mut Context<'_>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
@@ -76,7 +77,7 @@ where
         self.machine.set_ready(stream, ready);
     }
 
-    /// Sends what the handler has written.
+    /// Sends the bytes that the handler has written.
     pub(super) fn send_tunnelled(&mut self, index: usize, stream: StreamId, bytes: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };

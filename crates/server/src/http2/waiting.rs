@@ -1,4 +1,4 @@
-//! What the connection waits for, and for how long.
+//! The timeouts of an HTTP/2 connection: what it waits for, and for how long.
 
 use std::{
     future::Future,
@@ -10,24 +10,24 @@ use serow_http2::ErrorCode;
 use serow_message::{Handler, Request, Response};
 
 use super::connection::{End, Http2};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
-/// What the client is waited for.
+/// What the client has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// The rest of what it has begun: a frame, a header block, its first SETTINGS.
+    /// Send the rest of what it has begun: a frame, a header block, its first SETTINGS.
     Head,
-    /// Another request.
+    /// Send another request.
     Request,
-    /// The end of requests that have been answered.
+    /// Send the end of requests that already have a response.
     Rest,
-    /// That it takes what is sent.
+    /// Receive the output.
     Room,
-    /// A last request, since the connection is to end.
-    Parting,
-    /// Nothing: the exchanges are at work.
+    /// Send a last request, since the connection is draining.
+    DrainGrace,
+    /// Nothing: exchanges are in progress.
     Nothing,
-    /// To be found out, since a request has come: it may have been answered already.
+    /// Not known yet, since a request has arrived, which may have a response already.
     Undecided,
 }
 
@@ -42,7 +42,7 @@ where
         let waiting = self.waits_for(blocked);
         if waiting == Waiting::Room {
             self.waiting = waiting;
-            return self.transport.poll_unread(context).map(|()| End::Cut(Broken::TimedOut));
+            return self.transport.poll_unread(context).map(|()| End::Cut(TransportError::TimedOut));
         }
         if waiting != self.waiting {
             self.waiting = waiting;
@@ -52,17 +52,17 @@ where
                 Waiting::Head => self.transport.allow(timeouts.head),
                 Waiting::Request => self.transport.allow_idle(timeouts.idle),
                 Waiting::Rest => self.transport.allow(REST),
-                Waiting::Room | Waiting::Parting | Waiting::Undecided => {}
+                Waiting::Room | Waiting::DrainGrace | Waiting::Undecided => {}
                 Waiting::Nothing => self.transport.allow_any_time(),
             }
         }
-        if waiting == Waiting::Parting {
-            ready!(self.transport.poll_parting(context));
+        if waiting == Waiting::DrainGrace {
+            ready!(self.transport.poll_drain_grace(context));
             // The client does not answer. What it sends from now on, it may send again elsewhere (RFC 9113 §6.8).
             self.machine.finish_shutdown();
             return Poll::Ready(End::Close);
         }
-        if waiting == Waiting::Rest && self.transport.patience.poll_overdue(context).is_ready() {
+        if waiting == Waiting::Rest && self.transport.deadline.poll_overdue(context).is_ready() {
             self.machine.reset_unfinished_requests();
             self.waiting = Waiting::Undecided;
             context.waker().wake_by_ref();
@@ -73,16 +73,17 @@ where
             self.machine.release_memory();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
-        self.transport.patience.poll_overdue(context).map(|()| {
+        self.transport.deadline.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
             self.worker.counters.note_connection_error(code);
-            self.machine.fail(code, "nothing came in time");
+            self.machine.fail(code, "timed out waiting for the client");
             End::Close
         })
     }
 
-    /// Begins the time of those who may not send until the client opens a window (CVE-2019-9517: large responses are asked
-    /// for and not taken). A window that opens byte by byte is no more patience than a socket that drains so.
+    /// Starts the timeout of the exchanges that cannot send until the client opens a window (CVE-2019-9517: a client
+    /// requests large responses and does not receive them). A window that opens byte by byte does not extend the
+    /// deadline.
     pub(super) fn watch_windows(&mut self) {
         let time = self.worker.settings.timeouts.body;
         for stream in self.machine.waiting_for_window() {
@@ -92,7 +93,7 @@ where
             let mut context = Context::from_waker(&place.waker);
             if let Some(exchange) = &mut place.exchange {
                 // Whether it is over is looked at when the exchange is woken.
-                let _ = exchange.patience(&self.worker).poll_sending(&mut context, time);
+                let _ = exchange.deadline(&self.worker).poll_sending(&mut context, time);
             }
         }
     }
@@ -105,7 +106,7 @@ where
         } else if !self.exchanges.is_empty() {
             Waiting::Nothing
         } else if self.worker.is_draining() {
-            Waiting::Parting
+            Waiting::DrainGrace
         } else if self.machine.has_unfinished_requests() {
             Waiting::Rest
         } else {
@@ -113,15 +114,15 @@ where
         }
     }
 
-    /// Whether the client has begun something that it owes the rest of. Data have a time of their own.
+    /// Whether the client has begun something and still has to send the rest. DATA has a timeout of its own.
     fn is_within_head(&self) -> bool {
         let is_data = self.transport.input.get(FRAME_KIND) == Some(&DATA);
         !self.transport.input.is_empty() && !is_data || self.machine.is_within_block()
     }
 }
 
-/// How long the end of a request may take that has been answered: a client that sends it without waiting for anything is
-/// through, and one that waits sees that nobody will read it.
+/// How long the end of a request may take after its response: a client that sends it without waiting has finished by
+/// then, and one that waits learns that the server will not read it.
 const REST: Duration = Duration::from_secs(1);
 
 /// RFC 9113 §4.1: where a frame's header has its kind, and the kind of DATA (§6.1).

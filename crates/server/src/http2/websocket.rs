@@ -1,15 +1,15 @@
-//! WebSocket over HTTP/2 (RFC 8441), shown to handlers as it is over HTTP/1.1: one way for both.
+//! WebSocket over HTTP/2 (RFC 8441), presented to handlers in the form of HTTP/1.1.
 
-use serow_message::{Headers, Known, Method, RequestHead, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, StatusCode};
 
-/// Makes an extended CONNECT for this protocol the upgrade that HTTP/1.1 has for it (RFC 6455 §4.1). Says whether that is
-/// one; other protocols are left as they are.
+/// Converts an extended CONNECT for WebSocket to the upgrade of HTTP/1.1 (RFC 6455 §4.1). Returns whether it is one;
+/// other protocols are left unchanged.
 pub(super) fn present(protocol: &[u8], head: &mut RequestHead) -> bool {
     if !protocol.eq_ignore_ascii_case(b"websocket") {
         return false;
     }
     head.method = Method::GET;
-    for (name, value) in [(Known::Connection, &b"upgrade"[..]), (Known::Upgrade, b"websocket")] {
+    for (name, value) in [(KnownHeader::Connection, &b"upgrade"[..]), (KnownHeader::Upgrade, b"websocket")] {
         // Constants of this file are valid values.
         let _ = head.headers.insert(name, value);
     }
@@ -18,8 +18,7 @@ pub(super) fn present(protocol: &[u8], head: &mut RequestHead) -> bool {
     true
 }
 
-/// Makes the agreement of HTTP/1.1 that of HTTP/2: 200 instead of 101 (RFC 8441 §5), without the fields that HTTP/2 has no
-/// need of.
+/// Converts the handler's 101 to the 200 of HTTP/2 (RFC 8441 §5), without the fields that HTTP/2 does not have.
 pub(super) fn translate(status: StatusCode, headers: &mut Headers) -> StatusCode {
     if status != StatusCode::SWITCHING_PROTOCOLS {
         return status;
@@ -51,7 +50,7 @@ mod tests {
         assert_eq!(head.method, Method::CONNECT);
         assert!(present(b"websocket", &mut head));
         assert_eq!(head.method, Method::GET);
-        assert_eq!(head.headers.get(Known::Upgrade), Some(&b"websocket"[..]));
+        assert_eq!(head.headers.get(KnownHeader::Upgrade), Some(&b"websocket"[..]));
         let mut headers = Headers::new();
         headers.append("upgrade", "websocket").unwrap();
         headers.append("sec-websocket-protocol", "chat").unwrap();

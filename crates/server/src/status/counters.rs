@@ -1,20 +1,20 @@
-//! What a worker counts.
+//! The counters of a worker.
 
 use serow_http2::ErrorCode;
 use serow_message::StatusCode;
-use serow_net::pacing::DelayHistogram;
+use serow_pacing::DelayHistogram;
 
 use super::counter::Counter;
-use crate::population::Population;
+use crate::connection_counter::ConnectionCounter;
 
-/// What a worker counts. Only its own thread writes here, but for the population. It begins on a cache line of its own, so
-/// that no core waits for another's numbers: 128 bytes, since processors fetch lines in pairs.
+/// The counters of a worker. Only its own thread writes them, except for the connections. They begin on a cache line of
+/// their own, so that no core waits for another's counters: 128 bytes, since processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
     pub(crate) requests_http1: Counter,
     pub(crate) requests_http2: Counter,
-    /// Requests that are over, by the hundreds of their status; at 0 those whose client left before (499).
+    /// Finished requests by the class of their status; index 0: the client disconnected before the response (499).
     answered: [Counter; 10],
     pub(crate) body_bytes_received: Counter,
     pub(crate) body_bytes_sent: Counter,
@@ -31,17 +31,17 @@ pub(crate) struct Counters {
     pub(crate) streams_reset_by_peer: Counter,
     pub(crate) streams_reset_by_us: Counter,
     pub(crate) streams_refused: Counter,
-    /// By RFC 9113's codes; those above are at 0, where no error would be.
+    /// By the error codes of RFC 9113; unknown codes are counted at index 0, which NO_ERROR does not use.
     connection_errors: [Counter; 14],
-    /// Connections that have more to send than they may just now.
+    /// Connections that have more to send than they may send at present.
     pub(crate) held_back: Counter,
     pub(crate) queue_delay: DelayHistogram,
-    /// The open connections, of which some may have been handed over to other threads.
-    pub(crate) population: Population,
+    /// The open connections; some may have been handed over to other threads.
+    pub(crate) connections: ConnectionCounter,
 }
 
 impl Counters {
-    /// A request is over.
+    /// Counts a finished request.
     #[inline]
     pub(crate) fn note_answered(&self, status: StatusCode) {
         let class = match status.as_u16() {
@@ -53,7 +53,7 @@ impl Counters {
         }
     }
 
-    /// A request of HTTP/1 never became one, and has its answer.
+    /// Counts an invalid HTTP/1 request that got an error response.
     #[cold]
     pub(crate) fn note_refused_http1(&self, status: StatusCode) {
         self.requests_http1.add(1);
@@ -67,7 +67,7 @@ impl Counters {
         self.note_answered(status);
     }
 
-    /// We ended a connection of HTTP/2, giving this reason.
+    /// Counts an HTTP/2 connection that the server closed with this error code.
     #[cold]
     pub(crate) fn note_connection_error(&self, code: ErrorCode) {
         if code != ErrorCode::NO_ERROR {
@@ -76,7 +76,7 @@ impl Counters {
         }
     }
 
-    /// Requests that are over, by the hundreds of their status; at 0 those whose client left before.
+    /// Finished requests by the class of their status; index 0: the client disconnected before the response.
     pub(super) fn answered(&self) -> [u64; 10] {
         self.answered.each_ref().map(Counter::count)
     }

@@ -1,4 +1,4 @@
-//! The streams of a connection, told to the counters of its worker.
+//! The stream counts of a connection, passed on to the counters of its worker.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use serow_http2::Counters as Counted;
 
 use super::Counters;
 
-/// What the counters know of a connection of HTTP/2. Its machine counts by itself; this passes on what has changed.
+/// The counts of an HTTP/2 connection that the worker's counters contain. The machine counts by itself; this passes the
+/// differences on.
 pub(crate) struct StreamTally {
     counters: Arc<Counters>,
     told: Counted,
@@ -19,7 +20,7 @@ impl StreamTally {
         Self { counters: Arc::clone(counters), told: Counted::default(), active: 0, is_held_back: false }
     }
 
-    /// Passes on what has changed.
+    /// Passes the differences on.
     pub(crate) fn tell(&mut self, counted: Counted, active: usize, is_held_back: bool) {
         let (counters, told) = (&*self.counters, &self.told);
         if counted != *told {

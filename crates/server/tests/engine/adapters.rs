@@ -198,7 +198,7 @@ fn a_file_stays_a_file_through_a_layer() {
 #[test]
 fn upgrade_and_hints_pass_through_layers() {
     let inner = |mut request: Request| async move {
-        request.interim().send(serow::StatusCode::EARLY_HINTS, serow::Headers::new());
+        request.informational().send(serow::StatusCode::EARLY_HINTS, serow::Headers::new());
         tokio::task::yield_now().await;
         let Some(upgrade) = request.upgrade() else { return Response::text("plain") };
         tokio::task::spawn_local(async move {

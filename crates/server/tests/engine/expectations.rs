@@ -41,7 +41,7 @@ fn the_client_is_told_to_go_on_when_the_body_is_read() {
             if target == "/late" {
                 client.hears_nothing_for(Duration::from_millis(20));
             }
-            assert_eq!(client.interim().status, 100, "{spoken:?} {target}");
+            assert_eq!(client.informational().status, 100, "{spoken:?} {target}");
             client.send(b"abc");
             client.finish(&[]);
             let answer = client.answer();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use serow::{Known, Limits, Request, Response, Server, StatusCode};
+use serow::{KnownHeader, Limits, Request, Response, Server, StatusCode};
 use serow_http2::{BodyLength, ErrorCode};
 
 use crate::support::{
@@ -37,7 +37,7 @@ impl Seen {
                     "/too-long" => Response::default().body(Pieces::new(["abc", SMUGGLED_RESPONSE]).claiming(3).body()),
                     "/no-content" => Response::new(StatusCode::NO_CONTENT).body(SMUGGLED_RESPONSE),
                     "/not-modified" => Response::new(StatusCode::NOT_MODIFIED).body(SMUGGLED_RESPONSE),
-                    "/wrong-length" => Response::text(target).with(Known::ContentLength, "3"),
+                    "/wrong-length" => Response::text(target).with(KnownHeader::ContentLength, "3"),
                     _ => Response::text(target),
                 }
             }

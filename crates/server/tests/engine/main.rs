@@ -4,13 +4,13 @@
 mod access;
 mod adapters;
 mod bodies;
-mod departures;
 mod descriptors;
+mod disconnects;
 mod expectations;
 mod fairness;
 mod files;
 mod http2;
-mod interim;
+mod informational;
 mod isolation;
 mod keep_alive;
 mod limits;

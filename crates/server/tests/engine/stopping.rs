@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serow::{Address, Known, Method, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
+use serow::{Address, KnownHeader, Method, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
 use tokio::{io::AsyncReadExt, sync::watch};
 
 use crate::support::{Asked, BOTH, Client, Pieces, Running, eventually, patient};
@@ -223,7 +223,7 @@ pub(crate) fn tunnel_server() -> Running {
         tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
         match request.method == Method::CONNECT {
             true => Response::new(StatusCode::OK),
-            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "x"),
+            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(KnownHeader::Upgrade, "x"),
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Connections that leave HTTP behind: upgrades and tunnels.
 
-use serow::{Known, Method, OnUpgrade, Request, Response, StatusCode};
+use serow::{KnownHeader, Method, OnUpgrade, Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{BOTH, Running, Spoken};
@@ -33,7 +33,7 @@ fn tunnel_server() -> Running {
         tokio::task::spawn_local(capitals(upgrade));
         match request.method == Method::CONNECT {
             true => Response::new(StatusCode::OK),
-            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "capitals"),
+            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(KnownHeader::Upgrade, "capitals"),
         }
     })
 }
@@ -90,7 +90,7 @@ fn a_refused_upgrade_is_a_request_like_any_other() {
 fn a_switch_nobody_asked_for_is_an_error_of_the_server() {
     let server = Running::new(|request: Request| async move {
         let status = request.target.path()[1..].parse::<u16>().unwrap();
-        Response::new(StatusCode::from_u16(status).unwrap()).with(Known::Upgrade, "capitals")
+        Response::new(StatusCode::from_u16(status).unwrap()).with(KnownHeader::Upgrade, "capitals")
     });
     for spoken in BOTH {
         for status in ["101", "100", "103", "199"] {

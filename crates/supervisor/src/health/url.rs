@@ -63,8 +63,8 @@ impl FromStr for HealthUrl {
 pub struct HealthUrlError(String);
 
 impl fmt::Display for HealthUrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Courses of events at made-up times, and what the machine does about each.
 
 use super::*;
-use crate::course;
+use crate::scenario;
 
 /// A course: settings, then lines `MILLISECONDS EVENT` with, indented below, what is done. Spawned workers have the
 /// process ids 101, 102 and so on.
 fn check(settings: MachineSettings, rules: Rules, course: &str) {
     let mut machine = Machine::new(settings, rules);
     let mut pids = 101..;
-    course::check(course, |now, event| {
+    scenario::check(course, |now, event| {
         match event {
             // A file changed.
             "auto off" => machine.set_rules(Rules { auto_restart: None, ..rules }),

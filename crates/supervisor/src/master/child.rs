@@ -13,15 +13,15 @@ use std::{
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
-use serow_net::channel::{AsyncChannel, Channel, MOST_DESCRIPTORS, Message};
+use serow_net::channel::{AsyncChannel, Channel, MAX_DESCRIPTORS, Message};
 use tokio::{
     sync::mpsc::Sender,
     task::{AbortHandle, spawn_local},
 };
 
 use super::{
+    messages::{FromGeneration, ToGeneration, read},
     reports,
-    words::{FromGeneration, ToGeneration, read},
 };
 
 /// A generation's process.
@@ -38,17 +38,17 @@ pub(super) struct Child {
 }
 
 /// A word of the process with this id.
-pub(super) type Heard = (u32, FromGeneration);
+pub(super) type ReceivedMessage = (u32, FromGeneration);
 
 impl Child {
-    /// Spawns a process, with the text of its settings and what is remembered of wishes; what it says goes to `heard`. In a
+    /// Spawns a process, with the text of its settings and what is remembered of overrides; what it says goes to `received`. In a
     /// local runtime of tokio.
     pub(super) fn spawn(
         mut command: Command,
         number: u64,
         text: &[u8],
-        wishes: &[Value],
-        heard: Sender<Heard>,
+        overrides: &[Value],
+        received: Sender<ReceivedMessage>,
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
@@ -57,11 +57,11 @@ impl Child {
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
         settings.write_all(text)?;
         // It is read when the process comes to it.
-        let begin = ToGeneration::Begin { wishes: wishes.to_vec() };
+        let begin = ToGeneration::Begin { overrides: overrides.to_vec() };
         ours.send(&serde_json::to_vec(&begin)?, &[settings.as_fd()])?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
-        let listening = spawn_local(listen(Rc::clone(&channel), pid, heard)).abort_handle();
+        let listening = spawn_local(listen(Rc::clone(&channel), pid, received)).abort_handle();
         Ok((pid, Self { number, channel, listening, report: None, is_asked: false }))
     }
 
@@ -91,7 +91,7 @@ impl Child {
         let numbered = sockets.iter().enumerate();
         let (listeners, sockets): (Vec<_>, Vec<_>) =
             numbered.flat_map(|(listener, sockets)| sockets.iter().map(move |socket| (listener, *socket))).unzip();
-        let mut pieces = listeners.chunks(MOST_DESCRIPTORS).zip(sockets.chunks(MOST_DESCRIPTORS)).peekable();
+        let mut pieces = listeners.chunks(MAX_DESCRIPTORS).zip(sockets.chunks(MAX_DESCRIPTORS)).peekable();
         while let Some((listeners, sockets)) = pieces.next() {
             let word = ToGeneration::Sockets { listeners: listeners.to_vec(), complete: pieces.peek().is_none() };
             self.channel.send(&serde_json::to_vec(&word)?, sockets)?;
@@ -100,7 +100,7 @@ impl Child {
     }
 
     /// What it said and nobody has heard yet, once it has ended.
-    pub(super) fn last_words(&self) -> Vec<FromGeneration> {
+    pub(super) fn remaining_messages(&self) -> Vec<FromGeneration> {
         self.listening.abort();
         let messages = std::iter::from_fn(|| self.channel.try_receive().ok().flatten());
         messages.map(understood).collect()
@@ -114,11 +114,11 @@ impl Drop for Child {
 }
 
 /// Passes on what a process says, until it has ended or says what nobody understands.
-async fn listen(channel: Rc<AsyncChannel>, pid: u32, heard: Sender<Heard>) {
+async fn listen(channel: Rc<AsyncChannel>, pid: u32, received: Sender<ReceivedMessage>) {
     while let Ok(Some(message)) = channel.receive().await {
-        let word = understood(message);
-        let is_nonsense = matches!(word, FromGeneration::Nonsense { .. });
-        if heard.send((pid, word)).await.is_err() || is_nonsense {
+        let message = understood(message);
+        let is_nonsense = matches!(message, FromGeneration::Nonsense { .. });
+        if received.send((pid, message)).await.is_err() || is_nonsense {
             return;
         }
     }

@@ -16,7 +16,7 @@ pub struct Control {
 pub(super) enum Request {
     Reload(oneshot::Sender<Result<u64, String>>),
     Report(oneshot::Sender<Report>),
-    Wish { wish: Value, persist: bool, answer: oneshot::Sender<Result<String, String>> },
+    Command { command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>> },
     Stop,
 }
 
@@ -29,7 +29,7 @@ pub struct Report {
     pub ended: Option<Value>,
     /// What happened so far.
     pub events: Events,
-    /// The wishes that later generations are told.
+    /// The overrides that later generations are told.
     pub remembered: Vec<Value>,
 }
 
@@ -86,20 +86,20 @@ impl Control {
         answered.await.ok()
     }
 
-    /// Has the generation that serves do what somebody wishes, and those too that leave; gives what it says of it. The master
-    /// understands nothing of a wish. One that is to persist is told to later generations as well.
+    /// Has the generation that serves do what somebody overrides, and those too that leave; gives what it says of it. The master
+    /// understands nothing of a command. One that is to persist is told to later generations as well.
     ///
     /// # Errors
     ///
     /// Why nothing was done.
-    pub async fn wish(&self, wish: Value, persist: bool) -> Result<String, String> {
+    pub async fn command(&self, command: Value, persist: bool) -> Result<String, String> {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
-        self.requests.send(Request::Wish { wish, persist, answer }).await.map_err(|_| stopping())?;
+        self.requests.send(Request::Command { command, persist, answer }).await.map_err(|_| stopping())?;
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Ends the server, as TERM does.
+    /// Stops the server gracefully, as TERM does. Nothing happens if it is stopping already.
     pub async fn stop(&self) {
         // One that has ended is ended.
         let _ = self.requests.send(Request::Stop).await;
@@ -111,7 +111,7 @@ impl Stage {
         match self {
             Self::Starting => "starting",
             Self::Serving => "serving",
-            Self::Leaving => "leaving",
+            Self::Draining => "leaving",
         }
     }
 }

@@ -12,7 +12,7 @@ impl Crashes {
         self.0 = if lived >= STEADY { 1 } else { self.0.saturating_add(1) };
         match self.0 {
             1 => Duration::ZERO,
-            number => FIRST_PAUSE.saturating_mul(1 << (number - 2).min(16)).min(LONGEST_PAUSE),
+            number => FIRST_PAUSE.saturating_mul(1 << (number - 2).min(16)).min(MAX_PAUSE),
         }
     }
 }
@@ -24,4 +24,4 @@ const STEADY: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// A server that crashes again and again is tried as often as that.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(10);

@@ -19,15 +19,15 @@ use tokio::{
 use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
-    child::{Child, Heard},
+    child::{Child, ReceivedMessage},
     control::{Control, Events, GenerationReport, Report, Request},
     ending::Ending,
     event::Event,
     gathering::Gathering,
     generations::{Generations, Stage},
     held::HeldSockets,
-    wishes::{NOBODY, Wishes},
-    words::{FromGeneration, ToGeneration, WantedListener},
+    messages::{FromGeneration, ToGeneration, WantedListener},
+    overrides::{NOBODY, Overrides},
 };
 use crate::{
     notifications::tell_parent,
@@ -50,12 +50,12 @@ pub(super) struct Driver<D> {
     asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
     asked: u64,
     gathering: Option<Gathering>,
-    wishes: Wishes,
+    overrides: Overrides,
     ended: Option<Value>,
     events: Events,
     /// Whether what starts is a reload.
     reloading: bool,
-    heard: (Sender<Heard>, Receiver<Heard>),
+    received: (Sender<ReceivedMessage>, Receiver<ReceivedMessage>),
     signals: Signals,
 }
 
@@ -75,11 +75,11 @@ impl<D: Duties> Driver<D> {
             asking: HashMap::new(),
             asked: 0,
             gathering: None,
-            wishes: Wishes::default(),
+            overrides: Overrides::default(),
             ended: None,
             events: Events::default(),
             reloading: false,
-            heard: mpsc::channel(WORDS_AHEAD),
+            received: mpsc::channel(MESSAGES_AHEAD),
             signals,
         }
     }
@@ -92,8 +92,8 @@ impl<D: Duties> Driver<D> {
             }
             self.answer_report();
             self.wait().await;
-            while let Ok(heard) = self.heard.1.try_recv() {
-                self.handle_word(heard);
+            while let Ok(message) = self.received.1.try_recv() {
+                self.handle_message(message);
             }
             self.reap();
             self.handle(Event::Tick);
@@ -111,7 +111,7 @@ impl<D: Duties> Driver<D> {
         let pause = machine.into_iter().chain(report).min().unwrap_or(Duration::MAX);
         tokio::select! {
             caught = self.signals.poll() => self.handle_signal(caught),
-            Some(heard) = self.heard.1.recv() => self.handle_word(heard),
+            Some(message) = self.received.1.recv() => self.handle_message(message),
             Some(request) = self.requests.recv() => self.handle_request(request),
             () = sleep(pause) => {}
         }
@@ -133,8 +133,10 @@ impl<D: Duties> Driver<D> {
                 self.asking.insert(self.asked, answer);
                 self.handle(Event::Reload(Some(self.asked)));
             }
+            // Only a second signal is urgent; `serow stop` may be run again to wait for longer.
+            Request::Stop if self.machine.is_stopping() => {}
             Request::Stop => self.handle(Event::Stop),
-            Request::Wish { wish, persist, answer } => self.pass_on(wish, persist, answer),
+            Request::Command { command, persist, answer } => self.pass_on(command, persist, answer),
             Request::Report(answer) => match &mut self.gathering {
                 Some(gathering) => gathering.add(answer),
                 None => self.gather(answer),
@@ -142,23 +144,23 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Tells the generation that serves what somebody wishes, and those as well that leave.
-    fn pass_on(&mut self, wish: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
+    /// Tells the generation that serves what somebody overrides, and those as well that leave.
+    fn pass_on(&mut self, command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
         let all: Vec<_> = self.machine.list().map(|(_, pid, stage)| (pid, stage)).collect();
         let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == Stage::Serving) else {
             // Who asked may have gone.
             let _ = answer.send(Err("no generation serves just now: ask again".to_owned()));
             return;
         };
-        let number = self.wishes.begin(*serving, wish.clone(), persist, answer);
+        let number = self.overrides.begin(*serving, command.clone(), persist, answer);
         for (pid, stage) in &all {
             let number = match stage {
                 Stage::Serving => number,
-                Stage::Leaving => NOBODY,
+                Stage::Draining => NOBODY,
                 Stage::Starting => continue,
             };
             if let Some(child) = self.children.get(pid) {
-                child.tell(&ToGeneration::Wish { number, wish: wish.clone() });
+                child.tell(&ToGeneration::Command { number, command: command.clone() });
             }
         }
     }
@@ -175,20 +177,20 @@ impl<D: Duties> Driver<D> {
         self.gathering = Some(Gathering::begin(asked, answer));
     }
 
-    fn handle_word(&mut self, (pid, word): Heard) {
-        match word {
+    fn handle_message(&mut self, (pid, message): ReceivedMessage) {
+        match message {
             FromGeneration::Listen { .. } | FromGeneration::Ready { .. } if !self.machine.awaits(pid) => {
                 tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
-                let patience = FromGeneration::patience(replaced_ms, stopped_ms);
-                match self.duties.open_door(admin.as_deref(), admin_token.as_deref(), &self.control) {
+                let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
+                match self.duties.open_admin_socket(admin.as_deref(), admin_token.as_deref(), &self.control) {
                     Ok(()) => {
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
                         }
-                        self.handle(Event::Ready(pid, patience));
+                        self.handle(Event::Ready(pid, timeouts));
                     }
                     Err(reason) => self.give_up(pid, reason),
                 }
@@ -202,9 +204,9 @@ impl<D: Duties> Driver<D> {
                     gathering.note(pid);
                 }
             }
-            FromGeneration::Wished { number, outcome } => {
-                let remember = |remembered: &mut Vec<Value>, wish: &Value| self.duties.remember(remembered, wish);
-                self.wishes.answer(pid, number, outcome, remember);
+            FromGeneration::CommandDone { number, outcome } => {
+                let remember = |remembered: &mut Vec<Value>, command: &Value| self.duties.remember(remembered, command);
+                self.overrides.answer(pid, number, outcome, remember);
             }
             FromGeneration::Nonsense { error } => {
                 tracing::error!(pid, error, "a generation says what nobody understands");
@@ -220,8 +222,8 @@ impl<D: Duties> Driver<D> {
     /// Gives sockets to a generation that starts.
     fn hand_over(&mut self, pid: u32, listeners: &[WantedListener]) {
         let Some(child) = self.children.get(&pid) else { return };
-        let patience = if child.number == 1 { BIND_PATIENCE } else { Duration::ZERO };
-        match self.held.provide(listeners, patience) {
+        let timeout = if child.number == 1 { BIND_TIMEOUT } else { Duration::ZERO };
+        match self.held.provide(listeners, timeout) {
             Ok(sockets) => {
                 if let Err(error) = child.hand_over(&sockets) {
                     self.give_up(pid, format!("its sockets cannot be handed over: {error}"));
@@ -242,8 +244,8 @@ impl<D: Duties> Driver<D> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
             let Some(child) = self.children.get(&pid) else { continue };
-            for word in child.last_words() {
-                self.handle_word((pid, word));
+            for message in child.remaining_messages() {
+                self.handle_message((pid, message));
             }
             if let Some(report) = self.children.remove(&pid).and_then(|mut child| child.report.take()) {
                 self.duties.add(self.ended.get_or_insert(Value::Null), &report);
@@ -251,7 +253,7 @@ impl<D: Duties> Driver<D> {
             if let Some(gathering) = &mut self.gathering {
                 gathering.note(pid);
             }
-            self.wishes.end(pid);
+            self.overrides.end(pid);
             self.handle(Event::Exited(pid, Ending::from(status)));
         }
     }
@@ -270,7 +272,7 @@ impl<D: Duties> Driver<D> {
                     tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
                 }
                 Action::Serving(number, pid) => self.begin_serving(number, pid),
-                Action::Leave(pid, way) => self.tell_to_leave(pid, way),
+                Action::Leave(pid, way) => self.tell_to_stop(pid, way),
                 Action::Kill(pid) => kill(pid),
                 Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has left"),
                 Action::Left(number, pid, ending) => {
@@ -310,7 +312,7 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
-        let spawned = Child::spawn(command, number, &self.text, &self.wishes.remembered, self.heard.0.clone());
+        let spawned = Child::spawn(command, number, &self.text, &self.overrides.remembered, self.received.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)
@@ -320,8 +322,8 @@ impl<D: Duties> Driver<D> {
         self.accepted = mem::take(&mut self.text);
         if let Some(child) = self.children.get(&pid) {
             // What was wished while it started, it does not know.
-            let remembered = self.wishes.remembered.iter().cloned();
-            remembered.for_each(|wish| child.tell(&ToGeneration::Wish { number: NOBODY, wish }));
+            let remembered = self.overrides.remembered.iter().cloned();
+            remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
         }
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
@@ -342,7 +344,7 @@ impl<D: Duties> Driver<D> {
         self.events.last_failure = Some(failure);
     }
 
-    fn tell_to_leave(&self, pid: u32, way: Way) {
+    fn tell_to_stop(&self, pid: u32, way: Way) {
         let word = match way {
             Way::Replaced => ToGeneration::Leave { replaced: true },
             Way::Stopped => ToGeneration::Leave { replaced: false },
@@ -367,7 +369,7 @@ impl<D: Duties> Driver<D> {
             generations: generations.collect(),
             ended: self.ended.clone(),
             events: self.events.clone(),
-            remembered: self.wishes.remembered.clone(),
+            remembered: self.overrides.remembered.clone(),
         };
         gathering.answer(&report);
     }
@@ -381,7 +383,7 @@ fn kill(pid: u32) {
 }
 
 /// Words that wait to be heard: generations that say more have to wait.
-const WORDS_AHEAD: usize = 64;
+const MESSAGES_AHEAD: usize = 64;
 
 /// The generation of a master that was killed lets go of its addresses as soon as it notices.
-const BIND_PATIENCE: Duration = Duration::from_secs(2);
+const BIND_TIMEOUT: Duration = Duration::from_secs(2);

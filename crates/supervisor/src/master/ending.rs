@@ -29,12 +29,12 @@ impl From<WaitStatus> for Ending {
 }
 
 impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Done => f.write_str("exit status 0"),
-            Self::Status(code) => write!(f, "exit status {code}"),
-            Self::Signal(signal) => write!(f, "signal {signal}"),
-            Self::Unknown(status) => write!(f, "wait status {status}"),
+            Self::Done => formatter.write_str("exit status 0"),
+            Self::Status(code) => write!(formatter, "exit status {code}"),
+            Self::Signal(signal) => write!(formatter, "signal {signal}"),
+            Self::Unknown(status) => write!(formatter, "wait status {status}"),
         }
     }
 }

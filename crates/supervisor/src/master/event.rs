@@ -1,6 +1,6 @@
 //! What the generations' machine is told.
 
-use super::{ending::Ending, generations::Patience};
+use super::{ending::Ending, generations::StopTimeouts};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) enum Event {
     /// It could not be spawned, for this reason.
     NotSpawned(String),
     /// The process is ready to serve, and takes so long to leave one day.
-    Ready(u32, Patience),
+    Ready(u32, StopTimeouts),
     /// The process says why it cannot serve. It ends now.
     Failed(u32, String),
     /// The process has ended.

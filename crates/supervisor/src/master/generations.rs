@@ -28,7 +28,7 @@ pub(crate) struct Generations {
     number: u64,
     starting: Option<Attempt>,
     serving: Option<Running>,
-    leaving: Vec<Leaving>,
+    draining: Vec<Draining>,
     /// Those who want to know what becomes of the next reload; a reload is wanted where there is any.
     asking: Vec<Option<u64>>,
     crashes: Crashes,
@@ -65,11 +65,11 @@ struct Running {
     number: u64,
     pid: u32,
     since: Duration,
-    patience: Patience,
+    timeouts: StopTimeouts,
 }
 
 #[derive(Debug)]
-struct Leaving {
+struct Draining {
     running: Running,
     /// When it is killed.
     until: Option<Duration>,
@@ -77,7 +77,7 @@ struct Leaving {
 
 /// How long a generation takes at most to leave, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
+pub(crate) struct StopTimeouts {
     /// When it was replaced.
     pub(crate) replaced: Duration,
     /// When all ends.
@@ -102,7 +102,7 @@ enum Stop {
 pub(crate) enum Stage {
     Starting,
     Serving,
-    Leaving,
+    Draining,
 }
 
 impl Generations {
@@ -121,18 +121,24 @@ impl Generations {
     /// When [`Event::Tick`] is due, if ever.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let starting = self.starting.as_ref().and_then(Attempt::deadline);
-        let leaving = self.leaving.iter().filter_map(|leaving| leaving.until);
+        let draining = self.draining.iter().filter_map(|draining| draining.until);
         // What starts already may make another one needless.
         let next = self.next_start.filter(|_| self.starting.is_none());
-        leaving.chain(starting).chain(next).min()
+        draining.chain(starting).chain(next).min()
     }
 
     /// All that run: number, process id, and how far they are.
     pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, Stage)> {
         let starting = self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, Stage::Starting)));
         let serving = self.serving.iter().map(|running| (running.number, running.pid, Stage::Serving));
-        let leaving = self.leaving.iter().map(|Leaving { running, .. }| (running.number, running.pid, Stage::Leaving));
-        starting.chain(serving).chain(leaving)
+        let draining =
+            self.draining.iter().map(|Draining { running, .. }| (running.number, running.pid, Stage::Draining));
+        starting.chain(serving).chain(draining)
+    }
+
+    /// Whether all generations have been told to leave.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop != Stop::No
     }
 
     /// Whether the process is one that starts, and may ask for what it needs: one that serves talks with strangers, and
@@ -150,7 +156,7 @@ impl Generations {
                 }
             }
             Event::NotSpawned(reason) => self.fail(now, reason),
-            Event::Ready(pid, patience) => self.handle_ready(now, pid, patience),
+            Event::Ready(pid, timeouts) => self.handle_ready(now, pid, timeouts),
             Event::Failed(pid, reason) => {
                 if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
                     attempt.failure = Some(reason);
@@ -198,13 +204,13 @@ impl Generations {
         self.starting = Some(Attempt { number: self.number, pid: None, since: now, reason, failure: None });
     }
 
-    fn handle_ready(&mut self, now: Duration, pid: u32, patience: Patience) {
+    fn handle_ready(&mut self, now: Duration, pid: u32, timeouts: StopTimeouts) {
         // One that is being killed is not ready, whatever it has still said.
         if !self.awaits(pid) {
             return;
         }
         let Some(attempt) = self.starting.take() else { return };
-        let running = Running { number: attempt.number, pid, since: now, patience };
+        let running = Running { number: attempt.number, pid, since: now, timeouts };
         self.next_start = None;
         self.actions.push_back(Action::Serving(attempt.number, pid));
         if let Some(old) = self.serving.replace(running) {
@@ -217,18 +223,18 @@ impl Generations {
 
     fn leave(&mut self, now: Duration, running: Running, way: Way) {
         self.actions.push_back(Action::Leave(running.pid, way));
-        let patience = match way {
-            Way::Replaced => running.patience.replaced,
-            Way::Stopped => running.patience.stopped,
+        let timeout = match way {
+            Way::Replaced => running.timeouts.replaced,
+            Way::Stopped => running.timeouts.stopped,
             Way::AtOnce => Duration::ZERO,
         };
-        let until = now.checked_add(patience).and_then(|until| until.checked_add(EXTRA));
-        self.leaving.push(Leaving { running, until });
+        let until = now.checked_add(timeout).and_then(|until| until.checked_add(EXTRA));
+        self.draining.push(Draining { running, until });
     }
 
     fn handle_exit(&mut self, now: Duration, pid: u32, ending: Ending) {
-        if let Some(place) = self.leaving.iter().position(|leaving| leaving.running.pid == pid) {
-            let Leaving { running, .. } = self.leaving.remove(place);
+        if let Some(place) = self.draining.iter().position(|draining| draining.running.pid == pid) {
+            let Draining { running, .. } = self.draining.remove(place);
             self.actions.push_back(Action::Left(running.number, pid, ending));
         } else if let Some(running) = self.serving.take_if(|running| running.pid == pid) {
             self.actions.push_back(Action::Crashed(running.number, pid, ending));
@@ -293,7 +299,7 @@ impl Generations {
         }
         let asking = mem::take(&mut self.asking);
         self.answer(asking, &Err("the server is stopping".to_owned()));
-        let running = mem::take(&mut self.leaving).into_iter().map(|leaving| leaving.running);
+        let running = mem::take(&mut self.draining).into_iter().map(|draining| draining.running);
         for running in running.chain(self.serving.take()).collect::<Vec<_>>() {
             self.leave(now, running, way);
         }
@@ -307,9 +313,9 @@ impl Generations {
             attempt.failure = Some(format!("it was not ready after {seconds} s, and was killed"));
             self.actions.extend(attempt.pid.map(Action::Kill));
         }
-        for leaving in self.leaving.iter_mut().filter(|leaving| leaving.until.is_some_and(|until| until <= now)) {
-            leaving.until = None;
-            self.actions.push_back(Action::Kill(leaving.running.pid));
+        for draining in self.draining.iter_mut().filter(|draining| draining.until.is_some_and(|until| until <= now)) {
+            draining.until = None;
+            self.actions.push_back(Action::Kill(draining.running.pid));
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
 use rustix::net::listen;
 use serow_net::{Address, BindError, ListenOptions, Listener};
 
-use super::words::WantedListener;
+use super::messages::WantedListener;
 
 /// The sockets of all addresses.
 #[derive(Debug, Default)]
@@ -43,13 +43,13 @@ impl HeldSockets {
     pub(super) fn provide(
         &mut self,
         wanted: &[WantedListener],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<Vec<BorrowedFd<'_>>>, String> {
-        let places = wanted.iter().map(|wanted| self.open(wanted, patience)).collect::<Result<Vec<_>, _>>()?;
+        let places = wanted.iter().map(|wanted| self.open(wanted, timeout)).collect::<Result<Vec<_>, _>>()?;
         Ok(places.into_iter().map(|place| self.held[place].listeners.iter().map(AsFd::as_fd).collect()).collect())
     }
 
-    fn open(&mut self, wanted: &WantedListener, patience: Duration) -> Result<usize, String> {
+    fn open(&mut self, wanted: &WantedListener, timeout: Duration) -> Result<usize, String> {
         // Where the file of a unix socket was removed, nobody finds the socket any more, and another one is needed.
         self.held.retain(|held| held.opened.address != wanted.address || !is_removed(&wanted.address));
         if let Some(place) = self.held.iter().position(|held| held.opened.address == wanted.address) {
@@ -59,7 +59,7 @@ impl HeldSockets {
         let address: Address = wanted.address.parse().map_err(|error| format!("{error}"))?;
         let options = ListenOptions { backlog: wanted.backlog, share: wanted.share, unix_mode: wanted.unix_mode };
         let bind = || Listener::for_workers(&address, &options, wanted.sockets);
-        let listeners = bind_within(patience, bind).map_err(|error| self.explain(&address, &error))?;
+        let listeners = bind_within(timeout, bind).map_err(|error| self.explain(&address, &error))?;
         let opened = wanted.clone();
         self.held.push(Held { next: Some(opened.clone()), opened, listeners, serving: false });
         Ok(self.held.len() - 1)
@@ -136,11 +136,11 @@ fn is_removed(address: &str) -> bool {
 }
 
 /// Binds, and tries again while the address is in use.
-fn bind_within<T>(patience: Duration, bind: impl Fn() -> Result<T, BindError>) -> Result<T, BindError> {
+fn bind_within<T>(timeout: Duration, bind: impl Fn() -> Result<T, BindError>) -> Result<T, BindError> {
     let began = Instant::now();
     loop {
         match bind() {
-            Err(error) if error.is_in_use() && began.elapsed() < patience => thread::sleep(PAUSE),
+            Err(error) if error.is_in_use() && began.elapsed() < timeout => thread::sleep(PAUSE),
             outcome => return outcome,
         }
     }

@@ -10,13 +10,13 @@ use rustix::fs::{MemfdFlags, fcntl_get_seals, fstat, memfd_create};
 use serde_json::Value;
 use serow_net::channel::Channel;
 
-use super::words::{FromGeneration, say};
+use super::messages::{self, FromGeneration};
 
 /// Sends a report.
 pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
     let text = serde_json::to_vec(&report)?;
-    if text.len() <= LONGEST_IN_MESSAGE {
-        return say(channel, &FromGeneration::Report { report });
+    if text.len() <= MAX_IN_MESSAGE {
+        return messages::send(channel, &FromGeneration::Report { report });
     }
     let mut file = File::from(memfd_create("serow-report", MemfdFlags::CLOEXEC)?);
     file.write_all(&text)?;
@@ -42,7 +42,7 @@ pub(super) fn read(descriptor: OwnedFd) -> io::Result<Value> {
 }
 
 /// The channel has room for some 200 KB, and other words may wait in it.
-const LONGEST_IN_MESSAGE: usize = 50_000;
+const MAX_IN_MESSAGE: usize = 50_000;
 
 /// Ten thousand servers take 5 MB.
 const LARGEST: i64 = 16 << 20;
@@ -50,16 +50,15 @@ const LARGEST: i64 = 16 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master::words;
 
     #[test]
     fn reports_of_any_length() {
         let (ours, theirs) = Channel::pair().unwrap();
-        for length in [10, LONGEST_IN_MESSAGE, 1 << 20] {
+        for length in [10, MAX_IN_MESSAGE, 1 << 20] {
             let report = Value::from("x".repeat(length));
             send(&theirs, report.clone()).unwrap();
             let mut message = ours.receive().unwrap().unwrap();
-            let received = match words::read(&message).unwrap() {
+            let received = match messages::read(&message).unwrap() {
                 FromGeneration::Report { report } => report,
                 FromGeneration::LongReport => read(message.descriptors.pop().unwrap()).unwrap(),
                 other => panic!("{other:?}"),

@@ -7,26 +7,26 @@
 //! | grid, lines, bars and what they are put together to | `plot.rs` |
 //! | latencies by how often they were | `histogram.rs` |
 //! | latencies by how many are shorter | `percentiles.rs` |
-//! | responses, errors and latencies over time | `course.rs` |
+//! | responses, errors and latencies over time | `time_series.rs` |
 
 mod axis;
-mod course;
 mod histogram;
 mod labels;
 mod percentiles;
 mod plot;
+mod time_series;
 
 use super::columns::Columns;
 use crate::Results;
 
 /// All of a run.
 pub(super) fn all(results: &Results) -> Vec<String> {
-    let columns = Columns::of(&results.course, MOST_COLUMNS);
+    let columns = Columns::of(&results.time_series, MAX_COLUMNS);
     vec![
         histogram::chart(&results.latencies),
         percentiles::chart(&results.latencies),
-        course::throughput(&columns, results.planned_rate),
-        course::latencies(&columns),
+        time_series::throughput(&columns, results.planned_rate),
+        time_series::latencies(&columns),
     ]
 }
 
@@ -44,4 +44,4 @@ fn nothing(what: &str) -> String {
 }
 
 /// More than that cannot be told apart on the width of a page.
-const MOST_COLUMNS: usize = 240;
+const MAX_COLUMNS: usize = 240;

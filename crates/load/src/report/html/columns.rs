@@ -1,4 +1,4 @@
-//! The course of a run in as many pieces as can be told apart in a drawing.
+//! The time series of a run in as many pieces as can be told apart in a drawing.
 
 use crate::Interval;
 
@@ -92,17 +92,17 @@ impl Latencies {
 }
 
 impl Columns {
-    /// The course in at most so many columns; a last interval that is much shorter than the others is put to the one before.
-    pub(super) fn of(course: &[Interval], most: usize) -> Self {
-        let whole = match course {
-            [first, .., last] if last.length < first.length / 2 => course.len() - 1,
-            _ => course.len(),
+    /// The time series in at most so many columns; a last interval that is much shorter than the others is put to the one before.
+    pub(super) fn of(time_series: &[Interval], most: usize) -> Self {
+        let whole = match time_series {
+            [first, .., last] if last.length < first.length / 2 => time_series.len() - 1,
+            _ => time_series.len(),
         };
         let together = whole.div_ceil(most.max(1)).max(1);
         let number = whole.div_ceil(together);
         let pieces = (0..number).map(|column| {
-            let end = if column + 1 == number { course.len() } else { (column + 1) * together };
-            course.get(column * together..end).unwrap_or_default()
+            let end = if column + 1 == number { time_series.len() } else { (column + 1) * together };
+            time_series.get(column * together..end).unwrap_or_default()
         });
         Self { columns: pieces.filter_map(Column::of).collect(), together }
     }
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn course(lengths: &[u64]) -> Vec<Interval> {
+    fn time_series(lengths: &[u64]) -> Vec<Interval> {
         let mut start = Duration::ZERO;
         let interval = |(number, length): (usize, &u64)| {
             let length = Duration::from_millis(*length);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn columns(lengths: &[u64], most: usize) -> Vec<Column> {
-        Columns::of(&course(lengths), most).columns
+        Columns::of(&time_series(lengths), most).columns
     }
 
     #[test]
@@ -162,22 +162,22 @@ mod tests {
         assert_eq!(columns(&[100, 100, 60], 10).len(), 3);
         assert_eq!(columns(&[100, 7], 10).len(), 1);
         for (lengths, together) in [(&[][..], 1), (&[100; 10], 1), (&[100; 11], 2), (&[100; 31], 4)] {
-            assert_eq!(Columns::of(&course(lengths), 10).together, together);
+            assert_eq!(Columns::of(&time_series(lengths), 10).together, together);
         }
         // A leftover makes no difference.
         let mut lengths = [100; 11];
         lengths[10] = 1;
-        let columns = Columns::of(&course(&lengths), 10);
+        let columns = Columns::of(&time_series(&lengths), 10);
         assert_eq!((columns.columns.len(), columns.together), (10, 1));
     }
 
     #[test]
     fn medians_count_as_often_as_there_were_responses() {
-        let mut course = course(&[100, 100, 100]);
-        for (interval, (requests, median)) in course.iter_mut().zip([(1000, 50), (900, 40), (2, 9000)]) {
+        let mut time_series = time_series(&[100, 100, 100]);
+        for (interval, (requests, median)) in time_series.iter_mut().zip([(1000, 50), (900, 40), (2, 9000)]) {
             (interval.requests, interval.median) = (requests, median);
         }
-        assert_eq!(Latencies::of(&course).map(|latencies| latencies.median), Some(50));
+        assert_eq!(Latencies::of(&time_series).map(|latencies| latencies.median), Some(50));
     }
 
     #[test]

@@ -3,13 +3,13 @@ use std::time::SystemTime;
 use serow_client::Origin;
 
 use super::*;
-use crate::waterfall::{Ending, Piece, Signals, Wish};
+use crate::waterfall::{Ending, Piece, ResourceSpec, Signals};
 
 /// What came of two resources: seconds, whose it was, bytes.
 fn recording(pieces: &[(f64, usize, u64)]) -> Recording {
     let (origin, path) = Origin::of_url("a/").unwrap();
-    let wish = Wish { path, priority: None, after: Duration::ZERO, changes: Vec::new() };
-    let mut resources = vec![Resource::new(wish.clone()), Resource::new(wish)];
+    let spec = ResourceSpec { path, priority: None, after: Duration::ZERO, changes: Vec::new() };
+    let mut resources = vec![Resource::new(spec.clone()), Resource::new(spec)];
     for &(moment, resource, bytes) in pieces {
         resources[resource].asked = Some(Duration::ZERO);
         resources[resource].pieces.push(Piece { moment: Duration::from_secs_f64(moment), bytes, place: 0 });

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{
     Asking, ClientEvent, ErrorCode, OpenError, StreamId,
     frame::{FrameHeader, Kind, flags},
@@ -36,26 +36,26 @@ pub(super) struct Exchanges {
     place: u64,
     /// The server has said that it leaves, and why.
     leaving: Option<ErrorCode>,
-    broken: Option<Broken>,
+    broken: Option<ClientError>,
 }
 
 impl Exchanges {
     /// None yet; all are to be asked for on this connection.
     pub(super) fn new(plan: &Plan, connection: Http2, recording: Recording) -> Result<Self, BatchError> {
-        let heads = plan.wishes.iter().map(|wish| {
+        let heads = plan.specs.iter().map(|spec| {
             let mut headers = plan.headers.clone();
-            if let (Some(priority), Signals::Rfc9218) = (wish.priority, plan.signals) {
+            if let (Some(priority), Signals::Rfc9218) = (spec.priority, plan.signals) {
                 headers.retain(|(name, _)| !name.eq_ignore_ascii_case("priority"));
                 headers.push(("priority".to_owned(), priority.as_str().to_owned()));
             }
             let host = &plan.origin.authority();
             let (method, body) = ("GET", Bytes::new());
-            let batch = Batch::new(&Parts { method, path: &wish.path, host, headers: &headers, body, close: false })?;
+            let batch = Batch::new(&Parts { method, path: &spec.path, host, headers: &headers, body, close: false })?;
             batch.requests().first().map(|written| written.head.clone()).ok_or(BatchError::Incomplete)
         });
         Ok(Self {
             heads: heads.collect::<Result<_, _>>()?,
-            streams: vec![None; plan.wishes.len()],
+            streams: vec![None; plan.specs.len()],
             connection,
             recording,
             waiting: VecDeque::new(),
@@ -73,7 +73,7 @@ impl Exchanges {
     }
 
     /// Why the connection is of no more use, if so.
-    pub(super) fn broken(&self) -> Option<&Broken> {
+    pub(super) fn broken(&self) -> Option<&ClientError> {
         self.broken.as_ref()
     }
 
@@ -93,8 +93,8 @@ impl Exchanges {
     }
 
     /// Whether something was asked for, or is due, and is not over.
-    pub(super) fn are_under_way(&self) -> bool {
-        !self.waiting.is_empty() || self.recording.resources.iter().any(is_under_way)
+    pub(super) fn are_in_flight(&self) -> bool {
+        !self.waiting.is_empty() || self.recording.resources.iter().any(is_in_flight)
     }
 
     /// When [`Self::handle_timeout`] is to be called.
@@ -113,7 +113,7 @@ impl Exchanges {
             Step::Ask(resource) => self.waiting.push_back(resource),
             Step::Change(resource, priority) => {
                 let stream = self.streams.get(resource).copied().flatten();
-                let found = self.recording.resources.get_mut(resource).filter(|resource| is_under_way(resource));
+                let found = self.recording.resources.get_mut(resource).filter(|resource| is_in_flight(resource));
                 if let (Some(stream), Some(found)) = (stream, found) {
                     self.connection.set_priority(stream, priority);
                     found.changes.push((monotonic() - self.recording.clock, priority));
@@ -128,7 +128,7 @@ impl Exchanges {
             match self.open(resource) {
                 Err(OpenError::WouldBlock) => return,
                 Ok(()) => {}
-                Err(OpenError::Leaving | OpenError::Misuse) => {
+                Err(OpenError::GoAway | OpenError::Usage) => {
                     if let Some(resource) = self.recording.resources.get_mut(resource) {
                         resource.outcome = Outcome::Refused;
                     }
@@ -141,9 +141,9 @@ impl Exchanges {
     fn open(&mut self, number: usize) -> Result<(), OpenError> {
         let resources = &mut self.recording.resources;
         let (Some(head), Some(resource)) = (self.heads.get(number), resources.get_mut(number)) else {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         };
-        let priority = resource.wish.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
+        let priority = resource.spec.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
         let dependency = priority.map(|priority| self.chain.dependency(priority));
         let asking = Asking { scheme: self.recording.origin.scheme_name(), dependency, ..Asking::default() };
         let stream = self.connection.open(head, &Bytes::new(), asking)?;
@@ -197,7 +197,7 @@ impl Exchanges {
     fn handle(&mut self, event: ClientEvent) {
         let now = monotonic() - self.recording.clock;
         match event {
-            ClientEvent::Response(response) if response.is_interim() => {}
+            ClientEvent::Response(response) if response.is_informational() => {}
             ClientEvent::Response(response) => {
                 if let Some(resource) = self.find(response.stream) {
                     resource.head = Some(now);
@@ -228,7 +228,7 @@ impl Exchanges {
             return;
         }
         let come = (input.len() - FrameHeader::LENGTH).min(header.length);
-        if self.find(header.stream).is_some_and(|resource| is_under_way(resource)) {
+        if self.find(header.stream).is_some_and(|resource| is_in_flight(resource)) {
             self.note_data(header.stream, come - self.noted.min(come), monotonic() - self.recording.clock);
             self.noted = come;
         }
@@ -243,13 +243,13 @@ impl Exchanges {
 
     fn end(&mut self, stream: StreamId, outcome: Outcome, moment: Duration) {
         self.chain.note_ended(stream);
-        if let Some(resource) = self.find(stream).filter(|resource| is_under_way(resource)) {
+        if let Some(resource) = self.find(stream).filter(|resource| is_in_flight(resource)) {
             resource.end = Some(moment);
             resource.outcome = outcome;
         }
     }
 
-    fn note_broken(&mut self, broken: Broken) {
+    fn note_broken(&mut self, broken: ClientError) {
         self.broken.get_or_insert(broken);
     }
 
@@ -260,6 +260,6 @@ impl Exchanges {
 }
 
 /// Whether it was asked for and is not over.
-fn is_under_way(resource: &Resource) -> bool {
+fn is_in_flight(resource: &Resource) -> bool {
     resource.asked.is_some() && resource.end.is_none()
 }

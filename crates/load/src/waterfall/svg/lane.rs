@@ -29,7 +29,7 @@ impl Lane<'_> {
             };
             bar(drawing, "bar", asked, end);
             bar(drawing, "wait", asked, resource.head.unwrap_or(end));
-            self.course(drawing, number, resource);
+            self.transfers(drawing, number, resource);
             line(drawing, "edge", self.plane.x(asked), self.top, bottom);
             if let Some(head) = resource.head {
                 line(drawing, "first", self.plane.x(head), self.top, bottom);
@@ -60,12 +60,12 @@ impl Lane<'_> {
         let outcome = outcome(resource);
         let class = if outcome.is_odd { "trouble" } else { "text" };
         if self.plane.lane_height < TWO_LINES {
-            text(drawing, "name", (MARGIN, middle + 4.0), Anchor::Start, &caption::name(&resource.wish.path, 12));
+            text(drawing, "name", (MARGIN, middle + 4.0), Anchor::Start, &caption::name(&resource.spec.path, 12));
             text(drawing, "quiet", (LEFT - 12.0, middle + 4.0), Anchor::End, &priorities);
             text(drawing, class, (right, middle + 4.0), Anchor::Start, &outcome.first);
             return;
         }
-        let name = caption::name(&resource.wish.path, 18);
+        let name = caption::name(&resource.spec.path, 18);
         text(drawing, "name", (MARGIN, middle - 4.0), Anchor::Start, &name);
         text(drawing, "quiet", (MARGIN, middle + 12.0), Anchor::Start, &priorities);
         text(drawing, class, (right, middle - 4.0), Anchor::Start, &outcome.first);
@@ -73,7 +73,7 @@ impl Lane<'_> {
     }
 
     /// What it got, in the colour of how urgent it was.
-    fn course(&self, drawing: &mut String, number: usize, resource: &Resource) {
+    fn transfers(&self, drawing: &mut String, number: usize, resource: &Resource) {
         let levels = self.levels(Some(number), self.plane.lane_height);
         let urgencies: Vec<_> = resource.urgencies().collect();
         let colour = |column: usize| {
@@ -119,7 +119,7 @@ fn outcome(resource: &Resource) -> OutcomeText {
 
 /// A resource in words.
 pub(super) fn description(resource: &Resource) -> String {
-    let mut words = vec![resource.wish.path.clone()];
+    let mut words = vec![resource.spec.path.clone()];
     words.extend(Some(caption::priorities(resource)).filter(|priorities| !priorities.is_empty()));
     words.extend(resource.asked.map(|asked| format!("asked for at {}", figures::time(asked))));
     words.extend(resource.status.map(|status| format!("status {status}")));

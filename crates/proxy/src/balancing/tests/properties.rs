@@ -1,18 +1,18 @@
-//! What holds for any servers, weights and candidates.
+//! Properties that hold for any servers, weights and candidates.
 
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// What happens between two choices.
+/// A change between two choices.
 #[derive(Clone, Debug)]
 struct Step {
     /// Which servers are candidates: a bit for each.
     present: u16,
-    /// What a server's weight becomes.
+    /// A server gets this weight.
     weight: (usize, u32),
     key: u64,
-    /// Whether the requests under way end.
+    /// Whether the requests in flight end.
     ends: bool,
     milliseconds: u64,
 }
@@ -65,7 +65,7 @@ proptest! {
         }
     }
 
-    /// Whoever stays a candidate comes to its turn within the round of those who are there.
+    /// Every permanent candidate gets a turn within one round.
     #[test]
     fn nobody_waits_longer_than_a_round(weights in vec(1..20_u16, 2..8), before in vec(any::<u16>(), 0..50)) {
         let servers = servers(&weights);
@@ -77,7 +77,7 @@ proptest! {
         let round: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
         let counts = counts(&chosen(&mut balancer, &all(&servers), 3 * round), weights.len());
         for (count, weight) in counts.into_iter().zip(weights) {
-            // What was left of the time before is at most a round, to either side.
+            // Earlier credit or debt is at most one round.
             let weight = usize::from(weight);
             prop_assert!((1..=6 * weight).contains(&count), "{} of {}", count, weight);
         }

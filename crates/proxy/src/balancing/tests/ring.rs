@@ -61,7 +61,7 @@ fn values_have_the_servers_that_tengine_gives_them() {
     for (key, place) in keys {
         assert_eq!(balancer.choose(&candidates, u64::from(key), NOW), Some(place), "{key}");
     }
-    // A weight of more than 102 counts as that and a bit: there are no more points.
+    // A weight of more than 102 reaches the maximum of points.
     for (fifth_weight, counts, sum) in [
         (4, [8661, 15_629, 7926, 24_874, 34_241, 8669], 13_152_092_340_515_241_390),
         (103, [874, 1874, 911, 2785, 92_679, 877], 18_290_901_970_143_283_810),
@@ -97,7 +97,7 @@ fn who_goes_takes_only_its_own_values_along() {
     let heirs: Vec<_> =
         before.iter().zip(&without).filter(|(before, _)| **before == 2).map(|(_, after)| *after).collect();
     assert!(counts(&heirs, 5).iter().filter(|count| **count > moved / 10).count() == 4, "{:?}", counts(&heirs, 5));
-    // Where it is no member at all, the same holds: nobody's points depend on the others.
+    // The same holds without the server: the points of a server do not depend on the others.
     let fewer: Vec<_> = [0, 1, 3, 4].map(|place| Arc::clone(&servers[place])).to_vec();
     let places = [0, 1, 3, 4];
     assert_eq!(owners(&fewer, &[0, 1, 2, 3], 20_000).iter().map(|&place| places[place]).collect::<Vec<_>>(), without);
@@ -127,7 +127,7 @@ fn the_bound_counts_the_request_that_is_looking() {
     let own = owner(&mut balancer, &candidates, "/popular");
     let _leases: Vec<_> =
         (0..23).map(|_| Lease::take(&servers[owner(&mut balancer, &candidates, "/popular")]).unwrap()).collect();
-    // While the 23rd looks, 5/4 of half of them are 14.4: who has 14 may have one more.
+    // For the 23rd request, 5/4 of half of the requests are 14.4: a server with 14 may get one more.
     assert_eq!([servers[own].active(), servers[1 - own].active()], [15, 8]);
     assert_ne!(owner(&mut balancer, &candidates, "/popular"), own);
 }

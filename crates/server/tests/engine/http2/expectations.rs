@@ -19,11 +19,11 @@ fn an_answer_without_reading_leaves_the_connection_as_it_is() {
     for _ in 0..3 {
         let stream = client.open("POST", "/refused", &expecting("100-continue"));
         assert_eq!(client.head(stream), 403);
-        assert!(!client.has_interim(stream));
+        assert!(!client.has_informational(stream));
         assert_eq!(client.answer(stream).status, 403);
     }
     let stream = client.open("POST", "/read", &expecting("100-continue"));
-    assert_eq!(client.interim(stream).status, 100);
+    assert_eq!(client.informational(stream).status, 100);
     client.send(stream, "abc");
     client.finish(stream, None);
     assert_eq!(client.answer(stream).text(), "abc");

@@ -6,7 +6,7 @@ mod bodies;
 mod expectations;
 mod fairness;
 mod files;
-mod interim;
+mod informational;
 mod limits;
 mod panics;
 mod refusals;

@@ -1,6 +1,6 @@
 //! Streams that leave HTTP behind: CONNECT, and WebSocket (RFC 8441) as a handler of HTTP/1's upgrade sees it.
 
-use serow::{Known, Method, Request, Response, StatusCode};
+use serow::{KnownHeader, Method, Request, Response, StatusCode};
 use serow_http2::{BodyLength, ErrorCode, StreamId};
 
 use crate::{
@@ -26,7 +26,7 @@ fn server() -> Running {
             return Response::new(StatusCode::OK);
         }
         assert!(request.headers.get("sec-websocket-key").is_some(), "who implements RFC 6455 asks for a key");
-        let agreed = Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "websocket");
+        let agreed = Response::new(StatusCode::SWITCHING_PROTOCOLS).with(KnownHeader::Upgrade, "websocket");
         agreed.with("sec-websocket-accept", "x").with("sec-websocket-protocol", "capitals")
     })
 }

@@ -28,7 +28,7 @@ impl Answer {
     }
 
     /// Whether another one follows to the same request.
-    pub(crate) fn is_interim(&self) -> bool {
+    pub(crate) fn is_informational(&self) -> bool {
         (100..200).contains(&self.status) && self.status != 101
     }
 

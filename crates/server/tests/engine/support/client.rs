@@ -82,7 +82,7 @@ impl Client {
         self.answer()
     }
 
-    /// The next answer, to anything but HEAD. Interim ones are answers of their own.
+    /// The next answer, to anything but HEAD. InformationalSender ones are answers of their own.
     #[track_caller]
     pub(crate) fn answer(&mut self) -> Answer {
         self.try_answer(false).unwrap()

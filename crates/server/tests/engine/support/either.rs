@@ -152,12 +152,12 @@ impl Either {
         }
     }
 
-    /// The next interim answer.
+    /// The next informational answer.
     #[track_caller]
-    pub(crate) fn interim(&mut self) -> Answer {
+    pub(crate) fn informational(&mut self) -> Answer {
         match self {
-            Self::Http1(client) => client.interim(),
-            Self::Http2(client, stream) => client.interim(current(*stream)),
+            Self::Http1(client) => client.informational(),
+            Self::Http2(client, stream) => client.informational(current(*stream)),
         }
     }
 
@@ -183,7 +183,7 @@ impl Either {
         }
     }
 
-    /// The whole answer, and no interim one before it.
+    /// The whole answer, and no informational one before it.
     #[track_caller]
     pub(crate) fn answer(&mut self) -> Answer {
         self.try_answer().unwrap()
@@ -198,7 +198,7 @@ impl Either {
             Self::Http2(client, stream) => {
                 let stream = current(*stream);
                 client.wait("the stream ends", |client| client.ended(stream).is_some());
-                assert!(!client.has_interim(stream), "not asked for: {}", client.interim(stream).head);
+                assert!(!client.has_informational(stream), "not asked for: {}", client.informational(stream).head);
                 match client.outcome(stream) {
                     (Some(answer), Ended::Whole) => Ok(answer),
                     (_, Ended::Reset(ErrorCode::INTERNAL_ERROR)) => Err(io::ErrorKind::ConnectionReset.into()),
@@ -231,7 +231,7 @@ impl Either {
         }
     }
 
-    /// Asserts that no answer comes for a moment, not even an interim one.
+    /// Asserts that no answer comes for a moment, not even an informational one.
     #[track_caller]
     pub(crate) fn hears_nothing_for(&mut self, time: Duration) {
         match self {
@@ -239,7 +239,7 @@ impl Either {
             Self::Http2(client, stream) => {
                 client.go_on_for(time);
                 let stream = current(*stream);
-                assert!(!client.has_interim(stream) && !client.has_answer(stream), "there is an answer");
+                assert!(!client.has_informational(stream) && !client.has_answer(stream), "there is an answer");
             }
         }
     }

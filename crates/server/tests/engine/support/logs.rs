@@ -75,7 +75,7 @@ impl AccessLog for Noted {
     }
 
     fn log(&self, served: &Served<'_>) {
-        let agent = |head: &serow::RequestHead| head.headers.get_str(serow::Known::UserAgent).map(str::to_owned);
+        let agent = |head: &serow::RequestHead| head.headers.get_str(serow::KnownHeader::UserAgent).map(str::to_owned);
         self.0.lock().unwrap().push(Entry {
             peer: served.connection.peer(),
             line: served.request.map(|head| format!("{} {} {:?}", head.method, head.target.as_str(), head.version)),

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use serow::{Headers, Method, RequestHead, Target, Version};
-use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, Misuse, OpenError, StreamId};
+use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, OpenError, StreamId, UsageError};
 
 use super::{PATIENCE, answer::Answer};
 
@@ -32,7 +32,7 @@ pub(crate) struct Multiplexed {
 /// What is known of a stream.
 #[derive(Default)]
 struct Stream {
-    interim: VecDeque<Answer>,
+    informational: VecDeque<Answer>,
     answer: Option<Answer>,
     ended: Option<Ended>,
     /// To be sent, and whether that is all.
@@ -227,16 +227,16 @@ impl Multiplexed {
         self.streams[&stream].answer.as_ref().expect("a head").status
     }
 
-    /// The next interim answer.
+    /// The next informational answer.
     #[track_caller]
-    pub(crate) fn interim(&mut self, stream: StreamId) -> Answer {
-        self.wait("an interim response comes", |client| !client.streams[&stream].interim.is_empty());
-        self.streams.get_mut(&stream).and_then(|stream| stream.interim.pop_front()).unwrap()
+    pub(crate) fn informational(&mut self, stream: StreamId) -> Answer {
+        self.wait("an informational response comes", |client| !client.streams[&stream].informational.is_empty());
+        self.streams.get_mut(&stream).and_then(|stream| stream.informational.pop_front()).unwrap()
     }
 
-    /// Whether an interim answer has come and not been taken.
-    pub(crate) fn has_interim(&self, stream: StreamId) -> bool {
-        self.streams.get(&stream).is_some_and(|stream| !stream.interim.is_empty())
+    /// Whether an informational answer has come and not been taken.
+    pub(crate) fn has_informational(&self, stream: StreamId) -> bool {
+        self.streams.get(&stream).is_some_and(|stream| !stream.informational.is_empty())
     }
 
     /// Sends and receives until the condition holds.
@@ -338,10 +338,10 @@ impl Multiplexed {
         match event {
             ClientEvent::Response(received) => {
                 let Some(stream) = self.streams.get_mut(&received.stream) else { return };
-                let is_interim = received.is_interim();
+                let is_informational = received.is_informational();
                 let answer = answer_of(received.head.status.as_u16(), &received.head.headers);
-                if is_interim {
-                    return stream.interim.push_back(answer);
+                if is_informational {
+                    return stream.informational.push_back(answer);
                 }
                 assert!(stream.answer.is_none(), "two answers");
                 stream.answer = Some(answer);
@@ -379,7 +379,7 @@ fn write(
     turn: serow_http2::Turn,
     stream: &mut Stream,
     output: &mut Vec<u8>,
-) -> Result<(), Misuse> {
+) -> Result<(), UsageError> {
     let Some(mut piece) = stream.outgoing.pop_front() else {
         return match stream.finished.take() {
             Some(Some(trailers)) => machine.write_trailers(turn.stream, &trailers, output),

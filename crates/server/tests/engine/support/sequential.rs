@@ -51,11 +51,11 @@ impl Sequential {
         let _ = self.client.try_send(bytes);
     }
 
-    /// The next interim answer.
+    /// The next informational answer.
     #[track_caller]
-    pub(crate) fn interim(&mut self) -> Answer {
+    pub(crate) fn informational(&mut self) -> Answer {
         let answer = self.client.answer();
-        assert!(answer.is_interim(), "{}", answer.head);
+        assert!(answer.is_informational(), "{}", answer.head);
         answer
     }
 
@@ -69,7 +69,7 @@ impl Sequential {
     pub(crate) fn wait_for_head(&mut self) -> io::Result<&mut Answer> {
         if self.answer.is_none() {
             let answer = self.client.begin_answer()?;
-            assert!(!answer.is_interim(), "not asked for: {}", answer.head);
+            assert!(!answer.is_informational(), "not asked for: {}", answer.head);
             self.answer = Some(answer);
         }
         Ok(self.answer.as_mut().expect("it has come"))

@@ -1,13 +1,13 @@
 //! Courses of events, and what follows from each.
 
 use super::*;
-use crate::course;
+use crate::scenario;
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
 fn check(course: &str) {
     let mut generations = Generations::begin(Duration::ZERO);
     let mut pids = 101..;
-    course::check(course, |now, event| {
+    scenario::check(course, |now, event| {
         if event != "begin" {
             generations.handle(now, read(event));
         }
@@ -24,14 +24,14 @@ fn check(course: &str) {
 
 fn read(text: &str) -> Event {
     let pid = |text: &str| text.parse().unwrap();
-    let patience = Patience { replaced: Duration::from_secs(3600), stopped: Duration::from_secs(30) };
+    let timeouts = StopTimeouts { replaced: Duration::from_secs(3600), stopped: Duration::from_secs(30) };
     let words: Vec<_> = text.splitn(3, ' ').collect();
     match words[..] {
         ["tick"] => Event::Tick,
         ["reload"] => Event::Reload(None),
         ["reload", id] => Event::Reload(Some(id.parse().unwrap())),
         ["stop"] => Event::Stop,
-        ["ready", id] => Event::Ready(pid(id), patience),
+        ["ready", id] => Event::Ready(pid(id), timeouts),
         ["failed", id, reason] => Event::Failed(pid(id), reason.to_owned()),
         ["exit", id, how] => Event::Exited(pid(id), ending(how)),
         _ => panic!("{text}"),
@@ -381,6 +381,6 @@ fn whoever_serves_has_no_more_to_ask_for() {
         generations.awaits(101)
     };
     assert!(handle(Event::Spawned(101)));
-    assert!(!handle(Event::Ready(101, Patience { replaced: Duration::ZERO, stopped: Duration::ZERO })));
+    assert!(!handle(Event::Ready(101, StopTimeouts { replaced: Duration::ZERO, stopped: Duration::ZERO })));
     assert!(!handle(Event::Reload(None)));
 }

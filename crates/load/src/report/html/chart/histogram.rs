@@ -46,7 +46,7 @@ fn drawing(latencies: &Distribution, bins: &[Bin]) -> String {
 
 /// As many ranges as can be told apart.
 fn bins(latencies: &Distribution) -> Vec<Bin> {
-    let finest = STEPS.into_iter().map(|steps| histogram(latencies, steps)).find(|bins| bins.len() <= MOST_BARS);
+    let finest = STEPS.into_iter().map(|steps| histogram(latencies, steps)).find(|bins| bins.len() <= MAX_BARS);
     finest.unwrap_or_else(|| histogram(latencies, 1))
 }
 
@@ -60,7 +60,7 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
 const STEPS: [u32; 9] = [320, 160, 80, 64, 40, 32, 20, 16, 10];
 
 /// Each is at least two pixels wide on a telephone.
-const MOST_BARS: usize = 120;
+const MAX_BARS: usize = 120;
 
 const HORIZONTAL_TICKS: usize = 9;
 const VERTICAL_TICKS: usize = 5;
@@ -86,7 +86,7 @@ mod tests {
             &[1, 4_000_000_000_000],
         ] {
             let bins = bins(&distribution(values));
-            assert!((4..=MOST_BARS).contains(&bins.len()), "{values:?}: {}", bins.len());
+            assert!((4..=MAX_BARS).contains(&bins.len()), "{values:?}: {}", bins.len());
             assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), values.len() as u64);
         }
     }

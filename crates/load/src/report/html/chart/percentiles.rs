@@ -47,7 +47,7 @@ fn steps(latencies: &Distribution, end: f64) -> Vec<Step> {
     for bucket in latencies.buckets() {
         counted += bucket.count;
         let to = place(counted as f64 / total).min(end);
-        if to - from >= end / MOST_STEPS || counted == latencies.count() {
+        if to - from >= end / MAX_STEPS || counted == latencies.count() {
             steps.push(Step::at(from, to, bucket.high.min(latencies.most()) as f64));
             from = to;
         }
@@ -72,7 +72,7 @@ fn ticks(end: f64) -> Vec<(f64, String)> {
 }
 
 /// Steps that can be told apart on the width of a page.
-const MOST_STEPS: f64 = 200.0;
+const MAX_STEPS: f64 = 200.0;
 
 const VERTICAL_TICKS: usize = 10;
 
@@ -88,7 +88,7 @@ mod tests {
         }
         let end = 200_000_f64.log10();
         let steps = steps(&latencies, end);
-        assert!((50..=MOST_STEPS as usize + 1).contains(&steps.len()), "{}", steps.len());
+        assert!((50..=MAX_STEPS as usize + 1).contains(&steps.len()), "{}", steps.len());
         assert_eq!((steps[0].from, steps[steps.len() - 1].to), (0.0, end));
         assert!(steps.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].high < pair[1].high));
         // The median of the squares is the square of the median; a step holds what is beside it as well.

@@ -1,0 +1,278 @@
+//! One copy of a program.
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command},
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serow_net::{inheritance, process::end_of};
+use serow_proxy::{CheckKind, CheckSettings, HttpCheck, Server, ServerSettings};
+use tokio::{
+    task::{AbortHandle, JoinHandle, spawn_local},
+    time::{sleep, timeout},
+};
+
+use super::{
+    Shared,
+    program_socket::{ProgramSocket, ProgramSockets, has_waiting},
+};
+use crate::worker_manager::{MessageSender, Process, read_lines};
+
+/// One copy of a program. When this is dropped it ends.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) number: u64,
+    /// Which of the places for copies it has, from 1.
+    pub(super) place: usize,
+    pub(super) stage: Stage,
+    pub(super) born: Instant,
+    /// Who takes over when it is ready.
+    pub(super) is_replaced: bool,
+    /// After how many requests it is replaced.
+    pub(super) lifetime: Option<u64>,
+    /// As the proxy has it.
+    pub(super) settings: ServerSettings,
+    /// The same, once it is asked.
+    pub(super) server: Option<Arc<Server>>,
+    child: Child,
+    process: Option<Process>,
+    waiting: AbortHandle,
+    last_lines: Rc<RefCell<VecDeque<String>>>,
+    /// Where it is reached.
+    expected: ProgramSocket,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It does not answer yet.
+    Starting,
+    /// It could begin.
+    Ready,
+    /// It gets requests.
+    Serving,
+    /// It finishes what it has, since then.
+    Leaving(Instant),
+    /// It was told to end, then.
+    Ending(Instant),
+}
+
+/// What is messages of a copy.
+#[derive(Debug)]
+pub(crate) enum CopyMessage {
+    /// It answers.
+    Ready(u64),
+    /// It has ended.
+    Ended(u64),
+}
+
+impl Copy {
+    /// Starts one, with this number in this place of this generation.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        entrances: &ProgramSockets,
+        (number, place, generation): (u64, usize, u64),
+        messages: &MessageSender<CopyMessage>,
+    ) -> io::Result<Self> {
+        let settings = &shared.settings;
+        let entrance = entrances.open(number)?;
+        let (reader, writer) = io::pipe()?;
+        let mut command = command(shared, &entrance)?;
+        entrances.hand_over(&mut command, generation)?;
+        command.stdout(writer.try_clone()?).stderr(writer);
+        let child = command.spawn()?;
+        // Its ends of the pipe are closed here with it.
+        drop(command);
+        let process = i32::try_from(child.id()).ok().and_then(Process::of);
+        if let Some(process) = &process {
+            process.limit_files(settings.run.open_files);
+        }
+        let last_lines = Rc::<RefCell<VecDeque<String>>>::default();
+        let output = listen(shared, place, reader.into(), Rc::clone(&last_lines));
+        let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
+        spawn_local(watch(ended, pid(&child), output, number, messages.clone()));
+        let max_requests = settings.concurrency.map(|most| {
+            let copies = if matches!(entrance, ProgramSocket::Inherited(_)) { settings.run.processes.get() } else { 1 };
+            most.get().saturating_mul(u32::try_from(copies).unwrap_or(u32::MAX))
+        });
+        let server = ServerSettings { max_requests, ..ServerSettings::new(entrance.address()) };
+        let socket = entrances.shared_socket()?;
+        let waiting = wait_for_answer(Arc::clone(shared), server.clone(), socket, number, messages.clone());
+        Ok(Self {
+            number,
+            place,
+            stage: Stage::Starting,
+            born: Instant::now(),
+            is_replaced: false,
+            lifetime: settings.run.lifetime.map(crate::Lifetime::random),
+            settings: server,
+            server: None,
+            child,
+            process,
+            waiting: spawn_local(waiting).abort_handle(),
+            last_lines,
+            expected: entrance,
+        })
+    }
+
+    /// It answers.
+    pub(super) fn is_ready(&mut self) {
+        self.stage = Stage::Ready;
+        self.last_lines.borrow_mut().clear();
+    }
+
+    /// What it wrote last, to be put behind what is said of it; nothing where it wrote nothing.
+    pub(super) fn last_lines(&self) -> String {
+        let lines = self.last_lines.borrow();
+        let lines: Vec<_> = lines.iter().map(|line| format!("\n  {line}")).collect();
+        if lines.is_empty() { String::new() } else { format!("; its last lines of output:{}", lines.concat()) }
+    }
+
+    /// Where it should be reached, and how it knows.
+    pub(super) fn expected_socket(&self) -> String {
+        self.expected.to_string()
+    }
+
+    /// Bytes of memory it has (resident).
+    pub(super) fn memory(&self) -> Option<u64> {
+        self.process.as_ref().and_then(Process::memory)
+    }
+
+    /// How it ended, once it has.
+    pub(super) fn ending(&mut self) -> String {
+        match self.child.try_wait() {
+            Ok(Some(status)) => status.to_string(),
+            _ => "unknown".to_owned(),
+        }
+    }
+
+    /// Tells it to end; those that it started are told as well, since many a program is started by another.
+    pub(super) fn terminate(&mut self) {
+        self.stage = Stage::Ending(Instant::now());
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends it.
+    pub(super) fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// Signals all processes of it. The number is its own as long as nobody has asked how it ended.
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = pid(&self.child) {
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.waiting.abort();
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(child.id()).ok()?)
+}
+
+/// The command of a copy that is reached there.
+fn command(shared: &Shared, entrance: &ProgramSocket) -> io::Result<Command> {
+    let settings = &shared.settings;
+    let arguments = settings.command.iter().map(|argument| entrance.insert(argument));
+    let mut words = settings.launcher.iter().cloned().chain(arguments);
+    let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
+    inheritance::remove_variables(&mut command);
+    command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());
+    entrance.tell(&mut command);
+    // Ctrl-C is the server's, which tells its copies.
+    command.process_group(0);
+    Ok(command)
+}
+
+/// Writes its lines to the log, and keeps the last ones.
+fn listen(
+    shared: &Arc<Shared>,
+    place: usize,
+    pipe: OwnedFd,
+    last_lines: Rc<RefCell<VecDeque<String>>>,
+) -> JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    read_lines(pipe, move |line| {
+        let settings = &shared.settings;
+        (settings.run.output.take)(&settings.run.name, place, line);
+        let mut lines = last_lines.borrow_mut();
+        if lines.len() == LAST_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.to_owned());
+    })
+}
+
+/// Waits for its end. What it started and left behind goes with it.
+async fn watch(
+    process: Option<OwnedFd>,
+    pid: Option<Pid>,
+    output: JoinHandle<()>,
+    number: u64,
+    messages: MessageSender<CopyMessage>,
+) {
+    if let Some(process) = process {
+        // Where that cannot be waited for, it counts as ended, and is.
+        let _ = end_of(process).await;
+    }
+    if let Some(pid) = pid {
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    // Its last words say why.
+    let _ = timeout(LAST_WORDS, output).await;
+    messages.send(CopyMessage::Ended(number));
+}
+
+/// Asks until it answers.
+async fn wait_for_answer(
+    shared: Arc<Shared>,
+    server: ServerSettings,
+    socket: Option<OwnedFd>,
+    number: u64,
+    messages: MessageSender<CopyMessage>,
+) {
+    let kind = match &shared.settings.check_path {
+        None => CheckKind::Tcp,
+        Some(path) => CheckKind::Http(HttpCheck { path: path.clone(), ..HttpCheck::default() }),
+    };
+    let check = CheckSettings { timeout: CHECK_TIMEOUT, ..CheckSettings::new(kind) };
+    while shared.upstream.check_once(&server, &check).await.is_err() {
+        sleep(PAUSE).await;
+    }
+    // The kernel takes connections for a socket that is inherited, whether anybody accepts them or not.
+    while socket.as_ref().is_some_and(has_waiting) {
+        sleep(PAUSE).await;
+    }
+    messages.send(CopyMessage::Ready(number));
+}
+
+/// How many lines are shown of a copy that ends before it answers: a backtrace, as a rule.
+const LAST_LINES: usize = 20;
+
+/// For what it wrote before it ended, which is in the pipe by then.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Between two questions whether it answers.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// For an answer. A copy that needs longer for such a question is asked again.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);

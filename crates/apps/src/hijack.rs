@@ -1,0 +1,194 @@
+//! Responses that an application writes to a socket itself: Rack's hijack, PSGI's `psgix.io`.
+//!
+//! The worker makes a pair of sockets, keeps one end and sends the other here. It is free for other requests as soon as the
+//! application has put its end somewhere, in a thread or an event loop; the client's connection stays ours.
+
+use std::{
+    future::poll_fn,
+    os::fd::OwnedFd,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Frame, SizeHint};
+use serow_client::Http1;
+use serow_http1::{Event, Limits, Next, ReceivedResponse};
+use serow_message::{
+    Body, BodyLength, BodySender, BoxError, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
+    RequestHead, Response, StatusCode, UpgradedIo, Version, Wanted, content, hop_by_hop,
+};
+use serow_net::{Socket, Tunnel, Wire};
+use tokio::{
+    io::{AsyncRead, ReadBuf, copy_bidirectional},
+    task::spawn_local,
+    time::timeout,
+};
+
+use crate::request_error::RequestError;
+
+/// A socket to which an application writes its response, or what is behind its head.
+#[derive(Debug)]
+pub(crate) struct Hijack {
+    pub(crate) socket: OwnedFd,
+    /// What the application has said already; otherwise it writes all of the response, as of HTTP/1.1.
+    pub(crate) head: Option<(StatusCode, Headers)>,
+}
+
+impl Hijack {
+    /// The response to this request. Its head must come within this time.
+    pub(crate) async fn respond(self, request: &mut Request, patience: Duration) -> Result<Response, RequestError> {
+        let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
+        let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
+        if self.head.as_ref().is_some_and(|(status, _)| *status != StatusCode::SWITCHING_PROTOCOLS) {
+            // All of the request is with the worker. One that is gone will be noticed when its response is read.
+            let _ = socket.shut_down();
+        }
+        let wire = Wire::new(socket);
+        match self.head {
+            Some((status, headers)) => go_on(status, headers, Tunnel::new(wire, BytesMut::new()), request.upgrade()),
+            None => timeout(patience, written(wire, request)).await.unwrap_or(Err(RequestError::WorkerTimedOut)),
+        }
+    }
+}
+
+/// Behind a head comes what the application writes until it closes the socket, or another protocol.
+fn go_on(
+    status: StatusCode,
+    headers: Headers,
+    socket: Tunnel,
+    upgrade: Option<OnUpgrade>,
+) -> Result<Response, RequestError> {
+    let mut response = Response { status, headers, ..Response::default() };
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        join(upgrade.ok_or(UNASKED)?, socket);
+    } else {
+        let announced = response.headers.get_str(KnownHeader::ContentLength).and_then(|length| length.parse().ok());
+        response.body = Body::stream(Written { socket, announced, room: vec![0; PIECE].into_boxed_slice() });
+    }
+    Ok(response)
+}
+
+/// Joins the client's connection, once it has changed its protocol, with the application's socket.
+fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
+    spawn_local(async move {
+        if let Ok(mut client) = client.await
+            && let Err(error) = copy_bidirectional(&mut client, &mut socket).await
+        {
+            tracing::debug!(%error, "tunnel ended");
+        }
+    });
+}
+
+/// Reads a response that is written as HTTP/1.1.
+async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
+    let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
+    // The machine has to know what was asked; nothing of this is sent.
+    let (method, target) = (request.method.clone(), request.target.clone());
+    let mut asked = Headers::new();
+    if let Some(protocol) = request.headers.get(KnownHeader::Upgrade) {
+        // It was valid in the request.
+        let _ = asked.append(KnownHeader::Upgrade, protocol);
+    }
+    let head = RequestHead { method, target, version: Version::HTTP_11, headers: asked };
+    connection.send_head(&head, BodyLength::Known(0)).map_err(|_| BROKEN)?;
+    let ReceivedResponse { head, framing } = loop {
+        match poll_fn(|context| connection.poll_receive(context)).await {
+            Ok(Event::Head(response)) if response.is_informational() => {
+                request.informational().send(response.head.status, response.head.headers);
+            }
+            Ok(Event::Head(response)) => break response,
+            Ok(Event::Data(_) | Event::End(_)) => {}
+            Err(_) => return Err(BROKEN),
+        }
+    };
+    let mut response = Response { status: head.status, headers: head.headers, ..Response::default() };
+    if connection.next() == Next::Tunnel {
+        join(request.upgrade().ok_or(UNASKED)?, connection.into_tunnel());
+        return Ok(response);
+    }
+    let keeps_length = request.method == Method::HEAD && content::is_possible(response.status);
+    let named = hop_by_hop::Named::of(&response.headers);
+    response.headers.retain_known(|name, known, _| match known {
+        Some(KnownHeader::ContentLength) => keeps_length,
+        known => !named.covers(name, known),
+    });
+    let (feeder, incoming) = Incoming::channel(framing.length());
+    response.body = incoming.into();
+    spawn_local(feed(connection, feeder));
+    Ok(response)
+}
+
+/// Hands a body over as it is asked for.
+async fn feed(mut connection: Http1, feeder: BodySender) {
+    loop {
+        if poll_fn(|context| feeder.poll_wanted(context)).await == Wanted::Nothing {
+            return;
+        }
+        let event = poll_fn(|context| match feeder.poll_abandoned(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => connection.poll_receive(context).map(Some),
+        });
+        match event.await {
+            Some(Ok(Event::Data(data))) => {
+                let mut data = Some(data);
+                poll_fn(|context| {
+                    data.take().into_iter().for_each(|data| feeder.push(data, context));
+                    Poll::Ready(())
+                })
+                .await;
+            }
+            Some(Ok(Event::End(trailers))) => return feeder.finish(trailers),
+            Some(Ok(Event::Head(_))) => {}
+            Some(Err(error)) => {
+                tracing::error!("a hijacked response was cut off: {error}");
+                return feeder.fail(IncomingError::Disconnected);
+            }
+            None => return,
+        }
+    }
+}
+
+/// A body that an application writes to a socket until it closes it.
+struct Written {
+    socket: Tunnel,
+    /// Bytes that are still to come, where the application said how many.
+    announced: Option<u64>,
+    room: Box<[u8]>,
+}
+
+impl http_body::Body for Written {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Self { socket, announced, room } = &mut *self;
+        if *announced == Some(0) {
+            return Poll::Ready(None);
+        }
+        let mut buffer = ReadBuf::new(room);
+        ready!(pin!(socket).poll_read(context, &mut buffer))?;
+        let piece = buffer.filled();
+        let Some(bytes) = announced else {
+            return Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(Bytes::copy_from_slice(piece)))));
+        };
+        if piece.is_empty() {
+            return Poll::Ready(Some(Err("the body is shorter than announced".into())));
+        }
+        // What is more than was announced stays here.
+        let length = usize::try_from(*bytes).unwrap_or(usize::MAX).min(piece.len());
+        *bytes -= length as u64;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece[..length])))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// Bytes read at a time.
+const PIECE: usize = 16 * 1024;
+
+const UNASKED: RequestError = RequestError::InvalidResponse("a protocol switch that the client did not request");
+const BROKEN: RequestError = RequestError::InvalidResponse("no valid HTTP/1.1 response on the hijacked socket");

@@ -1,0 +1,278 @@
+//! Whoever starts an application's processes, watches and replaces them: a thread of its own for each application.
+
+mod backoff;
+mod generation;
+mod handle;
+mod output;
+mod process;
+mod template;
+mod worker;
+
+use std::{io, sync::Arc, thread, time::Duration};
+
+use serow_net::thread_runtime;
+use tokio::{
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        oneshot,
+    },
+    time::{Instant, sleep_until},
+};
+
+use self::handle::Command;
+pub(crate) use self::{
+    backoff::{Backoff, RESTART},
+    generation::BridgedGeneration,
+    handle::WorkerManagerHandle,
+    output::read_lines,
+    process::Process,
+};
+
+/// The application as it was loaded once, and the processes that run it.
+pub(crate) trait Generation: Sized + 'static {
+    /// What is known of the application wherever it is asked.
+    type Application: Send + Sync + 'static;
+    /// What is messages of the processes.
+    type Message: 'static;
+
+    /// Starts loading the application.
+    fn start(
+        number: u64,
+        application: &Arc<Self::Application>,
+        messages: MessageSender<Self::Message>,
+        numbers: &mut u64,
+    ) -> Result<Self, String>;
+    /// Which one this is, of those there have been.
+    fn number(&self) -> u64;
+    /// Something was messages of a process. An error is why the application cannot be loaded.
+    fn handle_message(&mut self, message: Self::Message, numbers: &mut u64) -> Result<(), String>;
+    /// Whether all processes could begin.
+    fn is_ready(&self) -> bool;
+    /// Whether loading takes too long, and what is said of that.
+    fn startup_error(&self) -> Option<String>;
+    /// Whether there is nothing of it any more.
+    fn has_ended(&self) -> bool;
+    /// Its processes take requests from now on.
+    fn serve(&mut self);
+    /// Its processes finish what they have, and end.
+    fn retire(&mut self);
+    /// Ends what has not ended by itself.
+    fn kill(&mut self);
+    /// What there is to do for all generations from time to time. `numbers` is the number of the last process.
+    fn maintain(application: &Arc<Self::Application>, generations: &mut [Self], numbers: &mut u64);
+    /// How long no request can become overdue, and there is nothing to look after for that.
+    fn time_left(application: &Self::Application) -> Duration;
+    /// How the application is called in the log.
+    fn name(application: &Self::Application) -> &str;
+}
+
+/// The way to a keeper for what is messages of a generation's processes.
+#[derive(Debug)]
+pub(crate) struct MessageSender<M> {
+    generation: u64,
+    sender: UnboundedSender<(u64, M)>,
+}
+
+impl<M> MessageSender<M> {
+    pub(crate) fn send(&self, message: M) {
+        // Nobody listens any more when all is over.
+        let _ = self.sender.send((self.generation, message));
+    }
+}
+
+impl<M> Clone for MessageSender<M> {
+    fn clone(&self) -> Self {
+        Self { generation: self.generation, sender: self.sender.clone() }
+    }
+}
+
+/// Starts a keeper and waits until the processes are ready.
+///
+/// # Errors
+///
+/// Why the application cannot be loaded, in its own messages.
+pub(crate) fn start<G: Generation>(
+    application: Arc<G::Application>,
+) -> Result<(WorkerManagerHandle, thread::JoinHandle<()>), String> {
+    let (handle, commands) = WorkerManagerHandle::new();
+    let loaded = handle.reload();
+    let run = move || -> io::Result<()> {
+        thread_runtime()?.block_on(WorkerManager::<G>::new(application).run(commands));
+        Ok(())
+    };
+    let run_thread = move || {
+        if let Err(error) = run() {
+            tracing::error!("cannot start workers: {error}");
+        }
+    };
+    let thread =
+        thread::Builder::new().name("serow-keeper".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
+    match loaded.blocking_recv() {
+        Ok(Ok(())) => Ok((handle, thread)),
+        Ok(Err(why)) => {
+            handle.stop(Duration::ZERO);
+            // It has nothing to do any more but to end.
+            let _ = thread.join();
+            Err(why)
+        }
+        Err(_) => Err("cannot start workers: allow more open files".to_owned()),
+    }
+}
+
+struct WorkerManager<G: Generation> {
+    application: Arc<G::Application>,
+    sender: UnboundedSender<(u64, G::Message)>,
+    messages: UnboundedReceiver<(u64, G::Message)>,
+    /// The one that serves is the first, then those that leave, then perhaps one that is being loaded.
+    generations: Vec<G>,
+    /// Who waits for the generation of this number.
+    loading: Option<(u64, oneshot::Sender<Result<(), String>>)>,
+    next_generation: u64,
+    /// The number of the last process.
+    numbers: u64,
+    /// When what has not ended is killed.
+    end: Option<Instant>,
+}
+
+impl<G: Generation> WorkerManager<G> {
+    fn new(application: Arc<G::Application>) -> Self {
+        let (sender, messages) = unbounded_channel();
+        Self {
+            application,
+            sender,
+            messages,
+            generations: Vec::new(),
+            loading: None,
+            next_generation: 1,
+            numbers: 0,
+            end: None,
+        }
+    }
+
+    async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
+        let mut look = Instant::now();
+        loop {
+            let end = self.end.unwrap_or_else(|| Instant::now() + TICK);
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => self.handle_command(command),
+                    None => return,
+                },
+                // There is a sender in this struct.
+                Some((generation, message)) = self.messages.recv() => self.handle_message(generation, message),
+                () = sleep_until(look) => {
+                    self.maintain();
+                    look = Instant::now() + self.pause();
+                }
+                () = sleep_until(end), if self.end.is_some() => self.generations.iter_mut().for_each(G::kill),
+            }
+            self.generations.retain(|generation| !generation.has_ended());
+            if self.end.is_some() && self.generations.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn handle_message(&mut self, number: u64, message: G::Message) {
+        let Some(generation) = self.generations.iter_mut().find(|generation| generation.number() == number) else {
+            return;
+        };
+        let messages = generation.handle_message(message, &mut self.numbers);
+        self.finish_loading(number, messages);
+    }
+
+    fn handle_command(&mut self, command: Command) {
+        match command {
+            Command::Reload(answer) => self.load(answer),
+            Command::Stop(patience) => {
+                self.generations.iter_mut().for_each(G::retire);
+                self.loading = None;
+                self.end = Some(Instant::now() + patience);
+            }
+        }
+    }
+
+    fn load(&mut self, answer: oneshot::Sender<Result<(), String>>) {
+        // Whoever asked before sees that it came to nothing; nobody who asks gets code that is older than the asking.
+        if let Some((number, before)) = self.loading.take() {
+            let _ = before.send(Err("superseded by a later reload".to_owned()));
+            self.drop_generation(number);
+        }
+        let messages = MessageSender { generation: self.next_generation, sender: self.sender.clone() };
+        match G::start(self.next_generation, &self.application, messages, &mut self.numbers) {
+            Ok(generation) => {
+                self.loading = Some((generation.number(), answer));
+                self.next_generation += 1;
+                self.generations.push(generation);
+            }
+            Err(why) => drop(answer.send(Err(why))),
+        }
+    }
+
+    /// What follows from what a generation did or failed to do.
+    fn finish_loading(&mut self, number: u64, messages: Result<(), String>) {
+        if !self.is_loading(number) {
+            if let Err(why) = messages {
+                tracing::error!("{}: cannot load the application: {why}", G::name(&self.application));
+            }
+            return;
+        }
+        let outcome = match messages {
+            Err(why) => Err(why),
+            Ok(())
+                if self.generations.iter().any(|generation| generation.number() == number && generation.is_ready()) =>
+            {
+                Ok(())
+            }
+            Ok(()) => return,
+        };
+        let Some((_, answer)) = self.loading.take() else { return };
+        match &outcome {
+            Ok(()) => {
+                // The new ones first: there is always somebody to answer.
+                self.generations.iter_mut().filter(|generation| generation.number() == number).for_each(G::serve);
+                self.generations.iter_mut().filter(|generation| generation.number() != number).for_each(G::retire);
+            }
+            Err(_) => self.drop_generation(number),
+        }
+        // Whoever asked may have gone.
+        let _ = answer.send(outcome);
+    }
+
+    /// A generation that never served.
+    fn drop_generation(&mut self, number: u64) {
+        for generation in self.generations.iter_mut().filter(|generation| generation.number() == number) {
+            generation.retire();
+            generation.kill();
+        }
+    }
+
+    fn maintain(&mut self) {
+        G::maintain(&self.application, &mut self.generations, &mut self.numbers);
+        let mut loading = self.generations.iter().filter(|generation| self.is_loading(generation.number()));
+        if let Some((number, why)) =
+            loading.find_map(|generation| Some((generation.number(), generation.startup_error()?)))
+        {
+            self.finish_loading(number, Err(why));
+        }
+    }
+
+    /// Until somebody is to be looked after again.
+    fn pause(&self) -> Duration {
+        let most = if self.loading.is_some() { TICK_WHILE_LOADING } else { TICK };
+        G::time_left(&self.application).clamp(MIN_PAUSE, most)
+    }
+
+    fn is_loading(&self, number: u64) -> bool {
+        self.loading.as_ref().is_some_and(|(generation, _)| *generation == number)
+    }
+}
+
+/// How often processes are looked after, where no request can be overdue before.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The same while an application is loaded, which happens once in a while: how late its time limit may be.
+const TICK_WHILE_LOADING: Duration = Duration::from_millis(5);
+
+/// Thousands of requests that become overdue one after the other are seen to together.
+const MIN_PAUSE: Duration = Duration::from_millis(2);

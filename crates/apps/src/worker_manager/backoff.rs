@@ -1,0 +1,109 @@
+//! When a process is started again.
+
+use std::time::{Duration, Instant};
+
+/// When a process is started again: not at once where starts fail, and ever later while they go on failing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backoff {
+    until: Option<Instant>,
+    /// In a row.
+    failures: u32,
+    /// In a row, of processes younger than [`RESTART`], and when the last of them was.
+    early_deaths: u32,
+    last_early_death: Option<Instant>,
+}
+
+impl Backoff {
+    /// Nothing is started before this time has passed.
+    pub(crate) fn wait(&mut self, time: Duration, now: Instant) {
+        self.until = Some(now + time);
+    }
+
+    /// A start failed.
+    pub(crate) fn fail(&mut self, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        self.wait(RESTART.saturating_mul(self.failures).min(LONGEST), now);
+    }
+
+    /// A process has died before it was [`RESTART`] old, or had never been well. It may have been killed, as may all others with
+    /// it, so as many as there are processes are started again at once; if that goes on, pauses begin short and double.
+    pub(crate) fn note_early_death(&mut self, processes: usize, now: Instant) {
+        let is_in_row = self.last_early_death.is_some_and(|last| now.duration_since(last) < CALM);
+        self.early_deaths = if is_in_row { self.early_deaths.saturating_add(1) } else { 1 };
+        self.last_early_death = Some(now);
+        let processes = u32::try_from(processes).unwrap_or(u32::MAX);
+        if let Some(beyond) = self.early_deaths.checked_sub(processes.saturating_add(1)) {
+            let pause = SHORTEST.saturating_mul(1_u32.checked_shl(beyond).unwrap_or(u32::MAX));
+            self.wait(pause.min(RESTART), now);
+        }
+    }
+
+    /// A process is well.
+    pub(crate) fn succeed(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Whether nothing is started yet.
+    pub(crate) fn is_on(&self, now: Instant) -> bool {
+        self.until.is_some_and(|until| until > now)
+    }
+}
+
+/// How long nothing is started after something failed: an application that dies at once would take a whole processor. One that
+/// has lived for longer is started again at once.
+pub(crate) const RESTART: Duration = Duration::from_secs(1);
+
+/// The first pause where processes die soon after their start: a fork is a matter of milliseconds.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// After so long without a young death the next is a first one again. Longer than a pause and the short life behind it.
+const CALM: Duration = Duration::from_secs(10);
+
+/// How long at most, when it fails again and again.
+const LONGEST: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_begin_anew() {
+        let (mut backoff, now) = (Backoff::default(), Instant::now());
+        let pause = |backoff: &Backoff| {
+            let is_on = |second: &u64| backoff.is_on(now + Duration::from_secs(*second));
+            (0..20).take_while(is_on).count()
+        };
+        assert_eq!(pause(&backoff), 0);
+        let pauses: Vec<_> = (0..12)
+            .map(|_| {
+                backoff.fail(now);
+                pause(&backoff)
+            })
+            .collect();
+        assert_eq!(pauses, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]);
+        backoff.succeed();
+        backoff.fail(now);
+        assert_eq!(pause(&backoff), 1);
+        backoff.wait(Duration::from_secs(3), now);
+        assert_eq!(pause(&backoff), 3);
+    }
+
+    #[test]
+    fn the_killed_are_replaced_at_once_and_those_that_go_on_dying_ever_later() {
+        let (mut backoff, mut now) = (Backoff::default(), Instant::now());
+        let mut pauses = |backoff: &mut Backoff, deaths: u32| -> Vec<u128> {
+            let pause = |_| {
+                backoff.note_early_death(4, now);
+                let pause = backoff.until.map_or(0, |until| until.saturating_duration_since(now).as_millis());
+                now += Duration::from_millis(100);
+                pause
+            };
+            (0..deaths).map(pause).collect()
+        };
+        assert_eq!(pauses(&mut backoff, 8), [0, 0, 0, 0, 10, 20, 40, 80]);
+        assert_eq!(pauses(&mut backoff, 40)[..5], [160, 320, 640, 1000, 1000]);
+        backoff.last_early_death = backoff.last_early_death.map(|last| last.checked_sub(CALM).unwrap_or(last));
+        backoff.until = None;
+        assert_eq!(pauses(&mut backoff, 5), [0, 0, 0, 0, 10]);
+    }
+}

@@ -1,0 +1,231 @@
+//! A template process and the workers that were forked from it: the application as it was loaded once.
+
+mod templates;
+mod workers;
+
+use std::{sync::Arc, time::Instant};
+
+use rustix::process::Signal;
+
+use self::templates::{Loss, TemplateProcesses};
+use super::{
+    Backoff, Generation, MessageSender,
+    template::TemplateMessage,
+    worker::{Stage, Worker, WorkerMessage},
+};
+use crate::shared_state::Shared;
+
+/// The application as it was loaded once by an interpreter with a bridge in it.
+#[derive(Debug)]
+pub(crate) struct BridgedGeneration {
+    number: u64,
+    shared: Arc<Shared>,
+    messages: MessageSender<GenerationMessage>,
+    templates: TemplateProcesses,
+    workers: Vec<Worker>,
+    phase: Phase,
+    backoff: Backoff,
+    started: Instant,
+}
+
+/// What is messages of a generation.
+#[derive(Debug)]
+pub(crate) enum GenerationMessage {
+    /// A template process said something.
+    TemplateProcess { number: u64, message: TemplateMessage },
+    /// A worker did.
+    Worker { number: u64, message: WorkerMessage },
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The application is loaded, and nobody serves with it yet.
+    Loading,
+    /// Its workers take requests; those that end are replaced.
+    Serving,
+    /// Its workers finish what they have.
+    Retired,
+}
+
+impl Generation for BridgedGeneration {
+    type Application = Shared;
+    type Message = GenerationMessage;
+
+    fn start(
+        number: u64,
+        shared: &Arc<Shared>,
+        messages: MessageSender<GenerationMessage>,
+        _: &mut u64,
+    ) -> Result<Self, String> {
+        let mut generation = Self {
+            number,
+            shared: Arc::clone(shared),
+            messages,
+            templates: TemplateProcesses::default(),
+            workers: Vec::new(),
+            phase: Phase::Loading,
+            backoff: Backoff::default(),
+            started: Instant::now(),
+        };
+        generation.templates.start(&shared.settings, &generation.messages).map_err(|error| {
+            format!("{} cannot be started: {error}; is it installed?", shared.settings.program.interpreter.name())
+        })?;
+        Ok(generation)
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn handle_message(&mut self, message: GenerationMessage, numbers: &mut u64) -> Result<(), String> {
+        match message {
+            GenerationMessage::TemplateProcess { number, message } => {
+                self.handle_template_message(number, message, numbers)
+            }
+            GenerationMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
+        ready >= self.shared.settings.run.processes.get()
+    }
+
+    fn startup_error(&self) -> Option<String> {
+        let limit = self.shared.settings.run.start_timeout;
+        (self.started.elapsed() >= limit).then(|| format!("loading the application took longer than {limit:?}"))
+    }
+
+    fn has_ended(&self) -> bool {
+        self.phase == Phase::Retired && self.workers.is_empty()
+    }
+
+    fn serve(&mut self) {
+        self.phase = Phase::Serving;
+        self.activate_ready();
+    }
+
+    fn retire(&mut self) {
+        self.phase = Phase::Retired;
+        for worker in &mut self.workers {
+            worker.stage = Stage::Leaving;
+            self.shared.retire(&worker.link);
+            // One that is not in the pool has nothing to finish.
+            if !self.shared.has(&worker.link) {
+                worker.link.dismiss();
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.workers.iter().for_each(|worker| worker.signal(Signal::KILL));
+    }
+
+    fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+        let overdue = shared.look_at_clock();
+        for generation in generations {
+            generation.kill_timed_out(&overdue);
+            generation.kill_lingering();
+            generation.replace(numbers);
+        }
+    }
+
+    fn time_left(shared: &Shared) -> std::time::Duration {
+        shared.time_left()
+    }
+
+    fn name(shared: &Shared) -> &str {
+        &shared.settings.run.name
+    }
+}
+
+impl BridgedGeneration {
+    /// A template process said something. An error is why the application cannot be loaded.
+    fn handle_template_message(
+        &mut self,
+        template: u64,
+        message: TemplateMessage,
+        numbers: &mut u64,
+    ) -> Result<(), String> {
+        match message {
+            TemplateMessage::Ready { pid } => {
+                if self.templates.begin(template, pid) {
+                    self.renew_workers(template);
+                }
+                self.fill(numbers);
+            }
+            TemplateMessage::Failed(why) => return Err(why),
+            TemplateMessage::Forked { number, pid } => {
+                if let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) {
+                    worker.forked(pid);
+                }
+            }
+            TemplateMessage::NotForked { number, error } => {
+                tracing::error!("{}: cannot fork a worker: {error}", self.shared.settings.run.name);
+                self.workers.retain(|worker| worker.link.number != number);
+                self.pause();
+            }
+            TemplateMessage::Exited { pid, how } => {
+                if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
+                    worker.read_last_message();
+                    // Behind what else it said, which may not have been messages before its template process was.
+                    self.messages.send(GenerationMessage::Worker {
+                        number: worker.link.number,
+                        message: WorkerMessage::Ended(how),
+                    });
+                }
+            }
+            TemplateMessage::Gone => match self.templates.lose(template) {
+                Loss::Current => {
+                    self.pause();
+                    if self.phase == Phase::Loading {
+                        return Err("the interpreter exited while it loaded the application".to_owned());
+                    }
+                }
+                Loss::Successor => {
+                    tracing::error!(
+                        "{}: cannot refork workers; the old template process stays",
+                        self.shared.settings.run.name
+                    );
+                }
+                Loss::Former => {}
+            },
+        }
+        Ok(())
+    }
+
+    /// A worker said something. An error is why the application cannot be loaded.
+    fn handle_worker_message(&mut self, number: u64, message: WorkerMessage, numbers: &mut u64) -> Result<(), String> {
+        let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
+        match message {
+            // Said a second time it would get requests for two.
+            WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
+            WorkerMessage::Ready => {
+                worker.stage = Stage::Ready;
+                self.backoff.succeed();
+                if self.phase == Phase::Serving {
+                    self.activate_ready();
+                }
+                Ok(())
+            }
+            WorkerMessage::Failed(why) => {
+                self.backoff.fail(Instant::now());
+                Err(why)
+            }
+            WorkerMessage::Leaving => {
+                worker.stage = Stage::Leaving;
+                self.shared.leave(&worker.link);
+                self.fill(numbers);
+                Ok(())
+            }
+            WorkerMessage::Ended(how) => {
+                if let Some(place) = self.workers.iter().position(|worker| worker.link.number == number) {
+                    self.remove_ended(place, &how);
+                    self.fill(numbers);
+                }
+                Ok(())
+            }
+        }
+    }
+}

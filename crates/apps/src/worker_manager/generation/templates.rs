@@ -1,0 +1,148 @@
+//! The templates of a generation. Most have one. Where workers are forked anew, one of them forks the next template process, as warm as it is itself:
+//!
+//! ```text
+//!             a worker has had many          it can fork             its last worker has left
+//!  template process 1 ─────────────────────────▶ template process 1 ─────────────▶ template process 2 ───────────────────────────▶ template process 2
+//!                                    template process 2, its successor  template process 1, which tells how workers end
+//! ```
+
+use std::io;
+
+use super::{
+    super::{MessageSender, template::TemplateProcess, worker::Stage},
+    BridgedGeneration, GenerationMessage,
+};
+use crate::{messages::REFORK, settings::ApplicationSettings};
+
+/// The processes that the workers of a generation are and were forked from.
+#[derive(Debug, Default)]
+pub(super) struct TemplateProcesses {
+    /// Workers are forked from this one, when it is ready.
+    current: Option<TemplateProcess>,
+    /// What a worker forks, until it is ready.
+    successor: Option<TemplateProcess>,
+    /// Those before, which tell how their workers end.
+    former: Vec<TemplateProcess>,
+    /// How many there have been.
+    count: u64,
+    /// How often one has followed another that lived.
+    successions: usize,
+}
+
+/// Which template process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// The one that workers are forked from.
+    Current,
+    /// The one that they would have been forked from.
+    Successor,
+    /// One that has others forked no more.
+    Former,
+}
+
+impl TemplateProcesses {
+    /// Starts one that loads the application.
+    pub(super) fn start(
+        &mut self,
+        settings: &ApplicationSettings,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<()> {
+        self.count += 1;
+        self.successions = 0;
+        self.current = Some(TemplateProcess::start(self.count, settings, messages)?);
+        Ok(())
+    }
+
+    /// Whether one has to be started.
+    pub(super) fn is_missing(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// The one that workers can be forked from.
+    pub(super) fn ready(&self) -> Option<&TemplateProcess> {
+        self.current.as_ref().filter(|template| template.is_ready)
+    }
+
+    /// Whether the one with this number lives.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.current.iter().chain(&self.former).any(|template| template.number == number)
+    }
+
+    /// The one with this number can fork, and is this process, if it has said so. Says whether it has followed another one.
+    pub(super) fn begin(&mut self, number: u64, pid: Option<i32>) -> bool {
+        if let Some(mut successor) = self.successor.take_if(|template| template.number == number) {
+            successor.begin(pid);
+            self.successions += 1;
+            self.former.extend(self.current.replace(successor));
+            return true;
+        }
+        self.current.iter_mut().filter(|template| template.number == number).for_each(|template| template.begin(pid));
+        false
+    }
+
+    /// The one with this number has ended.
+    pub(super) fn lose(&mut self, number: u64) -> Loss {
+        let is_it = |template: &mut TemplateProcess| template.number == number;
+        if self.current.take_if(is_it).is_some() {
+            return Loss::Current;
+        }
+        if self.successor.take_if(is_it).is_some() {
+            return Loss::Successor;
+        }
+        self.former.retain(|template| template.number != number);
+        Loss::Former
+    }
+
+    /// Ends those that others have followed and that have no workers any more.
+    pub(super) fn dismiss_former(&mut self, has_workers: impl Fn(u64) -> bool) {
+        self.former.retain(|template| has_workers(template.number));
+    }
+}
+
+impl BridgedGeneration {
+    /// Has the warmest worker fork the next template process, when it is time for that.
+    pub(super) fn refork(&mut self) {
+        let settings = &self.shared.settings;
+        let name = &settings.run.name;
+        if let Some(late) =
+            self.templates.successor.take_if(|template| template.born.elapsed() >= settings.run.start_timeout)
+        {
+            tracing::error!(
+                "{name}: cannot refork workers: starting the template process took longer than {:?}",
+                settings.run.start_timeout
+            );
+            drop(late);
+        }
+        let thresholds = &settings.refork_after;
+        let Some(least) = thresholds.get(self.templates.successions).or(thresholds.last()) else { return };
+        // Not while the workers are still being replaced, for this reason or another.
+        let is_settled = |worker: &&super::Worker| worker.stage == Stage::Serving && !worker.is_replaced;
+        let settled = self.workers.iter().filter(is_settled).count();
+        if self.templates.successor.is_some()
+            || self.templates.ready().is_none()
+            || settled < settings.run.processes.get()
+        {
+            return;
+        }
+        let Some(warmest) = self.shared.warmest(*least) else { return };
+        let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == warmest) else { return };
+        // Once in its life: its end is the next template process's.
+        let Some(control) = worker.control.take() else { return };
+        self.templates.count += 1;
+        match TemplateProcess::forked(self.templates.count, control, settings, &self.messages) {
+            Ok(template) => {
+                tracing::info!("{name} {}: reforking the workers from this one", worker.link.place);
+                self.templates.successor = Some(template);
+                worker.link.tell(REFORK, 0, b"");
+            }
+            Err(error) => tracing::error!("{name}: cannot refork workers: {error}"),
+        }
+    }
+
+    /// All workers of other templates than this one are replaced, one after the other.
+    pub(super) fn renew_workers(&mut self, template: u64) {
+        let others =
+            self.workers.iter_mut().filter(|worker| worker.template != template && worker.stage != Stage::Leaving);
+        others.for_each(|worker| worker.is_replaced = true);
+    }
+}

@@ -1,0 +1,189 @@
+//! The process that workers are forked from. It has the interpreter and the bridge loaded, and the application as well where
+//! that is to be loaded once for all. Where that is wished, a worker that has had many requests forks its successor.
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Stdio},
+    rc::Rc,
+    time::Instant,
+};
+
+use serow_net::channel::{AsyncChannel, Channel};
+use tokio::task::{AbortHandle, spawn_local};
+
+use super::{MessageSender, Process, generation::GenerationMessage, output};
+use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
+
+/// A process that workers are forked from. When this is dropped it ends.
+#[derive(Debug)]
+pub(super) struct TemplateProcess {
+    /// Which one of its generation it is.
+    pub(super) number: u64,
+    /// Whether it can fork.
+    pub(super) is_ready: bool,
+    pub(super) born: Instant,
+    channel: Rc<AsyncChannel>,
+    listening: AbortHandle,
+    origin: Origin,
+}
+
+/// Where a template process comes from.
+#[derive(Debug)]
+enum Origin {
+    /// It was started.
+    Started(Child),
+    /// A worker has forked it, and perhaps it has said which process it is.
+    Forked(Option<Process>),
+}
+
+/// What it says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum TemplateMessage {
+    /// It can fork. One that a worker has forked says which process it is.
+    Ready { pid: Option<i32> },
+    /// The application cannot be loaded; why.
+    Failed(String),
+    /// It has forked the worker with this number.
+    Forked { number: u64, pid: i32 },
+    /// It could not.
+    NotForked { number: u64, error: String },
+    /// A worker has ended, so.
+    Exited { pid: i32, how: String },
+    /// It has ended itself.
+    Gone,
+}
+
+impl TemplateProcess {
+    /// Starts one; what it says goes to `words`.
+    ///
+    /// # Errors
+    ///
+    /// Where the interpreter cannot be started.
+    pub(super) fn start(
+        number: u64,
+        settings: &ApplicationSettings,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<Self> {
+        let (ours, theirs) = Channel::pair()?;
+        let (reader, writer) = io::pipe()?;
+        let (program, run) = (&settings.program, &settings.run);
+        let mut command = settings.interpreter_command();
+        command.args(program.interface.loader());
+        command.stdin(Stdio::from(OwnedFd::from(theirs)));
+        command.stdout(writer.try_clone()?).stderr(writer);
+        // Ctrl-C is the server's, which tells its workers.
+        command.process_group(0);
+        ours.send(program.interface.bridge().as_bytes(), &[])?;
+        ours.send(&description(settings), &[])?;
+        let child = command.spawn()?;
+        if let Some(process) = i32::try_from(child.id()).ok().and_then(Process::of) {
+            // Before it forks anything: that takes a word from here.
+            process.limit_files(run.open_files);
+        }
+        output::log(reader.into(), run, 0);
+        Self::reached(number, ours, Origin::Started(child), messages)
+    }
+
+    /// The one that a worker forks when it is told to, and that is reached there.
+    ///
+    /// # Errors
+    ///
+    /// Where this process may open no more descriptors.
+    pub(super) fn forked(
+        number: u64,
+        control: Channel,
+        settings: &ApplicationSettings,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        control.send(b"output", &[writer.as_fd()])?;
+        output::log(reader.into(), &settings.run, 0);
+        Self::reached(number, control, Origin::Forked(None), messages)
+    }
+
+    fn reached(
+        number: u64,
+        channel: Channel,
+        origin: Origin,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<Self> {
+        let channel = Rc::new(AsyncChannel::new(channel)?);
+        let listening = spawn_local(listen(number, Rc::clone(&channel), messages.clone())).abort_handle();
+        Ok(Self { number, is_ready: false, born: Instant::now(), channel, listening, origin })
+    }
+
+    /// It can fork, and is this process, if it has said so.
+    pub(super) fn begin(&mut self, pid: Option<i32>) {
+        self.is_ready = true;
+        if let Origin::Forked(process) = &mut self.origin {
+            *process = pid.and_then(Process::of);
+        }
+    }
+
+    /// Has it fork a worker, which gets these sockets and writes what it has to say here.
+    pub(super) fn fork(&self, number: u64, place: usize, ends: &WorkerEnds, output: BorrowedFd<'_>) -> io::Result<()> {
+        let mut descriptors = vec![ends.requests.as_fd(), output];
+        descriptors.extend(ends.control.iter().map(AsFd::as_fd));
+        descriptors.extend(ends.replies.iter().map(AsFd::as_fd));
+        self.channel.send(format!("fork\0{number}\0{place}").as_bytes(), &descriptors)
+    }
+}
+
+impl Drop for TemplateProcess {
+    fn drop(&mut self) {
+        // Its workers have ended, or never begun; it has nothing to finish, and sees that nobody listens.
+        self.listening.abort();
+        match &mut self.origin {
+            Origin::Started(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Origin::Forked(process) => process.iter().for_each(Process::kill),
+        }
+    }
+}
+
+/// What the bridge is told, as names and values with NULs between them.
+fn description(settings: &ApplicationSettings) -> Vec<u8> {
+    let switch = |on: bool| if on { "1" } else { "" }.to_owned();
+    let pairs = [
+        ("interface", settings.program.interface.name().to_owned()),
+        ("application", settings.program.application.clone()),
+        ("name", settings.run.name.clone()),
+        ("preload", switch(settings.preload)),
+        ("development", switch(settings.development)),
+        ("concurrency", settings.concurrency.to_string()),
+        ("refork", switch(!settings.refork_after.is_empty())),
+        ("collection", switch(settings.out_of_band_gc.is_some())),
+        ("workers", settings.run.processes.to_string()),
+    ];
+    pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
+}
+
+async fn listen(number: u64, channel: Rc<AsyncChannel>, messages: MessageSender<GenerationMessage>) {
+    while let Ok(Some(message)) = channel.receive().await {
+        if let Some(message) = TemplateMessage::parse(&String::from_utf8_lossy(&message.bytes)) {
+            messages.send(GenerationMessage::TemplateProcess { number, message });
+        }
+    }
+    messages.send(GenerationMessage::TemplateProcess { number, message: TemplateMessage::Gone });
+}
+
+impl TemplateMessage {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, '\0');
+        let (message, first, second) = (parts.next()?, parts.next(), parts.next());
+        Some(match message {
+            "ready" => Self::Ready { pid: first.and_then(|pid| pid.parse().ok()) },
+            "failed" => Self::Failed(text.split_once('\0')?.1.to_owned()),
+            "forked" => Self::Forked { number: first?.parse().ok()?, pid: second?.parse().ok()? },
+            "unforked" => Self::NotForked { number: first?.parse().ok()?, error: second?.to_owned() },
+            "exited" => Self::Exited { pid: first?.parse().ok()?, how: second?.to_owned() },
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! A worker process, as its keeper sees it.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+use serow_net::channel::{AsyncChannel, Channel};
+use tokio::task::spawn_local;
+
+use super::{MessageSender, Process, generation::GenerationMessage};
+use crate::{outbox, worker_link::WorkerLink};
+
+/// A worker process.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) link: Arc<WorkerLink>,
+    /// The number of the template process that it was forked from.
+    pub(super) template: u64,
+    /// Where it is reached as a template process, should it become one.
+    pub(super) control: Option<Channel>,
+    pub(super) pid: Option<i32>,
+    process: Option<Process>,
+    pub(super) stage: Stage,
+    pub(super) born: Instant,
+    /// When it was seen first that it leaves and has nothing to finish any more.
+    pub(super) finished: Option<Instant>,
+    /// Who takes over when it has retired.
+    pub(super) is_replaced: bool,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The application is being loaded.
+    Loading,
+    /// It could begin.
+    Ready,
+    /// It takes requests.
+    Serving,
+    /// It finishes what it has.
+    Leaving,
+}
+
+/// What a worker says of itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum WorkerMessage {
+    /// The application is loaded.
+    Ready,
+    /// It cannot be; why.
+    Failed(String),
+    /// It ends of its own accord: it has answered its last request, and takes no other.
+    Leaving,
+    /// Its process has ended, so; its template process says that.
+    Ended(String),
+}
+
+impl Worker {
+    /// One that is forked from this template process.
+    pub(super) fn new(link: Arc<WorkerLink>, template: u64, control: Option<Channel>) -> Self {
+        Self {
+            link,
+            template,
+            control,
+            pid: None,
+            process: None,
+            stage: Stage::Loading,
+            born: Instant::now(),
+            finished: None,
+            is_replaced: false,
+        }
+    }
+
+    /// It is this process.
+    pub(super) fn forked(&mut self, pid: i32) {
+        self.pid = Some(pid);
+        self.process = Process::of(pid);
+    }
+
+    /// Sends it a signal; one that is gone gets none.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(process) = &self.process {
+            process.signal(signal);
+        }
+    }
+
+    /// Whether its process has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        self.process.as_ref().is_some_and(Process::is_gone)
+    }
+
+    /// Bytes of memory it has (resident).
+    pub(super) fn memory(&self) -> Option<u64> {
+        self.process.as_ref().and_then(Process::memory)
+    }
+
+    /// Its process has ended. That it would may stand unread in its socket.
+    pub(super) fn read_last_message(&mut self) {
+        if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == LEAVING.as_bytes()) {
+            self.stage = Stage::Leaving;
+        }
+    }
+
+    pub(super) fn age(&self) -> Duration {
+        self.born.elapsed()
+    }
+}
+
+/// Listens to what a worker says of itself.
+pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessage>) -> std::io::Result<()> {
+    let channel = AsyncChannel::new(link.requests.try_clone()?)?;
+    outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
+    let (number, messages) = (link.number, messages.clone());
+    spawn_local(async move {
+        while let Ok(Some(packet)) = channel.receive().await {
+            let text = String::from_utf8_lossy(&packet.bytes);
+            let message = match text.split_once('\0') {
+                None if text == "ready" => WorkerMessage::Ready,
+                None if text == LEAVING => WorkerMessage::Leaving,
+                Some(("failed", why)) => WorkerMessage::Failed(why.to_owned()),
+                _ => continue,
+            };
+            messages.send(GenerationMessage::Worker { number, message });
+        }
+    });
+    Ok(())
+}
+
+/// What a worker says that ends of its own accord.
+const LEAVING: &str = "leaving";

@@ -1,0 +1,37 @@
+//! What handlers share that pass requests on, to servers (`serow-proxy`) or to applications (`serow-apps`).
+//!
+//! | what | file |
+//! | --- | --- |
+//! | which peers may say who the client is | `network.rs`, `trusted_proxies.rs` |
+//! | what servers are told of the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
+//! | which names header fields may have | `field_names.rs` |
+//! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
+//! | the limits of a queue | `queue.rs` |
+//! | requests that crash the process that answers them | `crashing_requests.rs` |
+//! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
+//! | at most ten log lines a second about one subject | `log_limit.rs` |
+#![forbid(unsafe_code)]
+
+mod buffering;
+mod crashing_requests;
+mod error_page;
+mod field_names;
+mod forwarded;
+mod log_limit;
+mod network;
+mod queue;
+mod trailers;
+mod trusted_proxies;
+
+pub use self::{
+    buffering::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpoolSpace, SpooledFile},
+    crashing_requests::{CrashingRequests, RequestLine},
+    error_page::{ErrorReason, error_page},
+    field_names::{FieldNames, TrailerRule},
+    forwarded::{Forwarded, ForwardedFields, ForwardedValues},
+    log_limit::{LogLimit, RequestSummary, Suppressed},
+    network::{Network, NetworkError},
+    queue::QueueSettings,
+    trailers::with_trailers,
+    trusted_proxies::TrustedProxies,
+};

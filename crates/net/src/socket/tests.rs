@@ -1,0 +1,119 @@
+//! What pacing believes of the kernel, checked with the one at hand.
+
+use std::{
+    future::{Future, poll_fn},
+    io::{ErrorKind, Read},
+    net::{TcpListener, TcpStream},
+    os::unix::net::UnixStream,
+    time::Duration,
+};
+
+use tokio::time::timeout;
+
+use crate::Socket;
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { timeout(Duration::from_secs(20), test).await.expect("nobody was woken") });
+}
+
+/// Two ends of a connection through the loopback device; the client takes in little before it reads.
+fn pair() -> (Socket, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    client.set_recv_buffer_size(8192).unwrap();
+    client.connect(&listener.local_addr().unwrap().into()).unwrap();
+    let client = TcpStream::from(client);
+    let server = listener.accept().unwrap().0;
+    server.set_nonblocking(true).unwrap();
+    (Socket::new(server.into()).unwrap(), client)
+}
+
+/// Sends until the peer's window is full and this many bytes are unsent; says how many bytes went in.
+fn fill(socket: &Socket, unsent: u32) -> u64 {
+    let mut written = 0;
+    while socket.tcp_info().unwrap().unsent < unsent {
+        let count = socket.send(&[b'x'; 10_000]).unwrap();
+        assert!(count > 0, "the kernel's own bound came first");
+        written += count as u64;
+    }
+    written
+}
+
+/// Within a tenth of a second, which is for ever here: nobody reads.
+async fn is_drained(socket: &Socket) -> bool {
+    timeout(Duration::from_millis(100), poll_fn(|context| socket.poll_drained(context))).await.is_ok()
+}
+
+#[test]
+fn every_sent_byte_is_unsent_in_flight_or_acknowledged() {
+    run(async {
+        let (socket, _client) = pair();
+        let info = socket.tcp_info().unwrap();
+        assert!(info.segment > 500 && info.window > 0 && info.round_trip > 0, "{info:?}");
+        assert_eq!((info.sent, info.acknowledged, info.unsent, info.rate), (0, 0, 0, 0));
+        let written = fill(&socket, 100_000);
+        let info = socket.tcp_info().unwrap();
+        assert_eq!(info.sent + u64::from(info.unsent), written);
+        assert_eq!(info.acknowledged + u64::from(info.in_flight()), info.sent);
+        assert_eq!(info.window_room(), 0, "{info:?}");
+    });
+}
+
+#[test]
+fn a_sender_below_the_low_water_mark_is_woken_at_half_of_it() {
+    run(async {
+        let (socket, mut client) = pair();
+        fill(&socket, 100_000);
+        let unsent = socket.tcp_info().unwrap().unsent;
+        let mark = unsent / 3 * 4;
+        socket.set_unsent_low_water(mark).unwrap();
+        assert!(!is_drained(&socket).await, "{unsent} of {mark}");
+        let reader = std::thread::spawn(move || {
+            let mut buffer = vec![0; 20_000];
+            while let Ok(1..) = client.read(&mut buffer) {}
+        });
+        poll_fn(|context| socket.poll_drained(context)).await.unwrap();
+        assert!(socket.tcp_info().unwrap().unsent < mark / 2);
+        drop(socket);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn half_the_mark_is_drained_and_a_byte_more_is_not() {
+    run(async {
+        let (socket, _client) = pair();
+        fill(&socket, 50_000);
+        let unsent = socket.tcp_info().unwrap().unsent;
+        for (mark, drained) in [(2 * unsent + 1, true), (2 * unsent, false)] {
+            socket.set_unsent_low_water(mark).unwrap();
+            assert_eq!(is_drained(&socket).await, drained, "{unsent} of {mark}");
+        }
+    });
+}
+
+#[test]
+fn nothing_drains_from_a_connection_that_is_gone() {
+    run(async {
+        let (socket, client) = pair();
+        fill(&socket, 50_000);
+        socket.set_unsent_low_water(2).unwrap();
+        assert!(!is_drained(&socket).await);
+        // Closed with input that nobody read: the kernel resets the connection.
+        drop(client);
+        let error = poll_fn(|context| socket.poll_drained(context)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    });
+}
+
+#[test]
+fn unix_sockets_have_no_tcp_info() {
+    run(async {
+        let (server, _client) = UnixStream::pair().unwrap();
+        server.set_nonblocking(true).unwrap();
+        let socket = Socket::new(server.into()).unwrap();
+        assert!(socket.tcp_info().is_err());
+        assert!(socket.set_unsent_low_water(1000).is_err());
+    });
+}

@@ -1,8 +1,0 @@
-//! On which side of a connection we are.
-
-/// On which side of a connection we are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Client,
-    Server,
-}

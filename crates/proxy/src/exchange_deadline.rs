@@ -1,0 +1,71 @@
+//! How long a server is waited for.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use serow_net::Deadline;
+
+use crate::{settings::UpstreamTimeouts, thread_local_pool::ThreadLocalPool};
+
+/// How long the server of one exchange is waited for.
+pub(crate) struct ExchangeDeadline {
+    waiting: AwaitedStep,
+    deadline: Deadline,
+    timeouts: UpstreamTimeouts,
+}
+
+/// The step that the server has to take next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AwaitedStep {
+    /// Nothing: it is the client's turn.
+    Nothing,
+    /// It is to take of the request.
+    TakeRequest,
+    /// It is to begin with the response.
+    BeginResponse,
+    /// It is to go on with the response.
+    ContinueResponse,
+}
+
+impl ExchangeDeadline {
+    /// For an exchange of this upstream.
+    pub(crate) fn new(pool: &ThreadLocalPool) -> Self {
+        let (deadline, timeouts) = (pool.thread.deadlines.register(), pool.upstream.settings().timeouts);
+        Self { waiting: AwaitedStep::Nothing, deadline, timeouts }
+    }
+
+    /// The deadline restarts when the awaited step changes.
+    pub(crate) fn wait_for(&mut self, waiting: AwaitedStep) {
+        if self.waiting == waiting {
+            return;
+        }
+        self.waiting = waiting;
+        match self.time() {
+            Some(time) => self.deadline.set(time),
+            None => self.deadline.clear(),
+        }
+    }
+
+    /// The server has done something: its time begins again.
+    pub(crate) fn note_progress(&mut self) {
+        self.waiting = AwaitedStep::Nothing;
+    }
+
+    /// Ready when the deadline has passed; returns the time limit.
+    pub(crate) fn poll_over(&self, context: &mut Context<'_>) -> Poll<Duration> {
+        match self.time() {
+            Some(time) => self.deadline.poll_expired(context).map(|()| time),
+            None => Poll::Pending,
+        }
+    }
+
+    fn time(&self) -> Option<Duration> {
+        match self.waiting {
+            AwaitedStep::Nothing => None,
+            AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
+            AwaitedStep::BeginResponse => Some(self.timeouts.response),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The response of a server, whichever version of HTTP it speaks.
+
+use std::{collections::VecDeque, time::Instant};
+
+use bytes::{Bytes, BytesMut};
+use serow_gateway::with_trailers;
+use serow_message::{Body, Headers, InformationalSender, ResponseHead, UpgradedIo};
+
+use crate::lease::Lease;
+
+/// The response of a server.
+pub(crate) struct ServerResponse {
+    /// The head, as the server sent it.
+    pub(crate) head: ResponseHead,
+    /// Its body, or a tunnel.
+    pub(crate) content: ResponseContent,
+    /// When the server had the whole of a body that was sent piece by piece, if that was before it answered.
+    pub(crate) asked: Option<Instant>,
+}
+
+/// The part of a response after its head.
+pub(crate) enum ResponseContent {
+    /// A body.
+    Body(Body),
+    /// Another protocol: the response has status 101.
+    Tunnel(Box<dyn UpgradedIo>, Lease),
+}
+
+/// The part of a body that was received but not forwarded.
+#[derive(Default)]
+pub(crate) struct ReceivedBody {
+    /// The piece in front, which mostly is the only one: a queue would be an allocation.
+    first: Option<Bytes>,
+    others: VecDeque<Bytes>,
+    /// Once it has ended, its trailers.
+    pub(crate) end: Option<Option<Headers>>,
+}
+
+impl ReceivedBody {
+    /// Another piece has come.
+    pub(crate) fn push(&mut self, piece: Bytes) {
+        match self.first {
+            None => self.first = Some(piece),
+            Some(_) => self.others.push_back(piece),
+        }
+    }
+
+    /// Takes the piece that came first.
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
+        std::mem::replace(&mut self.first, self.others.pop_front())
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn length(&self) -> usize {
+        self.first.iter().chain(&self.others).map(Bytes::len).sum()
+    }
+
+    /// A body that is whole.
+    pub(crate) fn into_body(self) -> Body {
+        let Self { first, others, end } = self;
+        let data = first.map_or_else(Bytes::new, |first| joined(first, &others));
+        match end.flatten() {
+            None => data.into(),
+            Some(trailers) => with_trailers(data.into(), trailers),
+        }
+    }
+}
+
+fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
+    if others.is_empty() {
+        return first;
+    }
+    let mut whole = BytesMut::with_capacity(first.len() + others.iter().map(Bytes::len).sum::<usize>());
+    whole.extend_from_slice(&first);
+    others.iter().for_each(|piece| whole.extend_from_slice(piece));
+    whole.freeze()
+}
+
+/// Forwards an informational response. Hop-by-hop fields are removed; 100 Continue is sent when the body is read.
+pub(crate) fn pass_on(interim: &InformationalSender, head: ResponseHead) {
+    let ResponseHead { status, mut headers, .. } = head;
+    serow_message::hop_by_hop::remove(&mut headers);
+    interim.send(status, headers);
+}

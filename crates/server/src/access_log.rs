@@ -1,0 +1,139 @@
+//! The trait of access logs, and what the server records for them.
+
+use std::{
+    mem,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime},
+};
+
+use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, StatusCode};
+
+use crate::exchange::Sent;
+
+/// An access log: the server calls it once per request, when the response has been sent. Each worker has its own.
+pub trait AccessLog: 'static {
+    /// Called on the worker's thread: while it runs, all connections of the thread wait.
+    fn log(&self, served: &Served<'_>);
+
+    /// Whether it reads [`Served::response`] and [`Served::extensions`]; the server keeps them only if so.
+    fn reads_response(&self) -> bool {
+        false
+    }
+}
+
+/// A finished request, as the access log sees it.
+#[derive(Debug)]
+pub struct Served<'a> {
+    /// The connection it came on.
+    pub connection: &'a Connection,
+    /// The number of that connection, unique within this process.
+    pub connection_number: u64,
+    /// The number of the request within its connection, from 1.
+    pub request_number: u64,
+    /// Its head; `None` if the client did not send a valid one (400, 408, 431 …).
+    pub request: Option<&'a RequestHead>,
+    /// The status of the response; 499, as in nginx, if the client disconnected before there was one.
+    pub status: StatusCode,
+    /// The fields of the response as the handler made it, without those that are added when it is sent (`date`,
+    /// `content-length` and those of the connection); `None` where there was no response, or
+    /// [`AccessLog::reads_response`] does not ask for it.
+    pub response: Option<&'a Headers>,
+    /// What the handler put into the response's extensions; `None` as with [`Self::response`].
+    pub extensions: Option<&'a Extensions>,
+    /// Bytes of the response's head, as it was sent; 0 where the head was not the handler's.
+    pub head_bytes: u64,
+    /// Bytes of the response's body.
+    pub body_bytes: u64,
+    /// The HTTP/2 stream that carried it, and its priority; `None` over HTTP/1.
+    pub stream: Option<ServedStream>,
+    /// When the head of the request was complete.
+    pub began: SystemTime,
+    /// From then until the last byte of the response was handed to the kernel.
+    pub took: Duration,
+    /// Whether the whole response was sent; otherwise the server closed the connection or reset the stream.
+    pub whole: bool,
+}
+
+/// The stream that carried a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServedStream {
+    /// Its number (RFC 9113 §5.1.1).
+    pub number: u32,
+    /// The priority of the response when its last byte was sent (RFC 9218), as the client or the response set it.
+    pub priority: Priority,
+}
+
+/// Numbers the requests of a connection for the log.
+#[derive(Default)]
+pub(crate) struct RequestLog {
+    connection: u64,
+    requests: u64,
+}
+
+/// A request log entry: what the server keeps of a request for the access log.
+pub(crate) struct RequestLogEntry {
+    connection: Connection,
+    connection_number: u64,
+    request_number: u64,
+    request: Option<RequestHead>,
+    response: Option<(Headers, Extensions)>,
+    stream: Option<ServedStream>,
+    began: SystemTime,
+    clock: Instant,
+}
+
+impl RequestLog {
+    /// Begins the entry of a request, or of bytes that did not become one.
+    pub(crate) fn begin(&mut self, request: Option<&RequestHead>, connection: &Connection) -> RequestLogEntry {
+        if self.requests == 0 {
+            self.connection = NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed);
+        }
+        self.requests += 1;
+        RequestLogEntry {
+            connection: connection.clone(),
+            connection_number: self.connection,
+            request_number: self.requests,
+            request: request.cloned(),
+            response: None,
+            stream: None,
+            began: SystemTime::now(),
+            clock: Instant::now(),
+        }
+    }
+}
+
+impl RequestLogEntry {
+    /// Notes the stream that carries the request, and its current priority.
+    pub(crate) fn note_stream(&mut self, number: u32, priority: Priority) {
+        self.stream = Some(ServedStream { number, priority });
+    }
+
+    /// Notes the response that will be sent, and takes its extensions, which nothing reads afterwards.
+    pub(crate) fn note_response(&mut self, log: &dyn AccessLog, headers: &Headers, extensions: &mut Extensions) {
+        if log.reads_response() {
+            self.response = Some((headers.clone(), mem::take(extensions)));
+        }
+    }
+
+    /// Writes the entry to the access log.
+    pub(crate) fn write(self, log: &dyn AccessLog, sent: Sent, whole: bool) {
+        log.log(&Served {
+            connection: &self.connection,
+            connection_number: self.connection_number,
+            request_number: self.request_number,
+            request: self.request.as_ref(),
+            status: sent.status,
+            response: self.response.as_ref().map(|(headers, _)| headers),
+            extensions: self.response.as_ref().map(|(_, extensions)| extensions),
+            head_bytes: sent.head_bytes,
+            body_bytes: sent.body_bytes,
+            stream: self.stream,
+            began: self.began,
+            took: self.clock.elapsed(),
+            whole,
+        });
+    }
+}
+
+/// Numbers are given out at the first request of a connection, so that those without a log cost nothing.
+static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);

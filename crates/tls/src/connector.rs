@@ -1,0 +1,60 @@
+//! What all connections of a client share: trusted authorities, sessions to resume, offered protocols.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, client};
+
+use crate::{
+    Certificates, Protocol, Resumption, TlsClientSettings, TlsSettingsError, certificates::CertificateStore,
+    provider::provider, verifier::verifier,
+};
+
+/// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a
+/// lock: threads that make thousands of connections a second should have a connector each.
+#[derive(Clone, Debug)]
+pub struct TlsConnector {
+    pub(crate) config: Arc<ClientConfig>,
+}
+
+impl TlsConnector {
+    /// Reads the authorities and the certificate. The certificate is reloaded when its files change, as a server's is;
+    /// the authorities are not.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be used, a system without authorities, or settings that contradict each other.
+    pub fn new(settings: TlsClientSettings) -> Result<Self, TlsSettingsError> {
+        let provider = Arc::new(provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&settings.versions.supported()?)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier(&settings.trust, &provider)?);
+        let mut config = match settings.certificate {
+            None => builder.with_no_client_auth(),
+            Some(files) => {
+                let certificates = CertificateStore::new(&Certificates::Files(vec![files]), provider)?;
+                builder.with_client_cert_resolver(Arc::new(certificates))
+            }
+        };
+        config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+        config.resumption = match settings.resumption {
+            Resumption::On => client::Resumption::in_memory_sessions(SERVERS),
+            Resumption::Off => client::Resumption::disabled(),
+        };
+        // `traffic.rs` takes over the keys.
+        config.enable_secret_extraction = true;
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// A connector like this one that offers only these protocols. They share their sessions.
+    #[must_use]
+    pub fn offering(&self, protocols: &[Protocol]) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+        Self { config: Arc::new(config) }
+    }
+}
+
+/// Servers whose sessions are kept; with more of them, the least recently used is forgotten. The number is rustls'
+/// default.
+const SERVERS: usize = 256;
