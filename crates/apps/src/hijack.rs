@@ -37,7 +37,7 @@ pub(crate) struct Hijack {
 }
 
 impl Hijack {
-    /// The response to this request. Its head must come within this time.
+    /// The response to this request. Its head must arrive within this time.
     pub(crate) async fn respond(self, request: &mut Request, limit: Duration) -> Result<Response, RequestError> {
         let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
         let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
@@ -72,7 +72,7 @@ fn continue_response(
     Ok(response)
 }
 
-/// Joins the client's connection, once it has changed its protocol, with the application's socket.
+/// Joins the client's connection, after its protocol switch, with the application's socket.
 fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
     spawn_local(async move {
         if let Ok(mut client) = client.await

@@ -13,7 +13,8 @@ pub struct CommandSettings {
     /// How its copies are run; 1 by default. `lifetime` and `memory_limit` are not for [`Binding::Inherit`], where nobody knows
     /// which copy answers.
     pub run: RunSettings,
-    /// The program and its arguments, in which `{port}` and `{socket}` stand for where a copy is to listen.
+    /// The program and its arguments; `{port}` and `{socket}` are replaced by the address on which a copy has to
+    /// listen.
     pub command: Vec<OsString>,
     /// The launcher before the command, which ends in [`serow_supervisor::become_program`]: with it, copies exit with
     /// this process and can inherit a socket. If it is empty they do not and cannot.
