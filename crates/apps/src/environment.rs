@@ -187,7 +187,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it is.
+/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it
+/// is.
 fn split_at_root<'a>(path: &'a str, root: &str) -> (&'a str, &'a str) {
     match path.split_at_checked(root.len()) {
         Some((begin, rest)) if begin == root && (rest.is_empty() || rest.starts_with('/')) => (begin, rest),

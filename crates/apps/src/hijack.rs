@@ -1,7 +1,7 @@
 //! Responses that an application writes to a socket itself: Rack's hijack, PSGI's `psgix.io`.
 //!
-//! The worker makes a pair of sockets, keeps one end and sends the other here. It is free for other requests as soon as the
-//! application has put its end somewhere, in a thread or an event loop; the client's connection stays ours.
+//! The worker makes a pair of sockets, keeps one end and sends the other here. It is free for other requests as soon as
+//! the application has put its end somewhere, in a thread or an event loop; the client's connection stays ours.
 
 use std::{
     future::poll_fn,

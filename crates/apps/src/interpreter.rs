@@ -43,8 +43,8 @@ enum Reason {
 }
 
 impl Interpreter {
-    /// That of an application in this folder: with the libraries that Bundler, Carton or a virtual environment of Python keeps
-    /// for it, where there are such.
+    /// That of an application in this folder: with the libraries that Bundler, Carton or a virtual environment of
+    /// Python keeps for it, where there are such.
     #[must_use]
     pub fn of(interface: Interface, folder: &Path) -> Self {
         Self::in_environment(interface, folder, env::var_os(VIRTUAL_ENV).filter(|path| !path.is_empty()))

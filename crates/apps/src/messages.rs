@@ -130,8 +130,8 @@ pub(crate) const WINDOW: usize = 256 * 1024;
 /// Bytes of a body or a message in one packet: two of them fit into a socket.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// Bytes of a request's packet at most: sockets that hold 208 KiB (net.core.wmem_default) refuse longer ones. Heads are below 32 KiB
-/// by default, and a body in a packet is 64 KiB at most.
+/// Bytes of a request's packet at most: sockets that hold 208 KiB (net.core.wmem_default) refuse longer ones. Heads are
+/// below 32 KiB by default, and a body in a packet is 64 KiB at most.
 pub(crate) const MAX_REQUEST: usize = 200 * 1024;
 
 /// The type of a WebSocket message.

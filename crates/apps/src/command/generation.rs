@@ -236,7 +236,8 @@ impl CommandGeneration {
         Ok(())
     }
 
-    /// Whether a copy is missing. One that is to be replaced counts until the other is there, and only one is replaced at a time.
+    /// Whether a copy is missing. One that is to be replaced counts until the other is there, and only one is replaced
+    /// at a time.
     fn is_incomplete(&self) -> bool {
         let stays = |copy: &&Copy| matches!(copy.stage, Stage::Starting | Stage::Ready | Stage::Serving);
         let there = self.copies.iter().filter(stays).count();

@@ -12,7 +12,8 @@ use std::{
 
 use super::{Facts, variable, write_text, write_values};
 
-/// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the shape.
+/// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the
+/// shape.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut fields = facts.fields_once();
     fields.truncate(MAX_FIELDS);

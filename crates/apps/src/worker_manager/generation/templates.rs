@@ -2,9 +2,9 @@
 //! warm as the worker itself:
 //!
 //! ```text
-//!             a worker has had many          it can fork             its last worker has left
-//!  template process 1 ─────────────────────────▶ template process 1 ─────────────▶ template process 2 ───────────────────────────▶ template process 2
-//!                                    template process 2, its successor  template process 1, which tells how workers end
+//!              a worker is warm                  it can fork              the last worker of 1 exits
+//!  template 1 ─────────────────▶ template 1     ─────────────▶ template 2 ─────────────────────────▶ template 2
+//!                                successor 2                   former 1, which reports exits
 //! ```
 
 use std::io;

@@ -120,7 +120,8 @@ impl BridgedGeneration {
         }
     }
 
-    /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is replaced at a time.
+    /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is
+    /// replaced at a time.
     fn is_incomplete(&self) -> bool {
         let staying = |worker: &&Worker| worker.stage != Stage::Leaving;
         let there = self.workers.iter().filter(staying).count();
