@@ -53,7 +53,7 @@ pub struct Reloader {
 }
 
 impl Application {
-    /// An application that so many threads may ask.
+    /// An application for this number of threads.
     #[must_use]
     pub fn new(settings: ApplicationSettings, threads: usize) -> Self {
         let said = Arc::new(Shared::new(settings, threads));
@@ -92,8 +92,8 @@ impl Application {
         ApplicationHandler::new(Arc::clone(&self.state))
     }
 
-    /// Closes its WebSockets, those that come from now on as well, with 1012 (Service Restart): the server stops, and would wait
-    /// for them as long as it may.
+    /// Closes its WebSockets, current and future ones, with 1012 (Service Restart): a server that stops would otherwise
+    /// wait for them until its grace period ends.
     pub fn close_websockets(&self) {
         self.shared().stop();
     }
@@ -110,7 +110,7 @@ impl Application {
         ApplicationReport::of(self.shared())
     }
 
-    /// How many workers take requests, how many of them are at work, and how many requests wait.
+    /// The numbers of workers, of busy workers and of waiting requests.
     #[must_use]
     pub fn counts(&self) -> WorkerCounts {
         self.shared().counts()
@@ -160,5 +160,5 @@ impl Drop for Workers {
 
 const ENDED: &str = "the application has stopped";
 
-/// How long workers may take to end, when all requests are answered.
+/// How long workers may take to exit when all requests are answered.
 const LAST_GRACE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body::Frame;
 use serow_message::{Body, BoxError, Headers, KnownHeader};
 
-/// The body without its chunks, if these headers say that it has some.
+/// The decoded body, if these headers say that it is chunked.
 pub(crate) fn unchunked(body: Body, headers: &Headers) -> Body {
     match headers.get_str(KnownHeader::TransferEncoding) {
         Some(coding) if coding.eq_ignore_ascii_case("chunked") => Body::stream(Unchunked { body, place: Place::START }),
@@ -28,13 +28,13 @@ struct Unchunked {
 enum Place {
     /// In a size, of which there are these digits so far.
     Size(Option<u64>),
-    /// Behind a size.
+    /// After a size.
     Line(u64),
-    /// In data, of which so many bytes follow.
+    /// In data, of which this many bytes follow.
     Data(u64),
-    /// Behind data.
+    /// After data.
     Gap,
-    /// Behind the last chunk. Trailers are not looked at.
+    /// After the last chunk. Trailers are ignored.
     End,
 }
 

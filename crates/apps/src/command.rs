@@ -48,7 +48,7 @@ impl CommandApplication {
             timeouts: UpstreamTimeouts { response: settings.run.timeout, ..defaults },
             keep: KeepSettings { idle_time: IDLE_TIME, ..KeepSettings::default() },
             queue: settings.run.queue,
-            // Another copy comes soon.
+            // Another copy starts soon.
             waits_for_servers: true,
             // Copies are not ejected: a copy is healthy as long as its process runs.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
@@ -94,8 +94,8 @@ impl CommandApplication {
     }
 }
 
-/// How many copies have to be up for a request that one has crashed with to be sent to another. The only one is always the last;
-/// those at a socket that all inherit are one server.
+/// How many copies have to be up for a retry of a request that has crashed one. A single copy is always the last;
+/// copies with an inherited socket are one server.
 fn least_copies(settings: &CommandSettings) -> Option<usize> {
     match (settings.run.processes.get(), settings.binding) {
         (1, _) => None,

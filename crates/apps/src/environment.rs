@@ -30,7 +30,7 @@ use crate::{
     upload::Upload,
 };
 
-/// Writes the packet of a request. A body that is a file does not stand in it.
+/// Encodes a request as a packet. A body in a file is not part of it.
 pub(crate) fn encode_request(
     settings: &ApplicationSettings,
     request: &Request,
@@ -51,7 +51,7 @@ pub(crate) fn encode_request(
     if has_length {
         packet.extend_from_slice(b"00000000");
     }
-    // Shares the text of the one that was received.
+    // Shares the memory of the received target.
     let origin = request.target.clone().into_origin_form(false);
     let facts = Facts::of(request, origin.as_str(), settings, upload);
     match settings.program.interface {
@@ -80,9 +80,9 @@ pub(crate) struct Facts<'a> {
     pub(crate) method: &'a str,
     /// As it was received, encoded.
     pub(crate) whole_path: &'a str,
-    /// Where the application is mounted, if the path begins with that.
+    /// The path at which the application is mounted, if the request's path begins with it.
     pub(crate) script_name: &'a str,
-    /// The path behind that.
+    /// The rest of the path.
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
     /// Path and query, as received.
@@ -93,7 +93,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) server_port: Port<'a>,
     pub(crate) client: Client,
     pub(crate) content_length: Option<u64>,
-    /// Where the client's connection came to; nothing for unix sockets.
+    /// The server's address of the client's connection; `None` for unix sockets.
     pub(crate) local: Option<SocketAddr>,
     /// The host, where it is a part of the target.
     pub(crate) authority: Option<&'a str>,
@@ -108,7 +108,7 @@ type Field<'a> = (&'a [u8], Option<KnownHeader>, &'a [u8]);
 /// Browsers send some fifteen; more are allocated.
 type Fields<'a> = SmallVec<[Field<'a>; 20]>;
 
-/// A port as text or number, whichever it came as.
+/// A port as text or number, as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port<'a> {
     Text(&'a str),
@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
             server_name: if server_name.is_empty() { "localhost" } else { server_name },
             server_port,
             client,
-            // A body that came in chunks has a length by now.
+            // A chunked body has a length by now, because it was buffered.
             content_length: match upload {
                 Upload::Nothing => request.headers.contains(KnownHeader::ContentLength).then_some(0),
                 _ => Some(upload.length()),
@@ -188,7 +188,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it is.
+/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it
+/// is.
 fn split_at_root<'a>(path: &'a str, root: &str) -> (&'a str, &'a str) {
     match path.split_at_checked(root.len()) {
         Some((begin, rest)) if begin == root && (rest.is_empty() || rest.starts_with('/')) => (begin, rest),

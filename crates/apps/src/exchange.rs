@@ -95,7 +95,7 @@ impl Exchange {
         }
     }
 
-    /// Waits until there is room for more pieces.
+    /// Waits for room for more pieces.
     pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.waiting < MAX_WAITING || state.is_abandoned {
@@ -131,7 +131,7 @@ impl Exchange {
         wake(feeder);
     }
 
-    /// The application has room for so many bytes more. From now on no other can have the request.
+    /// The application has room for more bytes. From now on the request cannot be retried.
     pub(crate) fn give_room(&self, room: usize) {
         let mut state = self.lock();
         state.has_begun = true;
@@ -141,7 +141,7 @@ impl Exchange {
         wake(feeder);
     }
 
-    /// Waits until there is room, and takes all of it.
+    /// Waits for room, and takes all of it.
     pub(crate) fn poll_given(&self, context: &mut Context<'_>) -> Poll<usize> {
         let mut state = self.lock();
         if state.room > 0 {
@@ -203,6 +203,6 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// Bytes of a body that wait for the client before the worker has to: most pages are whole by then, and the worker is free
-/// for others while a slow client takes them.
+/// The maximum of a body that waits for the client before the worker has to wait: most pages are smaller, and the
+/// worker is free for others while a slow client reads them.
 const MAX_WAITING: usize = 1 << 20;

@@ -61,7 +61,7 @@ impl Files {
         Self { folder, seen }
     }
 
-    /// A file that has changed since the last look, has come or has gone.
+    /// A file that was changed, added or removed since the last call.
     fn look(&mut self) -> Option<PathBuf> {
         let now = found(&self.folder);
         let before = std::mem::replace(&mut self.seen, now);
@@ -72,11 +72,11 @@ impl Files {
     }
 }
 
-/// The files of a folder and those below it that are an application's code.
+/// The application's code in this folder and below.
 fn found(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
-        // A folder that cannot be read, or is gone by now, has nothing to look at.
+        // A folder that is unreadable or was removed has no files.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             let (path, name) = (entry.path(), entry.file_name());
@@ -109,7 +109,7 @@ const CODE: [&str; 32] = [
 /// The interval: shorter than switching from the editor to the browser.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// So many files are looked at; that takes some 10 ms.
+/// The maximum of files; checking them takes some 10 ms.
 const MOST: usize = 20_000;
 
 #[cfg(test)]

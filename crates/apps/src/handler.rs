@@ -189,18 +189,18 @@ impl Drop for PendingResponse {
     }
 }
 
-/// A body that comes piece by piece.
+/// A body that arrives in pieces.
 struct Pieces {
     first: Body,
     waiting: PendingResponse,
     /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
-    /// Bytes that the client has taken and the worker does not know of.
+    /// Bytes that the client has read but the worker does not know of.
     taken: usize,
 }
 
 impl Pieces {
-    /// The body has ended; whether it has as many bytes as were announced.
+    /// The body has ended; an error if it is shorter than announced.
     fn end(&self, trailers: Option<Headers>) -> Option<Result<Frame<Bytes>, BoxError>> {
         let Some(missing) = self.announced.filter(|bytes| *bytes > 0) else {
             return trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));

@@ -1,7 +1,7 @@
 //! Responses that an application writes to a socket itself: Rack's hijack, PSGI's `psgix.io`.
 //!
-//! The worker makes a pair of sockets, keeps one end and sends the other here. It is free for other requests as soon as the
-//! application has put its end somewhere, in a thread or an event loop; the client's connection stays ours.
+//! The worker makes a pair of sockets, keeps one end and sends the other here. It is free for other requests as soon as
+//! the application has put its end somewhere, in a thread or an event loop; the client's connection stays ours.
 
 use std::{
     future::poll_fn,
@@ -37,7 +37,7 @@ pub(crate) struct Hijack {
 }
 
 impl Hijack {
-    /// The response to this request. Its head must come within this time.
+    /// The response to this request. Its head must arrive within this time.
     pub(crate) async fn respond(self, request: &mut Request, limit: Duration) -> Result<Response, RequestError> {
         let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
         let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
@@ -72,7 +72,7 @@ fn continue_response(
     Ok(response)
 }
 
-/// Joins the client's connection, once it has changed its protocol, with the application's socket.
+/// Joins the client's connection, after its protocol switch, with the application's socket.
 fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
     spawn_local(async move {
         if let Ok(mut client) = client.await

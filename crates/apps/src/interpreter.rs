@@ -15,7 +15,7 @@ use crate::{
     settings::{ApplicationSettings, RunSettings},
 };
 
-/// The interpreter for an application, and why it is this one.
+/// The interpreter of an application, and the reason for this choice.
 ///
 /// ```
 /// use serow_apps::{Interface, Interpreter};
@@ -29,22 +29,22 @@ pub struct Interpreter {
     reason: Reason,
 }
 
-/// Why it is this one.
+/// The reason for the choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
     /// It is configured.
     Configured,
     /// By default: the one in PATH, which may be a shim of rbenv, plenv or pyenv.
     Path,
-    /// These stand in the folder.
+    /// These files are in the folder.
     Files(&'static str),
     /// This variable is set.
     Variable(&'static str),
 }
 
 impl Interpreter {
-    /// That of an application in this folder: with the libraries that Bundler, Carton or a virtual environment of Python keeps
-    /// for it, where there are such.
+    /// That of an application in this folder: with the libraries that Bundler, Carton or a virtual environment of
+    /// Python keeps for it, where there are such.
     #[must_use]
     pub fn of(interface: Interface, folder: &Path) -> Self {
         Self::in_environment(interface, folder, env::var_os(VIRTUAL_ENV).filter(|path| !path.is_empty()))
@@ -144,7 +144,7 @@ fn words(words: &[&str]) -> Vec<OsString> {
 /// The path is not resolved: by its name the interpreter knows its environment.
 fn python_of(environment: &Path) -> OsString {
     let path = environment.join(PYTHON);
-    // The interpreter runs in the application's folder, which need not be the one that the path begins in.
+    // The interpreter runs in the application's folder, so the path must be absolute.
     std::path::absolute(&path).unwrap_or(path).into()
 }
 

@@ -1,4 +1,4 @@
-//! The encoding that Ruby takes files for.
+//! The default encoding of files in Ruby.
 //!
 //! Services and containers mostly have no locale, and without one Ruby reads every file as ASCII: a `config.ru` with an
 //! umlaut, a template, the result of a database query. Python falls back to UTF-8 in this case (PEP 538), and we do the

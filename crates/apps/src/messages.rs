@@ -36,7 +36,7 @@
 //! 256 KiB may be in flight in each direction, so that neither a slow client nor a slow application fills the memory or
 //! blocks others. Each message counts for 64 bytes more than its content.
 //!
-//! From a worker, on the socket of the thread that the ticket names:
+//! From a worker, on the socket of the thread in the ticket:
 //!
 //! | begins with | then |
 //! | --- | --- |
@@ -74,7 +74,7 @@ pub(crate) use self::{
 };
 use crate::pool::Ticket;
 
-/// How many bytes a request begins with: kind, thread and number.
+/// The length of a ticket: kind, thread and number.
 pub(crate) const TICKET_LENGTH: usize = 10;
 
 /// The first thread in tickets; printable bytes follow, which are readable in traces and never NUL.
@@ -101,7 +101,7 @@ pub(crate) fn ticket_of(packet: &[u8]) -> Option<Ticket> {
 const REQUESTS: [u8; 5] = [PLAIN, WITH_BODY, WITH_FILE, WITH_STREAM, WEBSOCKET];
 /// A request without a body.
 pub(crate) const PLAIN: u8 = b'r';
-/// A request with its body behind it.
+/// A request followed by its body.
 pub(crate) const WITH_BODY: u8 = b'b';
 /// A request whose body is a file.
 pub(crate) const WITH_FILE: u8 = b'f';
@@ -111,9 +111,9 @@ pub(crate) const CANCEL: u8 = b'c';
 pub(crate) const COLLECT: u8 = b'g';
 /// Fork the next template process from this worker.
 pub(crate) const REFORK: u8 = b'm';
-/// There is room for more of the body.
+/// The window of the body opens.
 pub(crate) const ROOM: u8 = b'w';
-/// The request is to be given up.
+/// Cancel the request, which timed out.
 pub(crate) const GIVE_UP: u8 = b'k';
 /// A request whose body follows.
 pub(crate) const WITH_STREAM: u8 = b's';
@@ -130,8 +130,8 @@ pub(crate) const WINDOW: usize = 256 * 1024;
 /// Bytes of a body or a message in one packet: two of them fit into a socket.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// Bytes of a request's packet at most: sockets that hold 208 KiB (net.core.wmem_default) refuse longer ones. Heads are below 32 KiB
-/// by default, and a body in a packet is 64 KiB at most.
+/// Bytes of a request's packet at most: sockets that hold 208 KiB (net.core.wmem_default) refuse longer ones. Heads are
+/// below 32 KiB by default, and a body in a packet is 64 KiB at most.
 pub(crate) const MAX_REQUEST: usize = 200 * 1024;
 
 /// The type of a WebSocket message.

@@ -1,6 +1,6 @@
-//! Packets to a worker that its socket has no room for: they wait, in order, until it has taken others.
+//! Packets for which a worker's socket has no room: they wait, in order, until the worker has read others.
 //!
-//! A worker that answers one request at a time has never so many. One that answers a thousand may be sent them all at once.
+//! A worker with one request at a time never has so many. A concurrent worker may get a thousand at once.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
-    /// Something begins to wait, or it is closed.
+    /// Notifies when a packet begins to wait, or the outbox is closed.
     changed: Notify,
 }
 
@@ -26,11 +26,11 @@ struct State {
 }
 
 impl Outbox {
-    /// Sends a packet, or keeps it behind those that wait already.
+    /// Sends a packet, or queues it after those that wait already.
     ///
     /// # Errors
     ///
-    /// Those of [`Channel::send`]; the worker is gone then.
+    /// Those of [`Channel::send`]; the worker is gone.
     pub(crate) fn send(&self, channel: &Channel, packet: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         if state.waiting.is_empty() {

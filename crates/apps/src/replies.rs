@@ -66,7 +66,8 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize)
     }
 }
 
-/// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have to wait.
+/// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have
+/// to wait.
 fn take(
     shared: &Shared,
     (link, thread): (&Arc<WorkerLink>, usize),

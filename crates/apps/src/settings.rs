@@ -21,13 +21,14 @@ pub struct ApplicationSettings {
     /// Whether an application that turns out to be an ASGI one is called by ASGI although `program` says WSGI; not by
     /// default.
     pub detects_asgi: bool,
-    /// Requests that a worker answers at a time; 1 by default, since not every application is made for more, and 1,000 for ASGI.
+    /// Requests that a worker answers at a time; 1 by default, since not every application is made for more, and 1,000
+    /// for ASGI.
     pub concurrency: NonZero<usize>,
-    /// Whether the application is loaded once, before workers are forked: they share its memory then, and start at once. Not
-    /// by default, since connections that it opens while it loads would be shared as well.
+    /// Whether the application is loaded once, before workers are forked: they share its memory then, and start at
+    /// once. Not by default, since connections that it opens while it loads would be shared as well.
     pub preload: bool,
-    /// After how many requests a worker collects garbage while it and another one are idle, so that fewer requests wait for
-    /// that; for Ruby only, and never by default.
+    /// After how many requests a worker collects garbage while it and another one are idle, so that fewer requests wait
+    /// for that; for Ruby only, and never by default.
     pub out_of_band_gc: Option<u32>,
     /// After how many requests of one worker the others are forked from it, one after the other, so that they share
     /// what it has warmed up: the first number for the first time, the last one for all further times. For Ruby with

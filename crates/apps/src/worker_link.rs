@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct WorkerLink {
     pub(crate) number: WorkerNumber,
-    /// Which of the places for workers it has, from 1.
+    /// Its index among the workers, from 1.
     pub(crate) place: usize,
     /// Requests of all threads are sent here; messages of the worker about itself are received here.
     pub(crate) requests: Channel,
@@ -33,14 +33,14 @@ pub(crate) struct WorkerLink {
     leaving: watch::Sender<bool>,
 }
 
-/// A worker's replies are read to their end before its requests are given to others.
+/// All replies of a worker are read before its requests are given to others.
 #[derive(Debug, Default)]
 struct Life {
     readers: usize,
     is_over: bool,
 }
 
-/// The worker's ends, to be sent to it.
+/// The worker's ends of the sockets.
 #[derive(Debug)]
 pub(crate) struct WorkerEnds {
     pub(crate) requests: Channel,
@@ -50,7 +50,7 @@ pub(crate) struct WorkerEnds {
 }
 
 impl WorkerLink {
-    /// Makes the sockets for a worker, with replies for so many threads.
+    /// Creates the sockets of a worker, with replies for this number of threads.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl WorkerLink {
         self.requests.shut();
     }
 
-    /// A thread begins to read its replies.
+    /// A thread starts to receive its replies.
     pub(crate) fn begin_reading(&self) {
         self.life().readers += 1;
     }

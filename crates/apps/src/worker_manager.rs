@@ -43,17 +43,17 @@ pub(crate) trait Generation: Sized + 'static {
         messages: MessageSender<Self::Message>,
         numbers: &mut u64,
     ) -> Result<Self, String>;
-    /// Which one this is, of those there have been.
+    /// Its number.
     fn number(&self) -> u64;
     /// Handles a message about a process. An error explains why the application cannot be loaded.
     fn handle_message(&mut self, message: Self::Message, numbers: &mut u64) -> Result<(), String>;
-    /// Whether all processes could begin.
+    /// Whether all processes are ready.
     fn is_ready(&self) -> bool;
     /// The error if loading takes too long.
     fn startup_error(&self) -> Option<String>;
-    /// Whether there is nothing of it any more.
+    /// Whether all of its processes have exited.
     fn has_ended(&self) -> bool;
-    /// Its processes take requests from now on.
+    /// Its processes serve requests from now on.
     fn serve(&mut self);
     /// Its processes finish their requests and exit.
     fn retire(&mut self);
@@ -61,7 +61,7 @@ pub(crate) trait Generation: Sized + 'static {
     fn kill(&mut self);
     /// Periodic work for all generations. `numbers` is the number of the last process.
     fn maintain(application: &Arc<Self::Application>, generations: &mut [Self], numbers: &mut u64);
-    /// How long no request can become overdue, and there is nothing to look after for that.
+    /// How long no request can exceed a time limit, so that maintenance can wait.
     fn time_left(application: &Self::Application) -> Duration;
     /// How the application is called in the log.
     fn name(application: &Self::Application) -> &str;
@@ -112,7 +112,7 @@ pub(crate) fn start<G: Generation>(
         Ok(Ok(())) => Ok((handle, thread)),
         Ok(Err(why)) => {
             handle.stop(Duration::ZERO);
-            // It has nothing to do any more but to end.
+            // It has nothing left to do but exit.
             let _ = thread.join();
             Err(why)
         }
@@ -124,7 +124,7 @@ struct WorkerManager<G: Generation> {
     application: Arc<G::Application>,
     sender: UnboundedSender<(u64, G::Message)>,
     messages: UnboundedReceiver<(u64, G::Message)>,
-    /// The one that serves is the first, then those that leave, then perhaps one that is being loaded.
+    /// The serving generation, then the retired ones, then perhaps one that is being loaded.
     generations: Vec<G>,
     /// The number of the generation that is being loaded, and the caller that waits for it.
     loading: Option<(u64, oneshot::Sender<Result<(), String>>)>,
@@ -159,7 +159,7 @@ impl<G: Generation> WorkerManager<G> {
                     Some(command) => self.handle_command(command),
                     None => return,
                 },
-                // There is a sender in this struct.
+                // The sender in this struct keeps the channel open.
                 Some((generation, message)) = self.messages.recv() => self.handle_message(generation, message),
                 () = sleep_until(look) => {
                     self.maintain();

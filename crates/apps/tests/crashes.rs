@@ -10,7 +10,8 @@ use serow_apps::{Application, ApplicationSettings, Interface};
 use support::{Answering, Running, content, settings};
 use tempfile::TempDir;
 
-/// Writes down each call, and how many other workers take requests then. `/poison` ends the worker; `/wait` takes a moment.
+/// Writes down each call, and how many other workers take requests then. `/poison` ends the worker; `/wait` takes a
+/// moment.
 const CODE: &str = r##"
 run ->(env) do
   path = env['PATH_INFO']

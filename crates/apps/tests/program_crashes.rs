@@ -10,8 +10,8 @@ use serow_apps::{Binding, CommandApplication, CommandSettings, Workers};
 use support::{Answering, body};
 use tempfile::TempDir;
 
-/// Writes down each call. `/poison` ends the process; `/close` closes a connection that had a request before. With a file
-/// `slow`, it starts slowly.
+/// Writes down each call. `/poison` ends the process; `/close` closes a connection that had a request before. With a
+/// file `slow`, it starts slowly.
 const SERVER: &str = r#"
 import http.server, os, socketserver, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):

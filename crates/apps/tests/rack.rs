@@ -210,7 +210,8 @@ fn whole_addresses_are_paths_to_the_application() {
     }
 }
 
-/// To compile a shape costs much, so it is done for those that come again, and those that are kept do not all go at once.
+/// To compile a shape costs much, so it is done for those that come again, and those that are kept do not all go at
+/// once.
 #[test]
 fn shapes_are_compiled_when_they_come_again_and_give_way_one_by_one() {
     let (mut settings, folder) = settings(

@@ -10,8 +10,8 @@ use serow_apps::{ApplicationSettings, Interface};
 use support::{Running, content, settings};
 use tempfile::TempDir;
 
-/// Answers with the length of the body, its sum, and the names in the folder that bodies are kept in. A worker that gets
-/// `/die` for the first time reads a part of the body and ends; one that gets `/slow` takes its time.
+/// Answers with the length of the body, its sum, and the names in the folder that bodies are kept in. A worker that
+/// gets `/die` for the first time reads a part of the body and ends; one that gets `/slow` takes its time.
 const APPLICATIONS: [(Interface, &str, &str); 3] = [
     (
         Interface::Rack,

@@ -113,7 +113,8 @@ pub(crate) fn interface_number(name: &str) -> Option<u32> {
     fs::read_to_string(format!("/sys/class/net/{name}/ifindex")).ok()?.trim_end().parse().ok()
 }
 
-/// The addresses of a name in the text of a file `hosts`. `localhost` is this machine, whatever is written (RFC 6761 §6.3).
+/// The addresses of a name in the text of a file `hosts`. `localhost` is this machine, whatever is written (RFC 6761
+/// §6.3).
 pub(crate) fn hosts(text: &str, name: &str) -> Vec<IpAddr> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let mut addresses = Vec::new();

@@ -1,7 +1,7 @@
 //! A DNS client for addresses (A, AAAA) and services (SRV) that reports how long each answer is valid.
 //!
-//! The system's resolver does not report the time to live and does not look up services. `hickory-resolver` does both, and would
-//! add 59 crates to the 134 that Serow ships with; these three record types need three files.
+//! The system's resolver does not report the time to live and does not look up services. `hickory-resolver` does both,
+//! and would add 59 crates to the 134 that Serow ships with; these three record types need three files.
 //!
 //! | what | file |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! Messages of DNS (RFC 1035 §4), as far as a client needs them: one question, and the addresses or services in the answer.
+//! Messages of DNS (RFC 1035 §4), as far as a client needs them: one question, and the addresses or services in the
+//! answer.
 
 use std::{
     error::Error,

@@ -1,7 +1,8 @@
 //! Requests that crash local server processes: each request may do so twice, and is remembered then.
 //!
-//! A request whose server crashes may be the victim of whatever ended it, so it is sent to another one, once. Where that one
-//! crashes as well, the request is taken for the reason: as long as it is remembered, the same request is sent to one server only.
+//! A request whose server crashes may be the victim of whatever ended it, so it is sent to another one, once. Where
+//! that one crashes as well, the request is taken for the reason: as long as it is remembered, the same request is sent
+//! to one server only.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -14,8 +14,8 @@ pub enum FieldNames {
     /// Letters, digits and hyphens, as in nginx (`ignore_invalid_headers on`, `underscores_in_headers off`); fields
     /// with other names are dropped.
     ///
-    /// RFC 3875 §4.1.18 makes an underscore of a hyphen, so WSGI, Rack and PSGI servers do. PHP does the same with a dot, and
-    /// lighttpd with everything that is neither letter nor digit.
+    /// RFC 3875 §4.1.18 makes an underscore of a hyphen, so WSGI, Rack and PSGI servers do. PHP does the same with a
+    /// dot, and lighttpd with everything that is neither letter nor digit.
     #[default]
     Unambiguous,
     /// All names that RFC 9110 §5.6.2 allows, except those that CGI would confuse with a well-known field or with one

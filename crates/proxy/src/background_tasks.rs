@@ -30,8 +30,8 @@ struct Running {
 }
 
 impl BackgroundTasks {
-    /// Begins. Where there are names, it returns when they have been looked up for the first time, after 2 s at the latest, so
-    /// that the first request finds servers.
+    /// Begins. Where there are names, it returns when they have been looked up for the first time, after 2 s at the
+    /// latest, so that the first request finds servers.
     ///
     /// # Errors
     ///
@@ -90,6 +90,6 @@ fn look_after(upstreams: Vec<Upstream>, names: &ResolverSettings, first: Sender<
     }
 }
 
-/// For the first answers of name servers. One that is near answers in milliseconds; a server that does not start since a
-/// name server is away would be worse than one that refuses some requests.
+/// For the first answers of name servers. One that is near answers in milliseconds; a server that does not start since
+/// a name server is away would be worse than one that refuses some requests.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -2,7 +2,8 @@
 
 use serow_message::{Headers, KnownHeader};
 
-/// The values of the cookies of this name, in the order of the request: more than one where they were set for several paths.
+/// The values of the cookies of this name, in the order of the request: more than one where they were set for several
+/// paths.
 pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers
         .get_all(KnownHeader::Cookie)

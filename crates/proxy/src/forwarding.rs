@@ -120,7 +120,8 @@ impl<'a> Forwarding<'a> {
     pub(crate) async fn respond(&mut self) -> Response {
         let mut response = match self.until {
             None => self.attempts().await,
-            // A timer has a cache line to itself: within the future it would make the allocation for every request a slow one.
+            // A timer has a cache line to itself: within the future it would make the allocation for every request a
+            // slow one.
             Some(until) => match Box::pin(timeout_at(until.into(), Box::pin(self.attempts()))).await {
                 Ok(response) => response,
                 Err(_) => self.error_response(StatusCode::GATEWAY_TIMEOUT),

@@ -59,5 +59,6 @@ const MAX_STREAMS: u32 = 128;
 /// Gbit/s within a data centre. So a connection holds at most 32 MiB.
 const STREAM_WINDOW: u32 = 256 * 1024;
 
-/// The window of a connection, so that no stream waits for another: half of it may have been used and not been given back.
+/// The window of a connection, so that no stream waits for another: half of it may have been used and not been given
+/// back.
 const WINDOW: u32 = 2 * MAX_STREAMS * STREAM_WINDOW;

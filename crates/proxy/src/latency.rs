@@ -7,8 +7,8 @@ use std::{
 
 use serow_net::Moment;
 
-/// How quickly a server answers: a moving average that remembers the worst, as Finagle's `PeakEwma`; changed by all threads,
-/// without a lock.
+/// How quickly a server answers: a moving average that remembers the worst, as Finagle's `PeakEwma`; changed by all
+/// threads, without a lock.
 ///
 /// A longer time replaces the average at once; a shorter one lowers it, the more, the older the last one is. Without
 /// new values the average decays, so that a slow server is tried again: after 46 s, if it was a hundred times slower

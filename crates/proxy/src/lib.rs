@@ -28,7 +28,8 @@
 //! | make the response's head for the client; forward the body as the client reads it; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
 //! | or send an error response | `error_response.rs` |
 //!
-//! Besides the requests, one thread checks servers and resolves names: `background_tasks.rs`, `health_check/`, `names/`.
+//! Besides the requests, one thread checks servers and resolves names: `background_tasks.rs`, `health_check/`,
+//! `names/`.
 //!
 //! # Ownership
 //!

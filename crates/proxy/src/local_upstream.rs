@@ -1,5 +1,5 @@
-//! An upstream as one thread sees it: its servers, its connections and its share of the balancing. Nothing here is behind a
-//! lock.
+//! An upstream as one thread sees it: its servers, its connections and its share of the balancing. Nothing here is
+//! behind a lock.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
 

@@ -24,8 +24,8 @@ use tokio::{
 use self::{membership::Member, pace::Pace};
 use crate::{address::ServerLocation, settings::ServerSettings, upstream::Upstream};
 
-/// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all names
-/// that are there now have been looked up for the first time.
+/// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all
+/// names that are there now have been looked up for the first time.
 pub(crate) async fn resolve_names(upstream: Upstream, settings: ResolverSettings, first: Sender<()>) {
     let resolver = Rc::new(Resolver::new(settings));
     let mut first = Some(first);

@@ -11,8 +11,8 @@ use serow_net::Moment;
 
 use crate::{server::Server, upstream::Upstream};
 
-/// Idle connections of one thread to one server. Those that were used last are used first, so that those which are not needed
-/// grow old.
+/// Idle connections of one thread to one server. Those that were used last are used first, so that those which are not
+/// needed grow old.
 #[derive(Default)]
 pub(crate) struct Pool {
     idle: Vec<Idle>,
@@ -71,7 +71,8 @@ impl Pool {
         self.idle.is_empty() && self.settling.is_empty()
     }
 
-    /// The one that was used last of those that the event loop has watched since; no call is needed to know their state.
+    /// The one that was used last of those that the event loop has watched since; no call is needed to know their
+    /// state.
     #[inline]
     fn pop(&mut self) -> Option<Idle> {
         match self.idle.iter().rposition(|idle| idle.connection.is_watched()) {
@@ -94,13 +95,13 @@ impl Pool {
     }
 }
 
-/// How long a connection waits before it can serve another client after a response to HEAD, or with 204 or 304. Servers that
-/// send content with those do so in a second write, which comes a moment after the first: Python's `http.server` within a
-/// tenth of a millisecond, one on a busy machine after some turns of the scheduler.
+/// How long a connection waits before it can serve another client after a response to HEAD, or with 204 or 304. Servers
+/// that send content with those do so in a second write, which comes a moment after the first: Python's `http.server`
+/// within a tenth of a millisecond, one on a busy machine after some turns of the scheduler.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// How many connections may settle for each that may be idle: with 64, some 5,000 such responses each second go by without
-/// another connection being opened.
+/// How many connections may settle for each that may be idle: with 64, some 5,000 such responses each second go by
+/// without another connection being opened.
 const SETTLING_FACTOR: usize = 4;
 
 #[cfg(test)]

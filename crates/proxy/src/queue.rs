@@ -19,8 +19,8 @@ pub(crate) struct WaitingQueue {
 struct Waiting<'a>(&'a WaitingQueue);
 
 impl WaitingQueue {
-    /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait already, or
-    /// it takes too long.
+    /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait
+    /// already, or it takes too long.
     pub(crate) async fn wait<T>(&self, settings: QueueSettings, choose: impl Fn() -> Option<T>) -> Option<T> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);

@@ -46,8 +46,8 @@ enum Host {
 ///
 /// # Errors
 ///
-/// The status that is answered instead: 400 for a path that no honest client sends, 501 for CONNECT and for a TRACE that may
-/// go no further, 204 for such an OPTIONS (RFC 9110 §7.6.2).
+/// The status that is answered instead: 400 for a path that no honest client sends, 501 for CONNECT and for a TRACE
+/// that may go no further, 204 for such an OPTIONS (RFC 9110 §7.6.2).
 pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<OutgoingHead, StatusCode> {
     if request.method == Method::CONNECT {
         return Err(StatusCode::NOT_IMPLEMENTED);
@@ -172,8 +172,8 @@ fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
     }
 }
 
-/// The protocols that a client asks for, without those that would make another connection of HTTP or TLS of this one, past
-/// all that looks at requests here (RFC 9113 §3.1 has abolished that of HTTP/2, too).
+/// The protocols that a client asks for, without those that would make another connection of HTTP or TLS of this one,
+/// past all that looks at requests here (RFC 9113 §3.1 has abolished that of HTTP/2, too).
 fn protocols(headers: &Headers) -> Option<Vec<u8>> {
     let is_passed = |protocol: &&[u8]| {
         let name = protocol.split(|&byte| byte == b'/').next().unwrap_or_default();

@@ -12,8 +12,8 @@ use serow_message::{Body, KnownHeader, Method, Response, ResponseHead, StatusCod
 
 use crate::{request_head, settings::ForwardingSettings, via};
 
-/// Makes of a server's head the response for the client. The method is that of the request; where it is not HEAD, the body
-/// is still to be set.
+/// Makes of a server's head the response for the client. The method is that of the request; where it is not HEAD, the
+/// body is still to be set.
 ///
 /// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all other end-to-end fields stay as the server sent them.
 /// The framing follows from the body; only a response to HEAD, which has no body, keeps its Content-Length (RFC 9110

@@ -53,8 +53,8 @@ pub(crate) enum UnsentBody {
 pub(crate) enum Decision {
     /// Retry, if possible at another server. It counts for the tries and for the budget.
     RetryElsewhere,
-    /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
-    /// since no server is worse for it.
+    /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts
+    /// for nothing, since no server is worse for it.
     RetryOnNewConnection,
     /// The client gets this response, or an error.
     GiveUp,

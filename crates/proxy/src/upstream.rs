@@ -47,7 +47,8 @@ struct Shared {
 }
 
 impl Upstream {
-    /// An upstream with the servers of its settings. Names are looked up by [`crate::BackgroundTasks`]; until then they have no server.
+    /// An upstream with the servers of its settings. Names are looked up by [`crate::BackgroundTasks`]; until then they
+    /// have no server.
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);

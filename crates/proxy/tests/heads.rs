@@ -11,8 +11,8 @@
 //! < HTTP/1.1 200 OK         what the client gets
 //! ```
 //!
-//! Ports are of the kernel's choosing: `SERVER`, `PROXY` and `CLIENT` stand for them. A `Date` that the proxy's server adds is
-//! `now`.
+//! Ports are of the kernel's choosing: `SERVER`, `PROXY` and `CLIENT` stand for them. A `Date` that the proxy's server
+//! adds is `now`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
 mod support;

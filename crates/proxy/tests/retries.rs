@@ -61,8 +61,8 @@ fn ask(proxied: &Proxied, method: &str, body: &str) -> String {
     read_response(&mut client).get(9..12).unwrap().to_owned()
 }
 
-/// How many of six requests were answered with 200 while each second one went to the wrong server first, and how many are counted
-/// at servers when they are over.
+/// How many of six requests were answered with 200 while each second one went to the wrong server first, and how many
+/// are counted at servers when they are over.
 fn outcomes(wrong: SocketAddr, retries: &RetrySettings, method: &str, body: &str) -> (usize, u32) {
     let (good, _) = counting(200);
     let proxied = proxied(&[wrong, good.address()], retries.clone());

@@ -64,8 +64,8 @@ fn limits_below_a_second_are_never_early_and_not_a_tick_late() {
             let proxied = Proxied::with(settings, ForwardingSettings::default());
             let times: Vec<_> = (0..3).map(|_| measure(&proxied, path)).collect();
             assert!(times.iter().all(|time| *time >= limit), "{name} {limit:?}: {times:?}");
-            // The best of them, since a machine with much else to do may be late each second time. With ticks of 250 ms, none is
-            // less than 150 ms late.
+            // The best of them, since a machine with much else to do may be late each second time. With ticks of 250
+            // ms, none is less than 150 ms late.
             let least = times.iter().min().unwrap().saturating_sub(limit);
             assert!(least < Duration::from_millis(100), "{name} {limit:?}: {times:?}");
         }

@@ -12,8 +12,8 @@ my $packet  = '';
 my $empty   = input('');    # the body of requests without one
 my $cleanup = [];           # what the application wants to be called when it has answered
 
-# Of the current request: its ticket, where replies go, the state of the response, and whether the worker stays busy after the
-# response is complete.
+# Of the current request: its ticket, where replies go, the state of the response, and whether the worker stays busy
+# after the response is complete.
 my ($ticket, $reply, $state, $goes_on);
 
 # The part that all environments have in common.
@@ -59,7 +59,8 @@ sub run {
     serve($app);
 }
 
-# Until there are no more requests. Short responses are sent from here, because further calls would cost more than their work.
+# Until there are no more requests. Short responses are sent from here, because further calls would cost more than their
+# work.
 sub serve {
     my ($app) = @_;
     while (1) {

@@ -1,5 +1,5 @@
-# Serow's bridge for Perl; psgi.pl follows, which has the worker. It is read from standard input, which is the channel to Serow;
-# src/messages.rs describes the protocol. It needs only modules of Perl's core.
+# Serow's bridge for Perl; psgi.pl follows, which has the worker. It is read from standard input, which is the channel
+# to Serow; src/messages.rs describes the protocol. It needs only modules of Perl's core.
 
 use strict;
 use warnings;

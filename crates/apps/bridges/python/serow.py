@@ -1,5 +1,5 @@
-# Serow's bridge for Python; the parts for WSGI or ASGI follow, which have the class Worker. It is read from standard input, which
-# is the channel to Serow; src/messages.rs describes the protocol.
+# Serow's bridge for Python; the parts for WSGI or ASGI follow, which have the class Worker. It is read from standard
+# input, which is the channel to Serow; src/messages.rs describes the protocol.
 
 import gc
 import importlib

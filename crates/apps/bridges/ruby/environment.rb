@@ -13,8 +13,8 @@ module Serow
 
     private
 
-    # What makes the environments of requests of a shape, known by its digest. A block is compiled for a shape that comes a second
-    # time: compiling one costs as much as ten requests, and clients may send names only once.
+    # What makes the environments of requests of a shape, known by its digest. A block is compiled for a shape that
+    # comes a second time: compiling one costs as much as ten requests, and clients may send names only once.
     def shape(packet, digest)
       text = packet.unpack("#{@formats[packet.getbyte(Worker::TICKET)]}a*").last
       return keep(@shapes, digest, compile(*text.split(','))) if @seen.delete(digest)

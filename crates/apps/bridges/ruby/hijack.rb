@@ -1,6 +1,7 @@
 
 module Serow
-  # The values of env['rack.hijack'] and env['rack.early_hints'] for one request: a call after its end must not reach the next one.
+  # The values of env['rack.hijack'] and env['rack.early_hints'] for one request: a call after its end must not reach
+  # the next one.
   class Callbacks
     def initialize(attendant, ticket)
       @attendant = attendant
@@ -26,8 +27,8 @@ module Serow
 
     private
 
-    # Behind the head comes what `writer` writes to the socket that it gets, now or later, until it closes it. Serow waits for
-    # the worker to say that it is free: this is true.
+    # Behind the head comes what `writer` writes to the socket that it gets, now or later, until it closes it. Serow
+    # waits for the worker to say that it is free: this is true.
     def hand_over(head, writer)
       head.setbyte(0, 85) # U
       @socket = pair { |theirs| send_with_descriptor(head, theirs) }

@@ -4,9 +4,10 @@
 #   Serow.before_fork { ActiveRecord::Base.connection_pool.disconnect! }
 #   Serow.after_fork { ActiveRecord::Base.establish_connection }
 #
-# As Unicorn and Rhebok have it, the names also stand alone, and blocks that want to know get a server, which here is nil, and a
-# worker, which knows its number from 0 (`worker.nr`). `before_fork` runs in the process that workers are forked from, which has
-# the application only where that is loaded before; `after_fork` in the worker, before it takes requests.
+# As Unicorn and Rhebok have it, the names also stand alone, and blocks that want to know get a server, which here is
+# nil, and a worker, which knows its number from 0 (`worker.nr`). `before_fork` runs in the process that workers are
+# forked from, which has the application only where that is loaded before; `after_fork` in the worker, before it takes
+# requests.
 module Serow
   HOOKS = { before_fork: [], after_fork: [] }.freeze
   Fork = Struct.new(:nr)

@@ -28,8 +28,8 @@ module Serow
       finish(status, headers, nil) if stays
     end
 
-    # The usual response: a body of one string, no callback after it, and only strings as header values. All in one method,
-    # because method calls dominate the cost. Returns whether it has sent the response.
+    # The usual response: a body of one string, no callback after it, and only strings as header values. All in one
+    # method, because method calls dominate the cost. Returns whether it has sent the response.
     def respond_at_once(status, headers, body)
       return unless body.is_a?(Array) && body.size == 1 && @after_reply.empty? && @finished.empty?
 
@@ -194,7 +194,8 @@ module Serow
       @reply.sendmsg(packet, 0, nil, Socket::AncillaryData.unix_rights(io))
     end
 
-    # Whether the client is gone: Serow reports that on the socket for requests. Reports about other requests are skipped.
+    # Whether the client is gone: Serow reports that on the socket for requests. Reports about other requests are
+    # skipped.
     def gone?
       nil while !@gone && @requests.wait_readable(0) && @worker.take_gone
       @gone

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Serow's bridge for Rack. It is read from standard input, which is the channel to Serow; src/messages.rs describes the protocol.
-# The files beside this one follow it; start.rb is the last.
+# Serow's bridge for Rack. It is read from standard input, which is the channel to Serow; src/messages.rs describes the
+# protocol. The files beside this one follow it; start.rb is the last.
 
 require 'io/wait'
 require 'socket'
@@ -16,8 +16,8 @@ module Serow
     error.full_message(highlight: false, order: :top)
   end
 
-  # Sends output there from now on, line by line: reopen would also take over the buffering of `output`. Not $stdout and $stderr,
-  # which the application may have replaced by files of its own.
+  # Sends output there from now on, line by line: reopen would also take over the buffering of `output`. Not $stdout and
+  # $stderr, which the application may have replaced by files of its own.
   def self.write_to(output)
     [STDOUT, STDERR].each do |stream|
       stream.reopen(output)

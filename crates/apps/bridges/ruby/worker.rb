@@ -45,8 +45,8 @@ module Serow
       @attendants.size > 1
     end
 
-    # Takes the message that a client is gone from the socket for requests; returns whether there was one. Another thread may
-    # take it first, so that a request is next.
+    # Takes the message that a client is gone from the socket for requests; returns whether there was one. Another
+    # thread may take it first, so that a request is next.
     def take_gone
       return note_gone(@requests.recv(TICKET)) if !threaded? && cancel?(@requests.recv(TICKET, Socket::MSG_PEEK))
       return false if !threaded? || @attendants.any?(&:idle?)
@@ -61,7 +61,8 @@ module Serow
       false
     end
 
-    # Forks the next template process, as warm as this worker. As before every fork, the hooks close what must not be shared.
+    # Forks the next template process, as warm as this worker. As before every fork, the hooks close what must not be
+    # shared.
     def refork
       Serow.run_hooks(:before_fork, @place)
       begin
@@ -175,8 +176,8 @@ module Serow
       StringIO.new(text.force_encoding(Encoding::BINARY)).tap(&:binmode)
     end
 
-    # The request body that Serow keeps in an unnamed file; nil if nobody waits for the response any more. Threads ask one after
-    # the other, so each gets its own.
+    # The request body that Serow keeps in an unnamed file; nil if nobody waits for the response any more. Threads ask
+    # one after the other, so each gets its own.
     def file(ticket)
       reply = @replies[ticket.getbyte(1) - 33]
       @worker.asking.synchronize do

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::worker_manager::{Backoff, Generation, MessageSender, RESTART};
 
-/// The copies of a program that were started together, and those that took the places of some.
+/// The copies of a program that were started together, and their replacements.
 #[derive(Debug)]
 pub(crate) struct CommandGeneration {
     number: u64,
@@ -121,7 +121,7 @@ impl Generation for CommandGeneration {
         for copy in &mut self.copies {
             match copy.stage {
                 Stage::Serving => copy.stage = Stage::Leaving(Instant::now()),
-                // It has nothing to finish.
+                // It has no requests to finish.
                 Stage::Starting | Stage::Ready => copy.terminate(),
                 Stage::Leaving(_) | Stage::Ending(_) => {}
             }
@@ -173,7 +173,7 @@ impl CommandGeneration {
     fn publish(&mut self) {
         let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving);
         let mut servers: Vec<_> = serving.map(|copy| copy.settings.clone()).collect();
-        // At one socket there is one server, and connections wait there also while no copy lives.
+        // Copies on one socket are one server, and connections wait on it even while no copy runs.
         servers.dedup();
         if servers.is_empty() && self.shared.settings.binding == Binding::Inherit {
             return;
@@ -236,7 +236,8 @@ impl CommandGeneration {
         Ok(())
     }
 
-    /// Whether a copy is missing. One that is to be replaced counts until the other is there, and only one is replaced at a time.
+    /// Whether a copy is missing. One that is to be replaced counts until the other is there, and only one is replaced
+    /// at a time.
     fn is_incomplete(&self) -> bool {
         let stays = |copy: &&Copy| matches!(copy.stage, Stage::Starting | Stage::Ready | Stage::Serving);
         let there = self.copies.iter().filter(stays).count();
@@ -250,7 +251,7 @@ impl CommandGeneration {
         (1..).find(|place| !taken(place)).unwrap_or(1)
     }
 
-    /// A copy has ended. An error is why the program cannot be started.
+    /// Removes a copy that has exited. An error explains why the program cannot be started.
     fn remove_ended(&mut self, place: usize, numbers: &mut u64) -> Result<(), String> {
         let mut copy = self.copies.remove(place);
         let (name, how) = (&self.shared.settings.run.name, copy.ending());
@@ -288,5 +289,5 @@ fn is_late(copy: &Copy, limit: Duration) -> bool {
     copy.stage == Stage::Starting && copy.born.elapsed() >= limit
 }
 
-/// A thread that has chosen a copy counts the request there within microseconds; it may be kept from running for so long.
+/// A thread that has chosen a copy counts the request there within microseconds, but may be preempted for this long.
 const MOMENT: Duration = Duration::from_millis(200);

@@ -28,11 +28,11 @@ use super::{
 };
 use crate::worker_manager::{MessageSender, Process, read_lines};
 
-/// One copy of a program. When this is dropped it ends.
+/// One copy of a program. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) number: u64,
-    /// Which of the places for copies it has, from 1.
+    /// Its index among the copies, from 1.
     pub(super) place: usize,
     pub(super) stage: Stage,
     pub(super) born: Instant,
@@ -57,7 +57,7 @@ pub(super) struct Copy {
 pub(super) enum Stage {
     /// It does not answer yet.
     Starting,
-    /// It could begin.
+    /// It answers, but gets no requests yet.
     Ready,
     /// It gets requests.
     Serving,
@@ -72,7 +72,7 @@ pub(super) enum Stage {
 pub(crate) enum CopyMessage {
     /// It answers.
     Ready(u64),
-    /// It has ended.
+    /// It has exited.
     Ended(u64),
 }
 
@@ -91,7 +91,7 @@ impl Copy {
         entrances.hand_over(&mut command, generation)?;
         command.stdout(writer.try_clone()?).stderr(writer);
         let child = command.spawn()?;
-        // Its ends of the pipe are closed here with it.
+        // This closes our ends of the pipe.
         drop(command);
         let process = i32::try_from(child.id()).ok().and_then(Process::of);
         if let Some(process) = &process {
@@ -143,12 +143,12 @@ impl Copy {
         self.expected.to_string()
     }
 
-    /// Bytes of memory it has (resident).
+    /// Its resident memory in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
         self.process.as_ref().and_then(Process::memory)
     }
 
-    /// How it ended, once it has.
+    /// Its exit status, once it has exited.
     pub(super) fn ending(&mut self) -> String {
         match self.child.try_wait() {
             Ok(Some(status)) => status.to_string(),
@@ -162,7 +162,7 @@ impl Copy {
         self.signal(Signal::TERM);
     }
 
-    /// Ends it.
+    /// Kills it.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
@@ -231,7 +231,7 @@ async fn watch(
     messages: MessageSender<CopyMessage>,
 ) {
     if let Some(process) = process {
-        // Where that cannot be waited for, it counts as ended, and is.
+        // If waiting fails, it counts as exited and is killed.
         let _ = end_of(process).await;
     }
     if let Some(pid) = pid {
@@ -265,7 +265,7 @@ async fn wait_for_answer(
     messages.send(CopyMessage::Ready(number));
 }
 
-/// How many lines are shown of a copy that ends before it answers: a backtrace, as a rule.
+/// How many lines are shown of a copy that exits before it is ready: usually a backtrace.
 const LAST_LINES: usize = 20;
 
 /// The time for its last output, which is in the pipe already.

@@ -164,7 +164,7 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        // Sockets are all there is in it.
+        // It contains only sockets.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -195,7 +195,7 @@ fn random(number: u64) -> u64 {
 const PORT: &str = "PORT";
 const SOCKET: &str = "SOCKET";
 
-/// Above those of well-known services, and below net.ipv4.ip_local_port_range, which begins with 32768.
+/// Above the ports of well-known services, and below net.ipv4.ip_local_port_range, which starts at 32768.
 const PORTS: std::ops::Range<u16> = 20_000..32_768;
 
 /// Most are free.

@@ -10,18 +10,19 @@ use crate::settings::RunSettings;
 /// A program that serves HTTP, and how it is run.
 #[derive(Clone, Debug)]
 pub struct CommandSettings {
-    /// How its copies are run; 1 by default. `lifetime` and `memory_limit` are not for [`Binding::Inherit`], where nobody knows
-    /// which copy answers.
+    /// How its copies are run; 1 by default. `lifetime` and `memory_limit` are not for [`Binding::Inherit`], where
+    /// nobody knows which copy answers.
     pub run: RunSettings,
-    /// The program and its arguments, in which `{port}` and `{socket}` stand for where a copy is to listen.
+    /// The program and its arguments; `{port}` and `{socket}` are replaced by the address on which a copy has to
+    /// listen.
     pub command: Vec<OsString>,
     /// The launcher before the command, which ends in [`serow_supervisor::become_program`]: with it, copies exit with
     /// this process and can inherit a socket. If it is empty they do not and cannot.
     pub launcher: Vec<OsString>,
     /// How copies are reached.
     pub binding: Binding,
-    /// A path that a copy has to answer with a status below 400 before it counts as ready; by default it has to accept a
-    /// connection.
+    /// A path that a copy has to answer with a status below 400 before it counts as ready; by default it has to accept
+    /// a connection.
     pub check_path: Option<String>,
     /// Requests that a copy answers at a time; any number by default.
     pub concurrency: Option<NonZero<u32>>,

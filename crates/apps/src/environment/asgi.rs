@@ -86,7 +86,7 @@ fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
     marshal.end_dict();
 }
 
-/// Those that the client speaks, the one it likes best first (RFC 6455 §4.1).
+/// The client's subprotocols, in order of preference (RFC 6455 §4.1).
 fn write_subprotocols(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
     let names: Vec<_> = facts.headers.list("sec-websocket-protocol").collect();
     marshal.name(b"subprotocols");

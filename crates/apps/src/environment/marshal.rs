@@ -15,7 +15,7 @@ impl Marshal<'_> {
         self.0.push(b'0');
     }
 
-    /// Begins a tuple of so many values.
+    /// Begins a tuple with this many values.
     pub(super) fn tuple(&mut self, length: usize) {
         match u8::try_from(length) {
             Ok(length) => self.0.extend_from_slice(&[b')', length]),
@@ -23,13 +23,13 @@ impl Marshal<'_> {
         }
     }
 
-    /// Begins a list of so many values.
+    /// Begins a list with this many values.
     pub(super) fn list(&mut self, length: usize) {
         self.sized(b'[', length);
     }
 
-    /// A str that Python keeps once for all and finds in dicts by its address. Only for texts of our own: those that clients
-    /// think up would stay in memory forever (since Python 3.12).
+    /// An interned str, which Python finds in dicts by its address. Only for our own constants: texts of clients would
+    /// stay in memory forever (since Python 3.12).
     pub(super) fn name(&mut self, name: &[u8]) {
         match u8::try_from(name.len()) {
             Ok(length) if name.is_ascii() => {

@@ -1,12 +1,13 @@
-//! Requests for Perl: names and values, each behind four bytes with its length, which one `unpack` puts into a hash.
+//! Requests for Perl: names and values, each preceded by its length in four bytes, which one `unpack` turns into a
+//! hash.
 
 use super::{Facts, decoded, variable, write_text, write_values};
 
-/// The variables of CGI, and the one of PSGI that differs between requests; the bridge knows the others.
+/// CGI's variables, and the only PSGI value that differs between requests; the bridge adds the others.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut pairs = Pairs(packet);
     pairs.text("REQUEST_METHOD", facts.method.as_bytes());
-    // PSGI knows no path that does not begin with a slash, as in `OPTIONS *`.
+    // In PSGI, paths begin with a slash, except in `OPTIONS *`.
     let path = if facts.path == "*" { "" } else { facts.path };
     pairs.text("PATH_INFO", &decoded(path));
     if !facts.script_name.is_empty() {
@@ -43,7 +44,7 @@ impl Pairs<'_> {
         self.part(value);
     }
 
-    /// Writes one of them behind its length, which no packet reaches.
+    /// Writes a name or a value after its length, which always fits.
     fn part(&mut self, content: impl FnOnce(&mut Vec<u8>)) {
         let length_at = self.0.len();
         let start = length_at + LENGTH_BYTES;

@@ -1,4 +1,4 @@
-//! Requests for Ruby: values, each with a NUL behind it, which `String#unpack` takes apart in one call.
+//! Requests for Ruby: values, each followed by NUL, which `String#unpack` splits in one call.
 //!
 //! First comes the number of values, in a byte, and after the values the request's shape: the part that is the same in
 //! most requests, and the names of the header's variables, separated by commas. All requests of one shape are built by
@@ -12,7 +12,8 @@ use std::{
 
 use super::{Facts, variable, write_text, write_values};
 
-/// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the shape.
+/// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the
+/// shape.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut fields = facts.fields_once();
     fields.truncate(MAX_FIELDS);
@@ -84,7 +85,8 @@ fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
 
 /// The digest and the values that each request has.
 const BEFORE_FIELDS: usize = 7;
-/// Servers take 128 at most; a byte counts them, the values before them, where the application is mounted and the length of a body.
+/// Servers accept at most 128 fields. One byte counts them, the values before them, the mount path and the body's
+/// length.
 const MAX_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 2;
 /// Ruby keeps texts of up to 23 bytes without allocating them.
 const DIGEST_LENGTH: usize = 16;

@@ -1,6 +1,6 @@
 //! The variable for a header field: `HTTP_ACCEPT_LANGUAGE` for `Accept-Language` (RFC 3875 §4.1.18).
 //!
-//! Names come again with each request, and each would be written byte by byte: each thread keeps those that it has written last.
+//! The same names arrive with each request, and converting them byte by byte is slow: each thread caches the last ones.
 
 use std::cell::RefCell;
 
@@ -23,7 +23,7 @@ pub(super) fn write(name: &[u8], output: &mut Vec<u8>) {
 }
 
 thread_local! {
-    /// Two names may have the same place, and the one that was written last stands first.
+    /// Two names may have the same place; the last one used comes first.
     static WRITTEN: RefCell<Vec<[Variable; 2]>> = RefCell::new(vec![Default::default(); PLACES]);
 }
 

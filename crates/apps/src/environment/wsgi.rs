@@ -6,7 +6,7 @@
 
 use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values};
 
-/// The fixed values stand in the order of FIXED in bridges/python/wsgi.py.
+/// The fixed values have the order of FIXED in bridges/python/wsgi.py.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let fields = facts.fields_once();
     let mut text = Vec::with_capacity(512);
@@ -45,7 +45,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     }
 }
 
-/// Names stand with commas between them.
+/// Names are separated by commas.
 fn separate(names: &mut Vec<u8>) {
     if !names.is_empty() {
         names.push(b',');

@@ -97,7 +97,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Reads how much room there is.
+/// Parses a window update.
 pub(crate) fn parse_room(content: &[u8]) -> Result<usize, InvalidReplyError> {
     let number = std::str::from_utf8(content).ok().and_then(|digits| digits.parse().ok());
     number.ok_or(InvalidReplyError("the window update is not a number"))

@@ -1,4 +1,4 @@
-//! Requests that a worker has died with: another one is risked for each only while there is a third.
+//! Requests that a worker has crashed with: they may crash a second worker only while there is a third.
 
 use super::{Pool, PoolRequest};
 
@@ -17,7 +17,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.workers.iter().filter(|worker| !worker.leaving).count() > 1
     }
 
-    /// Where there is only one worker left, none of the queue's requests that another has died with is sent to it.
+    /// While there is only one worker left, requests that have crashed another one are not sent to it.
     pub(super) fn spare_last_worker(&mut self) {
         if !self.has_spare_worker() && self.queue.iter().any(|request| request.crashes > 0) {
             let (held, queue): (Vec<_>, Vec<_>) = self.queue.drain(..).partition(|request| request.crashes > 0);

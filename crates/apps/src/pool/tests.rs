@@ -63,7 +63,7 @@ fn a_request_sent_ahead_goes_to_the_first_idle_worker() {
     assert!(pool.taken_back(1, ahead, NOW).is_none());
 }
 
-/// Has a worker answer so many requests, each in this time.
+/// Lets a worker finish this many requests, each in this time.
 fn show_pace(pool: &mut Pool<char, WorkerNumber>, count: usize, pace: Duration) {
     for _ in 0..count {
         let (ticket, worker) = ask(pool, 'x');
@@ -80,7 +80,7 @@ fn a_quick_worker_has_several_ahead_until_it_is_slow_once() {
     assert_eq!(places, [Some(1), Some(1), Some(1), Some(1), Some(1), None, None]);
     let next_steps = pool.finished(1, 'a' as Ticket, NOW + quick);
     assert_eq!((next_steps.send, next_steps.has_next), (Some('f'), false));
-    // Those that it has are still its own, and it gets one more only when it has begun the last of them.
+    // Requests sent ahead stay with the worker, and it gets another one only after it has begun the last of them.
     let later = NOW + Duration::from_millis(50);
     for name in ['b', 'c', 'd'] {
         let next_steps = pool.finished(1, name as Ticket, later);
@@ -219,7 +219,7 @@ fn the_time_until_the_next_request_is_overdue() {
         pool.time_left(queue_timeout, limit, NOW + milliseconds(now)).as_millis()
     };
     let mut pool = with_workers(1);
-    // One that came now would have this long in the queue.
+    // A new request would have this much time in the queue.
     assert_eq!(left(&mut pool, 0), 300);
     let (a, _) = ask(&mut pool, 'a');
     assert_eq!((left(&mut pool, 100), left(&mut pool, 300)), (300, 200));
@@ -350,7 +350,7 @@ fn a_request_that_a_worker_crashed_with_waits_until_there_are_two_workers() {
     pool.hold([crashed('c')]);
     assert!(pool.release().is_empty());
     assert_eq!(pool.counts().queued, 1);
-    // Others do not wait behind it.
+    // Other requests do not wait behind it.
     assert_eq!(ask(&mut pool, 'a').1, Some(1));
     pool.join(2, 2, 1, None);
     let released = pool.release();

@@ -11,7 +11,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// Requests that have waited in the queue for longer than this; they are gone with that.
     pub(crate) fn queue_timed_out(&mut self, queue_timeout: Duration, now: Duration) -> Vec<PoolRequest<T>> {
         let overdue = |request: &PoolRequest<T>| now.saturating_sub(request.since) >= queue_timeout;
-        // Those that a worker has died with stand before others that came sooner.
+        // Retried requests are in front of older ones.
         let mut queue_timed_out = Vec::new();
         for waiting in [&mut self.queue, &mut self.held] {
             if waiting.iter().any(overdue) {
@@ -46,7 +46,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         workers.map(|worker| worker.handle.clone()).collect()
     }
 
-    /// Workers that have been at requests for longer than this, and those requests.
+    /// Workers that have exceeded this limit, and their requests.
     pub(crate) fn overdue(&self, limit: Duration, now: Duration) -> Vec<(W, Vec<T>)> {
         let slow = |one: &&InFlight<T>| now.saturating_sub(one.began) >= limit;
         let overdue = |worker: &Worker<T, W>| -> Vec<T> {
@@ -63,16 +63,16 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.looked_at = now;
     }
 
-    /// How long it takes until a request can become overdue: one that waits in the queue after `queue_timeout`, one at a worker
-    /// after `limit`. Zero if one has become overdue since the last look.
+    /// The time until a request can exceed a limit: `queue_timeout` in the queue, `limit` at a worker. Zero if one has exceeded
+    /// it since the last look.
     pub(crate) fn time_left(&self, queue_timeout: Duration, limit: Duration, now: Duration) -> Duration {
-        // The queue is in the order in which requests came.
+        // The queue is in order of arrival.
         let waiting = self.queue.iter().map(|request| request.since + queue_timeout).find(|due| *due > self.looked_at);
         let in_flight = self.workers.iter().flat_map(|worker| &worker.in_flight);
         let worked_at = in_flight.filter(|one| one.progress != Progress::GivenUp).map(|one| one.began + limit);
         // Those that were overdue at the last look have been given up.
         let next = worked_at.filter(|due| *due > self.looked_at).chain(waiting).min();
-        // Those that come from now on have all of their time.
+        // New requests have all of their time.
         next.map_or(queue_timeout.min(limit), |due| due.saturating_sub(now).min(queue_timeout).min(limit))
     }
 }

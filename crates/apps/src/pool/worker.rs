@@ -21,7 +21,7 @@ pub(super) struct Worker<T, W> {
     pub(super) in_flight: Vec<InFlight<T>>,
     /// The requests in its socket, in order.
     pub(super) ahead: VecDeque<PoolRequest<T>>,
-    /// How long requests take: that of slow ones at once, that of quick ones when several have shown it.
+    /// The duration of requests: slow ones count at once, quick ones after several of them.
     pace: Duration,
     /// When it last became idle: the one that has been idle longest comes first, so all get their share.
     pub(super) idle_since: u64,

@@ -62,12 +62,12 @@ enum SessionEvent {
     Room(usize),
     /// The client has been silent, perhaps for too long.
     Heartbeat,
-    /// The worker is to leave, or the server stops.
+    /// The worker retires, or the server stops.
     Leaving,
 }
 
 impl WebSocketSession {
-    /// One that begins on this connection.
+    /// A session on this connection.
     pub(super) async fn new(connection: Upgraded, waiting: PendingResponse) -> Self {
         let WebSocketSettings { ping, message } = *waiting.websocket_settings();
         let limits = WebSocketConfig::default()
@@ -123,7 +123,7 @@ impl WebSocketSession {
         self.waiting.leave(format!("{code}{reason}").as_bytes());
     }
 
-    /// Asks a client that is silent whether it is there. Gives when to look again, where it is not gone.
+    /// Sends a ping to a silent client. Returns when to check again, or `None` if the client is gone.
     async fn look_after(&mut self, heartbeat: &mut Heartbeat) -> Option<Instant> {
         if self.in_flight >= messages::WINDOW {
             // Nobody listens to it, since the application is slow.
@@ -276,13 +276,13 @@ const ABNORMAL: u16 = 1006;
 const FAILED: u16 = 1011;
 /// As websockets and uvicorn have it.
 const UNANSWERED: &str = "keepalive ping timeout";
-/// IANA's WebSocket Close Code Number Registry: the client may come again at once.
+/// IANA's WebSocket Close Code Number Registry: the client may reconnect at once.
 const SERVICE_RESTART: u16 = 1012;
 
 /// Bytes; there are many that are idle.
 const READ_BUFFER: usize = 8 * 1024;
 
-/// How long a client may take to agree that all is over.
+/// How long a client may take to reply with a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The silence after which a client has finished sending. Clients whose connection is cut while they send do not always

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// When a process is started again: not at once where starts fail, and ever later while they go on failing.
+/// When a process is restarted: not at once after failed starts, and with growing delays while they go on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     until: Option<Instant>,
@@ -49,14 +49,14 @@ impl Backoff {
     }
 }
 
-/// How long nothing is started after something failed: an application that dies at once would take a whole processor. One that
-/// has lived for longer is started again at once.
+/// The delay after a failure: an application that crashes at its start would otherwise occupy a processor. A process
+/// that has run for longer is restarted at once.
 pub(crate) const RESTART: Duration = Duration::from_secs(1);
 
 /// The first pause where processes die soon after their start: a fork is a matter of milliseconds.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// After so long without a young death the next is a first one again. Longer than a pause and the short life behind it.
+/// After this time without an early exit, the count starts over. Longer than a pause and the short life after it.
 const CALM: Duration = Duration::from_secs(10);
 
 /// How long at most, when it fails again and again.

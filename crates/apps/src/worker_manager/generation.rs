@@ -42,7 +42,7 @@ pub(crate) enum GenerationMessage {
 enum Phase {
     /// The application is loaded, and nobody serves with it yet.
     Loading,
-    /// Its workers take requests; those that end are replaced.
+    /// Its workers serve requests; those that exit are replaced.
     Serving,
     /// Its workers finish their requests.
     Retired,

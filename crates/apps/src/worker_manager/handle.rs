@@ -37,7 +37,7 @@ impl WorkerManagerHandle {
         answered
     }
 
-    /// Has all processes end: those that have not after this time are killed.
+    /// Stops all processes; those that are still running after this time are killed.
     pub(crate) fn stop(&self, patience: Duration) {
         let _ = self.commands.send(Command::Stop(patience));
     }

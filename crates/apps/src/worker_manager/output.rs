@@ -28,7 +28,7 @@ pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) ->
     })
 }
 
-/// Writes the lines that come to the log; `place` 0 is where workers are forked from.
+/// Logs the lines; `place` 0 is the template process.
 pub(super) fn log(pipe: OwnedFd, settings: &RunSettings, place: usize) {
     let (name, output) = (settings.name.clone(), settings.output);
     drop(read_lines(pipe, move |line| (output.take)(&name, place, line)));

@@ -19,7 +19,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The one with this number; nothing where it is gone already.
+    /// The process with this id; `None` if it has exited already.
     pub(crate) fn of(id: i32) -> Option<Self> {
         let id = Pid::from_raw(id)?;
         Some(Self { id, descriptor: pidfd_open(id, PidfdFlags::empty()).ok()? })
@@ -30,20 +30,20 @@ impl Process {
         let _ = pidfd_send_signal(&self.descriptor, signal);
     }
 
-    /// Ends it. Where its parent has ended before and this process is PID 1, as in containers, it is ours to be waited for.
+    /// Kills it. If its parent has exited and this process is PID 1, as in containers, it has to be reaped here.
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
-        // Those of others are refused at once.
+        // Fails at once for children of others.
         let _ = waitid(WaitId::PidFd(self.descriptor.as_fd()), WaitIdOptions::EXITED);
     }
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     pub(crate) fn is_gone(&self) -> bool {
         let mut wanted = [PollFd::new(&self.descriptor, PollFlags::IN)];
         poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
     }
 
-    /// Bytes of memory it has (resident).
+    /// Its resident memory in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.id)).ok()?;
         let resident: u64 = pages.split(' ').nth(1)?.parse().ok()?;
@@ -60,7 +60,7 @@ impl Process {
     }
 }
 
-/// Can be read from when it has ended.
+/// Readable once it has exited.
 impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()

@@ -18,7 +18,7 @@ use tokio::task::{AbortHandle, spawn_local};
 use super::{MessageSender, Process, generation::GenerationMessage, output};
 use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
 
-/// A process that workers are forked from. When this is dropped it ends.
+/// A template process. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct TemplateProcess {
     /// Which one of its generation it is.
@@ -31,7 +31,7 @@ pub(super) struct TemplateProcess {
     origin: Origin,
 }
 
-/// Where a template process comes from.
+/// The origin of a template process.
 #[derive(Debug)]
 enum Origin {
     /// It was started.
@@ -45,15 +45,15 @@ enum Origin {
 pub(crate) enum TemplateMessage {
     /// It can fork. One that a worker has forked reports its process id.
     Ready { pid: Option<i32> },
-    /// The application cannot be loaded; why.
+    /// The application cannot be loaded, for this reason.
     Failed(String),
     /// It has forked the worker with this number.
     Forked { number: u64, pid: i32 },
     /// It could not.
     NotForked { number: u64, error: String },
-    /// A worker has ended, so.
+    /// A worker has exited, with this status.
     Exited { pid: i32, how: String },
-    /// It has ended itself.
+    /// It has exited itself.
     Gone,
 }
 
@@ -62,7 +62,7 @@ impl TemplateProcess {
     ///
     /// # Errors
     ///
-    /// Where the interpreter cannot be started.
+    /// If the interpreter cannot be started.
     pub(super) fn start(
         number: u64,
         settings: &ApplicationSettings,
@@ -135,7 +135,7 @@ impl TemplateProcess {
 
 impl Drop for TemplateProcess {
     fn drop(&mut self) {
-        // Its workers have ended, or never begun; it has nothing to finish, and sees that nobody listens.
+        // Its workers have exited, or were never started; it has nothing to finish, and notices the closed channel.
         self.listening.abort();
         match &mut self.origin {
             Origin::Started(child) => {

@@ -24,7 +24,7 @@ pub(super) struct Worker {
     process: Option<Process>,
     pub(super) stage: Stage,
     pub(super) born: Instant,
-    /// When it was seen first that it leaves and has nothing to finish any more.
+    /// When it was first seen to have finished while it leaves.
     pub(super) finished: Option<Instant>,
     /// Whether another worker will replace it.
     pub(super) is_replaced: bool,
@@ -35,9 +35,9 @@ pub(super) struct Worker {
 pub(super) enum Stage {
     /// The application is being loaded.
     Loading,
-    /// It could begin.
+    /// It is ready.
     Ready,
-    /// It takes requests.
+    /// It serves requests.
     Serving,
     /// It finishes its requests.
     Leaving,
@@ -48,9 +48,9 @@ pub(super) enum Stage {
 pub(crate) enum WorkerMessage {
     /// The application is loaded.
     Ready,
-    /// It cannot be; why.
+    /// The application cannot be loaded, for this reason.
     Failed(String),
-    /// It ends of its own accord: it has answered its last request, and takes no other.
+    /// It exits on its own: it has answered its last request and accepts no other.
     Leaving,
     /// Its process has exited, as its template process reports.
     Ended(String),
@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// It is this process.
+    /// Records its process id.
     pub(super) fn forked(&mut self, pid: i32) {
         self.pid = Some(pid);
         self.process = Process::of(pid);
@@ -85,17 +85,17 @@ impl Worker {
         }
     }
 
-    /// Whether its process has ended.
+    /// Whether its process has exited.
     pub(super) fn is_gone(&self) -> bool {
         self.process.as_ref().is_some_and(Process::is_gone)
     }
 
-    /// Bytes of memory it has (resident).
+    /// Its resident memory in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
         self.process.as_ref().and_then(Process::memory)
     }
 
-    /// Its process has ended. That it would may stand unread in its socket.
+    /// Its process has exited. Its message about that may still be unread in its socket.
     pub(super) fn read_last_message(&mut self) {
         if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == LEAVING.as_bytes()) {
             self.stage = Stage::Leaving;

@@ -49,7 +49,8 @@ fn of_address(address: IpAddr) -> u64 {
     of_text(text.get(..length))
 }
 
-/// Digit by digit: most clients have such an address, and the standard library's formatting costs more than all of the hashing.
+/// Digit by digit: most clients have such an address, and the standard library's formatting costs more than all of the
+/// hashing.
 fn write_version_4(address: Ipv4Addr, output: &mut &mut [u8]) -> io::Result<()> {
     for (place, octet) in address.octets().into_iter().enumerate() {
         let text = [b'.', b'0' + octet / 100, b'0' + octet / 10 % 10, b'0' + octet % 10];

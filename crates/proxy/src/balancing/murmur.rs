@@ -1,7 +1,7 @@
 //! The hash that Tengine's `consistent_hash` has.
 
-/// MurmurHash2 with 32 bits and seed 0 (Austin Appleby, in the public domain). Words are read as little-endian machines read
-/// them, on all machines.
+/// MurmurHash2 with 32 bits and seed 0 (Austin Appleby, in the public domain). Words are read as little-endian machines
+/// read them, on all machines.
 pub(crate) fn murmur2(text: &[u8]) -> u32 {
     // The length is part of the hash, modulo 2³².
     let mut hash = text.len() as u32;

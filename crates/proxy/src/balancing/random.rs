@@ -1,7 +1,7 @@
 //! Numbers that look like chance.
 
-/// SplitMix64 (Steele, Lea and Flood 2014): an addition and three multiplications, and any seed will do. Nothing here is a
-/// secret; it only keeps threads from choosing alike.
+/// SplitMix64 (Steele, Lea and Flood 2014): an addition and three multiplications, and any seed will do. Nothing here
+/// is a secret; it only keeps threads from choosing alike.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -20,8 +20,8 @@ impl Random {
         number ^ (number >> 31)
     }
 
-    /// A number below this one; 0 where that is 0. Its last bits are chosen a little unevenly, by less than one in 2³² for
-    /// any number of servers.
+    /// A number below this one; 0 where that is 0. Its last bits are chosen a little unevenly, by less than one in 2³²
+    /// for any number of servers.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         let product = u128::from(self.next()) * limit as u128;
         (product >> 64) as usize

@@ -104,6 +104,6 @@ const MAX_POINTS: u32 = 1 << 14;
 /// How far apart the numbers are that the points of servers with neighbouring ids are made of: Tengine's 256 × 16.
 const STRIDE: u32 = 256 * 16;
 
-/// Requests that a server may always have: browsers open six connections to a host, and none of them is to end up elsewhere
-/// because nobody else is there.
+/// Requests that a server may always have: browsers open six connections to a host, and none of them is to end up
+/// elsewhere because nobody else is there.
 const FEW: u32 = 8;

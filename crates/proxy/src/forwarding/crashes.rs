@@ -19,8 +19,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Crashes {
     count: u32,
-    /// The server that closed a connection which had been used before: it did so between two requests, or it has crashed and is
-    /// not there any more.
+    /// The server that closed a connection which had been used before: it did so between two requests, or it has
+    /// crashed and is not there any more.
     lost: Option<Arc<Server>>,
     /// Whether the server had crashed with another request when this one came to it.
     is_innocent: bool,

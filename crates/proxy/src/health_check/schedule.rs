@@ -87,7 +87,8 @@ fn checks(count: u32) -> String {
     if count == 1 { "1 check".to_owned() } else { format!("{count} checks") }
 }
 
-/// How long the first check of a server waits: a few are checked at once, many one after the other, all within an interval.
+/// How long the first check of a server waits: a few are checked at once, many one after the other, all within an
+/// interval.
 fn first_pause(place: usize, of: usize, interval: Duration) -> Duration {
     let (place, of) = (u32::try_from(place).unwrap_or(u32::MAX), u32::try_from(of).unwrap_or(u32::MAX).max(1));
     (interval / of).min(PACE).saturating_mul(place)

@@ -47,8 +47,8 @@ impl Connection {
         Self { state: RefCell::new(State { link, slots: Vec::new(), liveness, finished: 0, task: None }) }
     }
 
-    /// Receives and sends until the connection is over. Without streams it is kept for this time. `after_turn` is called
-    /// whenever streams may have ended.
+    /// Receives and sends until the connection is over. Without streams it is kept for this time. `after_turn` is
+    /// called whenever streams may have ended.
     pub(super) async fn run(&self, thread: &ThreadContext, keep: Duration, after_turn: impl Fn()) {
         let deadline = thread.deadlines.register();
         let ended = poll_fn(|context| {
@@ -275,7 +275,8 @@ fn since_beginning(now: Moment) -> Duration {
     Duration::from_millis(now.milliseconds())
 }
 
-/// Streams before the server's settings have come. It may allow few and refuse the others, and they come within a round trip.
+/// Streams before the server's settings have come. It may allow few and refuse the others, and they come within a round
+/// trip.
 const STREAMS_BEFORE_SETTINGS: u32 = 1;
 
 /// Four fillings of a buffer.

@@ -72,8 +72,8 @@ impl Connections {
         if self.waiting.get() == 0 { self.begin_in_turn(asked) } else { Ok(None) }
     }
 
-    /// Begins a request as soon as there is room for it: a connection is opened, or another request ends. `None` where the
-    /// server turns out to speak HTTP/1.1.
+    /// Begins a request as soon as there is room for it: a connection is opened, or another request ends. `None` where
+    /// the server turns out to speak HTTP/1.1.
     pub(crate) async fn begin_later(
         self: &Rc<Self>,
         pool: &Rc<ThreadLocalPool>,

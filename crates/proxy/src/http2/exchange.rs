@@ -48,8 +48,8 @@ impl Exchange {
         Self { pool, lease, stream, patience, asked: None, until }
     }
 
-    /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all of it
-    /// was kept.
+    /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all
+    /// of it was kept.
     pub(crate) async fn answer(
         mut self,
         body: &mut RequestBody,

@@ -72,8 +72,8 @@ impl Stream {
         self.slot.watch(context);
     }
 
-    /// Moves the body on, as far as the server takes it and the client gives it. Ready when the server is to do something:
-    /// to take more, or to answer, where the request is whole. The error is the client's.
+    /// Moves the body on, as far as the server takes it and the client gives it. Ready when the server is to do
+    /// something: to take more, or to answer, where the request is whole. The error is the client's.
     pub(super) fn poll_send(
         &mut self,
         body: &mut RequestBody,

@@ -110,7 +110,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// From the first failure on requests are counted for so long; Envoy's `interval` and Hystrix's rolling window are 10 s as well.
+/// From the first failure on requests are counted for so long; Envoy's `interval` and Hystrix's rolling window are 10 s
+/// as well.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// With fewer requests, a rate is meaningless; Hystrix's `requestVolumeThreshold`. (One half is its

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serow_net::Moment;
 
-/// How many requests may be sent again, in per cent of those that came: without a bound, servers that fail because they have too
-/// much to do would get as much again with each try. Shared by the threads of an upstream, without a lock: those that ask at the
-/// same time may get one more each.
+/// How many requests may be sent again, in per cent of those that came: without a bound, servers that fail because they
+/// have too much to do would get as much again with each try. Shared by the threads of an upstream, without a lock:
+/// those that ask at the same time may get one more each.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     /// One for each of the last seconds.

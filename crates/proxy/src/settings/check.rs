@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct CheckSettings {
     /// The kind of check.
     pub kind: CheckKind,
-    /// From one check to the next; 5 s. Each is up to a tenth earlier or later, so that many proxies do not check at once.
+    /// From one check to the next; 5 s. Each is up to a tenth earlier or later, so that many proxies do not check at
+    /// once.
     pub interval: Duration,
     /// The time limit of a check; 1 s.
     pub timeout: Duration,

@@ -6,8 +6,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use crate::{server::Server, settings::StickyValue};
 
-/// How a server is called in a session cookie: the same in all threads, after a restart, and by other proxies in front of the
-/// same servers.
+/// How a server is called in a session cookie: the same in all threads, after a restart, and by other proxies in front
+/// of the same servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerName(String);
 
@@ -56,6 +56,6 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// The first 128 bits of SHA-256: two servers of one upstream never share them by chance, and the cookie stays as short as
-/// Tengine's.
+/// The first 128 bits of SHA-256: two servers of one upstream never share them by chance, and the cookie stays as short
+/// as Tengine's.
 const DIGEST_LENGTH: usize = 16;

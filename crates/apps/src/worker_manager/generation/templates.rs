@@ -2,9 +2,9 @@
 //! warm as the worker itself:
 //!
 //! ```text
-//!             a worker has had many          it can fork             its last worker has left
-//!  template process 1 ─────────────────────────▶ template process 1 ─────────────▶ template process 2 ───────────────────────────▶ template process 2
-//!                                    template process 2, its successor  template process 1, which tells how workers end
+//!              a worker is warm                  it can fork              the last worker of 1 exits
+//!  template 1 ─────────────────▶ template 1     ─────────────▶ template 2 ─────────────────────────▶ template 2
+//!                                successor 2                   former 1, which reports exits
 //! ```
 
 use std::io;
@@ -30,12 +30,12 @@ pub(super) struct TemplateProcesses {
     successions: usize,
 }
 
-/// Which template process has ended.
+/// The role of a template process that has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
-    /// The one that workers are forked from.
+    /// Workers were forked from this one.
     Current,
-    /// The one that they would have been forked from.
+    /// Workers would have been forked from this one.
     Successor,
     /// One that has others forked no more.
     Former,
@@ -64,7 +64,7 @@ impl TemplateProcesses {
         self.current.as_ref().filter(|template| template.is_ready)
     }
 
-    /// Whether the one with this number lives.
+    /// Whether the one with this number runs.
     pub(super) fn has(&self, number: u64) -> bool {
         self.current.iter().chain(&self.former).any(|template| template.number == number)
     }
@@ -82,7 +82,7 @@ impl TemplateProcesses {
         false
     }
 
-    /// The one with this number has ended.
+    /// The one with this number has exited.
     pub(super) fn lose(&mut self, number: u64) -> Loss {
         let is_it = |template: &mut TemplateProcess| template.number == number;
         if self.current.take_if(is_it).is_some() {
@@ -95,14 +95,14 @@ impl TemplateProcesses {
         Loss::Former
     }
 
-    /// Ends those that others have followed and that have no workers any more.
+    /// Stops former ones without workers.
     pub(super) fn dismiss_former(&mut self, has_workers: impl Fn(u64) -> bool) {
         self.former.retain(|template| has_workers(template.number));
     }
 }
 
 impl BridgedGeneration {
-    /// Has the warmest worker fork the next template process, when it is time for that.
+    /// Lets the warmest worker fork the next template process, when it is time.
     pub(super) fn refork(&mut self) {
         let settings = &self.shared.settings;
         let name = &settings.run.name;

@@ -1,4 +1,4 @@
-//! Workers that come and go: the missing are started, the tired replaced, the dead buried.
+//! The workers of a generation: missing ones are started, worn ones replaced, exited ones removed.
 
 use std::{io, sync::Arc, time::Instant};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl BridgedGeneration {
-    /// Workers that are ready take requests, and those that they replace do not any more.
+    /// Ready workers serve requests from now on, instead of those that they replace.
     pub(super) fn activate_ready(&mut self) {
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
             worker.stage = Stage::Serving;
@@ -65,7 +65,7 @@ impl BridgedGeneration {
         }
     }
 
-    /// Workers that take too long are ended.
+    /// Kills workers that have exceeded the time limit of a request.
     pub(super) fn kill_timed_out(&self, overdue: &[Arc<WorkerLink>]) {
         let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
         for worker in self.workers.iter().filter(is_overdue) {
@@ -120,7 +120,8 @@ impl BridgedGeneration {
         }
     }
 
-    /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is replaced at a time.
+    /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is
+    /// replaced at a time.
     fn is_incomplete(&self) -> bool {
         let staying = |worker: &&Worker| worker.stage != Stage::Leaving;
         let there = self.workers.iter().filter(staying).count();
@@ -150,7 +151,7 @@ impl BridgedGeneration {
         (1..).find(|place| !taken(place)).unwrap_or(1)
     }
 
-    /// A worker has ended.
+    /// Removes a worker that has exited.
     pub(super) fn remove_ended(&mut self, place: usize, how: &str) {
         let worker = self.workers.remove(place);
         let name = &self.shared.settings.run.name;

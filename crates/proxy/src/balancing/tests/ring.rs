@@ -55,7 +55,8 @@ fn values_have_the_servers_that_tengine_gives_them() {
         .map(|number| owner(&mut balancer, &candidates, &format!("10.0.{}.{number}", number % 7)).to_string())
         .collect();
     assert_eq!(found, "455433133444513414514444442245044544334011334302434243554404");
-    // Its first point and its last one are of the same server; at 9,185,442, 12,565,658 and 14,799,071 are the points of three.
+    // Its first point and its last one are of the same server; at 9,185,442, 12,565,658 and 14,799,071 are the points
+    // of three.
     let keys =
         [(0, 4), (u32::MAX, 4), (9_185_442, 2), (9_185_443, 1), (12_565_658, 1), (12_565_659, 5), (14_799_071, 5)];
     for (key, place) in keys {
