@@ -34,7 +34,7 @@ impl Echo {
     }
 
     fn dialer(&self) -> Dialer {
-        Dialer { destination: self.destination.clone(), encryption: None, timeout: PATIENCE }
+        Dialer { destination: self.destination.clone(), encryption: None, timeout: TIMEOUT }
     }
 }
 
@@ -54,7 +54,7 @@ async fn answer(mut request: Request) -> Response {
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { timeout(PATIENCE, future).await.expect("in time") })
+    runtime.block_on(async { timeout(TIMEOUT, future).await.expect("in time") })
 }
 
 fn head(method: Method, path: &'static str) -> RequestHead {
@@ -168,12 +168,12 @@ fn http2_sends_bodies_beyond_the_windows() {
 fn why_there_is_no_connection() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let destination = Destination::Tcp(listener.local_addr().unwrap());
-    let patience = Duration::from_millis(50);
+    let limit = Duration::from_millis(50);
     drop(listener);
-    let refused = Dialer { destination, encryption: None, timeout: patience };
+    let refused = Dialer { destination, encryption: None, timeout: limit };
     let error = block_on(async { refused.dial(&Rc::default()).await.map(drop).unwrap_err() });
     assert!(matches!(error, DialError::Connect(_)), "{error:?}");
 }
 
 /// Far beyond what a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

@@ -34,7 +34,7 @@ impl Peer {
 
     async fn connect(&self) -> Http2 {
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination: self.destination.clone(), encryption: None, timeout: PATIENCE };
+        let dialer = Dialer { destination: self.destination.clone(), encryption: None, timeout: TIMEOUT };
         let wire = dialer.dial(&buffers).await.unwrap();
         Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic())
     }
@@ -57,9 +57,9 @@ async fn answer(mut request: Request, gate: watch::Sender<bool>) -> Response {
             let upgrade = request.upgrade().unwrap();
             tokio::task::spawn_local(async move {
                 let mut tunnel = upgrade.await.unwrap();
-                let mut heard = [0; 5];
-                tunnel.read_exact(&mut heard).await.unwrap();
-                tunnel.write_all(&heard).await.unwrap();
+                let mut received = [0; 5];
+                tunnel.read_exact(&mut received).await.unwrap();
+                tunnel.write_all(&received).await.unwrap();
             });
             return Response::new(serow::StatusCode::SWITCHING_PROTOCOLS);
         }
@@ -86,7 +86,7 @@ async fn read(mut body: Body) -> (usize, String) {
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { timeout(PATIENCE, future).await.expect("in time") })
+    runtime.block_on(async { timeout(TIMEOUT, future).await.expect("in time") })
 }
 
 fn head(method: Method, path: &'static str) -> RequestHead {
@@ -252,4 +252,4 @@ fn tunnels_where_the_server_allows_them() {
 }
 
 /// Far beyond what a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

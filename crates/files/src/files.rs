@@ -43,8 +43,8 @@ use crate::{
 /// # Ok::<(), serow_files::FilesError>(())
 /// ```
 ///
-/// Each clone has a cache of its own, so that cores do not share memory that they write. The cache is at most one second
-/// behind the file system.
+/// Each clone has a cache of its own, so that cores do not share memory that they write. The cache is at most one
+/// second behind the file system.
 pub struct Files {
     site: Arc<Site>,
     lookup: RefCell<Lookup>,

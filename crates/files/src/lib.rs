@@ -21,10 +21,11 @@
 //!
 //! # Consistent responses
 //!
-//! Every response contains one version of a file. Small files are read so that a concurrent writer cannot have mixed two
-//! versions; the body of a large file carries the version that its head announced, and the server closes the connection
-//! if the file changes while it is sent. There are two exceptions: files changed through shared memory maps, whose times
-//! the kernel updates late; and pages of a large file already handed to the network (see [`FilesSettings::zero_copy`]).
+//! Every response contains one version of a file. Small files are read so that a concurrent writer cannot have mixed
+//! two versions; the body of a large file carries the version that its head announced, and the server closes the
+//! connection if the file changes while it is sent. There are two exceptions: files changed through shared memory maps,
+//! whose times the kernel updates late; and pages of a large file already handed to the network (see
+//! [`FilesSettings::zero_copy`]).
 //!
 //! # Header fields it does not send
 //!

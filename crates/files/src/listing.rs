@@ -1,7 +1,7 @@
 //! What is in a folder, as a page or as json.
 //!
-//! A folder is read and written out a few hundred entries at a time; between two such steps other tasks of the core have
-//! their turn. Only sorting is done in one go, which is why the number of entries is limited
+//! A folder is read and written out a few hundred entries at a time; between two such steps other tasks of the core
+//! have their turn. Only sorting is done in one go, which is why the number of entries is limited
 //! ([`FilesSettings::listing_limit`]).
 
 mod entries;
@@ -137,6 +137,6 @@ impl Pieces for Listing {
     }
 }
 
-/// How many entries are read or written at once: to ask for the size and time of each takes about a microsecond, so half
-/// a millisecond in all.
+/// How many entries are read or written at once: to ask for the size and time of each takes about a microsecond, so
+/// half a millisecond in all.
 const ENTRIES_PER_STEP: usize = 512;

@@ -63,8 +63,9 @@ impl Lookup {
         }
     }
 
-    /// Finds the file that a request names, and selects its form: from the cache, else from the file system. A large file
-    /// that was rewritten since it was cached is looked up again, since its head would announce the earlier version.
+    /// Finds the file that a request names, and selects its form: from the cache, else from the file system. A large
+    /// file that was rewritten since it was cached is looked up again, since its head would announce the earlier
+    /// version.
     #[inline]
     pub(crate) fn find(&mut self, site: &Site, request: &Request) -> Result<SelectedFile, NoFile> {
         let now = (site.clock.milliseconds)();
@@ -80,8 +81,8 @@ impl Lookup {
         self.select(site, place, request)
     }
 
-    /// The place of a page that the settings name: the fallback, or the page for 404. Its key in the cache does not begin
-    /// with a slash, so it differs from the key of every request.
+    /// The place of a page that the settings name: the fallback, or the page for 404. Its key in the cache does not
+    /// begin with a slash, so it differs from the key of every request.
     pub(crate) fn find_page(&mut self, site: &Site, page: &RequestPath) -> Option<usize> {
         let now = (site.clock.milliseconds)();
         match self.cache.fresh(page.relative(), now) {
@@ -114,8 +115,8 @@ impl Lookup {
         }
     }
 
-    /// Looks a path up in the file system, whatever the cache holds; returns the place of what it found, which is a file or
-    /// [`Answer::Missing`].
+    /// Looks a path up in the file system, whatever the cache holds; returns the place of what it found, which is a
+    /// file or [`Answer::Missing`].
     fn look_up(&mut self, site: &Site, encoded: &str, now: u64) -> Result<usize, NoFile> {
         let hidden = site.settings.hidden;
         let requested = RequestPath::parse(encoded, hidden).map_err(|error| match error {
@@ -226,7 +227,8 @@ enum Resolved {
     WithoutSlash,
 }
 
-/// Opens the file at a path, or the index of a folder. `is_folder`: the client requested a folder, or a rule leads to one.
+/// Opens the file at a path, or the index of a folder. `is_folder`: the client requested a folder, or a rule leads to
+/// one.
 fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
     let location = path.relative().to_vec();
     match root.open_below(&location)? {

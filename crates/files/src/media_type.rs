@@ -61,8 +61,8 @@ fn with_charset(value: &str) -> String {
     if needs { format!("{value}; charset=utf-8") } else { value.to_owned() }
 }
 
-/// Text, and formats that are text inside or not packed: what nginx's and Caddy's lists have in common. Pictures, sound,
-/// film, archives and woff2 are packed already.
+/// Text, and formats that are text inside or not packed: what nginx's and Caddy's lists have in common. Pictures,
+/// sound, film, archives and woff2 are packed already.
 fn is_compressible(value: &str) -> bool {
     let name = value.split(';').next().unwrap_or_default().trim();
     name.starts_with("text/")

@@ -1,4 +1,5 @@
-//! The response where nothing was found: the fallback of a single-page application, the owner's page, or a line of text.
+//! The response where nothing was found: the fallback of a single-page application, the owner's page, or a line of
+//! text.
 
 use serow_message::{KnownHeader, Request, Response, StatusCode, weight::weighted};
 

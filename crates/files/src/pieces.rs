@@ -10,7 +10,8 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use serow_message::Body;
 
-/// Where the pieces of a body come from. Making one never waits, but takes no longer than others can do without the core.
+/// Where the pieces of a body come from. Making one never waits, but takes no longer than others can do without the
+/// core.
 pub(crate) trait Pieces {
     /// The next piece, or nothing at the end and behind an error. Where there is nothing to send yet it is empty: the
     /// server lets others have their turn, and asks again.

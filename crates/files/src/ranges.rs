@@ -34,8 +34,8 @@ pub(crate) fn requested(value: &[u8], length: u64) -> Ranges {
             Err(InvalidRange) => return Ranges::Ignore,
         }
     }
-    // Some clients ask for a range of whatever they fetch, to bound its size. An empty file answers them with all it has,
-    // as nginx and Go's servers do, not with an error (RFC 9110 §14.2: a server may ignore a Range header).
+    // Some clients ask for a range of whatever they fetch, to bound its size. An empty file answers them with all it
+    // has, as nginx and Go's servers do, not with an error (RFC 9110 §14.2: a server may ignore a Range header).
     if count == 0 || length == 0 || is_greedy(&ranges, length) {
         return Ranges::Ignore;
     }
@@ -81,8 +81,8 @@ fn number(digits: &[u8]) -> Result<Option<u64>, InvalidRange> {
     Ok(Some(number))
 }
 
-/// Whether the ranges ask for more than the whole would cost: more bytes than there are, or more than two overlaps
-/// (the number that RFC 9110 §14.2 names). A whole answer is cheaper then, and never more than the file.
+/// Whether the ranges ask for more than the whole would cost: more bytes than there are, or more than two overlaps (the
+/// number that RFC 9110 §14.2 names). A whole answer is cheaper then, and never more than the file.
 fn is_greedy(ranges: &[Range<u64>], length: u64) -> bool {
     let total = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.end - range.start));
     let mut sorted: Vec<_> = ranges.to_vec();

@@ -50,8 +50,8 @@ struct Folder {
 pub(crate) enum Walk {
     /// By `openat2`, Linux 5.6 and later.
     Kernel,
-    /// Name by name, following no symbolic link at all: for kernels and sandboxes without `openat2`. Stricter than
-    /// need be, but as safe.
+    /// Name by name, following no symbolic link at all: for kernels and sandboxes without `openat2`. Stricter than need
+    /// be, but as safe.
     ByName,
 }
 
@@ -172,8 +172,8 @@ impl OpenError {
     fn of(errno: Errno) -> Self {
         match errno {
             // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
-            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system
-            // cannot have.
+            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system cannot
+            // have.
             Errno::NOENT
             | Errno::NOTDIR
             | Errno::NAMETOOLONG

@@ -31,8 +31,8 @@ pub(crate) struct BodyReceiver {
 }
 
 impl BodyReceiver {
-    /// The receiver of a body with this framing; one that is too long is refused where its length is announced, and what
-    /// came before that is given whole, so that it does not depend on how the bytes came.
+    /// The receiver of a body with this framing; one that is too long is refused where its length is announced, and
+    /// what came before that is given whole, so that it does not depend on how the bytes came.
     pub(crate) fn new(framing: Framing, limits: &Limits) -> Result<Self, ProtocolError> {
         let body = match framing {
             Framing::None => Body::Length(0),

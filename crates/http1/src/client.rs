@@ -69,8 +69,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When [`Self::begin_next`] has not said [`Next::Reuse`] since the exchange before, when the server has broken a rule,
-    /// or when a CONNECT is to have a body (RFC 9110 §9.3.6).
+    /// When [`Self::begin_next`] has not said [`Next::Reuse`] since the exchange before, when the server has broken a
+    /// rule, or when a CONNECT is to have a body (RFC 9110 §9.3.6).
     pub fn send_head(
         &mut self,
         head: &RequestHead,
@@ -111,8 +111,8 @@ impl Client {
     }
 
     /// A whole request with this method was written by other means: its response comes next. For requests that are sent
-    /// many times, or in a form that this crate does not write. Where several were written one behind the other, each is
-    /// announced when the response before it is whole; the bytes behind that response are then its own.
+    /// many times, or in a form that this crate does not write. Where several were written one behind the other, each
+    /// is announced when the response before it is whole; the bytes behind that response are then its own.
     ///
     /// # Errors
     ///
@@ -207,8 +207,8 @@ impl Client {
     /// Begins the next exchange, where the connection allows one: after [`Next::Reuse`] the next request can be sent.
     ///
     /// What is left of the input belongs to no response: a request that is sent only now cannot have caused it. The
-    /// connection is closed then, and [`Self::receive`] says why. (An answer that is there before its request is how one
-    /// client gets another's response.)
+    /// connection is closed then, and [`Self::receive`] says why. (An answer that is there before its request is how
+    /// one client gets another's response.)
     pub fn begin_next(&mut self, input: &BytesMut) -> Next {
         let next = self.next();
         if next != Next::Reuse {
@@ -235,8 +235,8 @@ impl Client {
         }
     }
 
-    /// Whether the last response had no content because of the request's method or its status: HEAD, 204 and 304 (RFC 9112
-    /// §6.3). Some servers send content all the same, a moment later.
+    /// Whether the last response had no content because of the request's method or its status: HEAD, 204 and 304 (RFC
+    /// 9112 §6.3). Some servers send content all the same, a moment later.
     #[must_use]
     pub fn may_be_overrun(&self) -> bool {
         self.without_content

@@ -4,11 +4,12 @@ use serow_message::{KnownHeader, Method, RequestHead, TargetForm, Version, autho
 
 use crate::ProtocolError;
 
-/// Refuses a request that does not say clearly which host it is for: two servers in a row that understand it differently
-/// apply different rules to it.
+/// Refuses a request that does not say clearly which host it is for: two servers in a row that understand it
+/// differently apply different rules to it.
 #[inline]
 pub(crate) fn check(request: &RequestHead) -> Result<(), ProtocolError> {
-    // RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0. It may be empty, where the target has no authority.
+    // RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0. It may be empty, where the target has no
+    // authority.
     let mut values = request.headers.get_all(KnownHeader::Host);
     let host = values.next();
     if values.next().is_some() || host.is_none() && request.version == Version::HTTP_11 {

@@ -1,8 +1,8 @@
 //! Reading the lines of a head, strictly: what RFC 9112 lets a recipient forgive (a bare LF, a folded line, white space
 //! before the colon) is an error here, since two servers in a row that forgive differently see different requests.
 //!
-//! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a head
-//! that comes in pieces is judged as one that comes whole.
+//! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a
+//! head that comes in pieces is judged as one that comes whole.
 
 use serow_message::{KnownHeader, ReceivedFields, Span, is_token_byte, text_length};
 
@@ -131,8 +131,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where the first colon is, if it is near. Eight bytes are tried at a time: one that is a colon becomes 0x00, which borrows
-/// when 0x01 is subtracted; what a borrow does to bytes behind it does not matter.
+/// Where the first colon is, if it is near. Eight bytes are tried at a time: one that is a colon becomes 0x00, which
+/// borrows when 0x01 is subtracted; what a borrow does to bytes behind it does not matter.
 #[inline(always)]
 fn first_colon(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
@@ -158,7 +158,8 @@ pub(crate) static TOKEN: [bool; 256] = {
     table
 };
 
-/// What a request target may consist of, before it is looked at closely: anything but white space and control characters.
+/// What a request target may consist of, before it is looked at closely: anything but white space and control
+/// characters.
 pub(crate) static TARGET: [bool; 256] = {
     let mut table = [true; 256];
     let mut byte = 0;

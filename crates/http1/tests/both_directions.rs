@@ -100,12 +100,12 @@ fn responses() {
     for case in cases() {
         for status in [StatusCode::OK, StatusCode::NOT_FOUND, StatusCode::from_u16(599).unwrap()] {
             let message = case.message(&[("Content-Type", "text/plain"), ("X", " y ")]);
-            for interim in [&[][..], &[StatusCode::CONTINUE, StatusCode::EARLY_HINTS]] {
-                let bytes = write_response(PLAIN_REQUEST, interim, status, &message);
+            for informational in [&[][..], &[StatusCode::CONTINUE, StatusCode::EARLY_HINTS]] {
+                let bytes = write_response(PLAIN_REQUEST, informational, status, &message);
                 let text = String::from_utf8_lossy(&bytes);
                 assert!(text.contains(case.written), "{text}");
                 let mut expected = Vec::new();
-                for status in interim {
+                for status in informational {
                     expected.push(format!("{} HTTP/1.1 interim", status.as_u16()));
                     expected.extend(field_lines(&message.fields));
                 }

@@ -1,5 +1,5 @@
-//! Whatever a server sends, and whenever: what a client takes for the response to a request never has bytes in it that came
-//! before that request was sent.
+//! Whatever a server sends, and whenever: what a client takes for the response to a request never has bytes in it that
+//! came before that request was sent.
 //!
 //! `PROPTEST_CASES=1000000 cargo test --release -p serow-http1 --test origins` is the long run.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]

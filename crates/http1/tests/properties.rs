@@ -69,15 +69,15 @@ proptest! {
     #[test]
     fn responses(
         status in 200..600u16,
-        interim in 0..3usize,
+        informational in 0..3usize,
         message in message(),
         parts in vec(0.0..1.0f64, 0..8),
     ) {
         prop_assume!(!matches!(status, 204 | 304));
         let code = StatusCode::from_u16(status).unwrap();
-        let bytes = write_response(PLAIN_REQUEST, &[StatusCode::EARLY_HINTS].repeat(interim), code, &message);
+        let bytes = write_response(PLAIN_REQUEST, &[StatusCode::EARLY_HINTS].repeat(informational), code, &message);
         let mut expected = Vec::new();
-        for _ in 0..interim {
+        for _ in 0..informational {
             expected.push("103 HTTP/1.1 interim".into());
             expected.extend(field_lines(&message.fields));
         }

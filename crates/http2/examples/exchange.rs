@@ -2,8 +2,8 @@
 //!
 //! `valgrind --tool=callgrind target/release/examples/exchange 10000`, and again with 20000: the difference, divided, is
 //! what an exchange costs. The requests are those of a browser that asks for one page again and again; with `small` as
-//! second argument, those of a load generator (`h2load -m32`), which have five fields, one of them never in the table, and
-//! come 32 at a time.
+//! second argument, those of a load generator (`h2load -m32`), which have five fields, one of them never in the table,
+//! and come 32 at a time.
 
 use core::time::Duration;
 

@@ -10,10 +10,10 @@ use crate::{ErrorCode, StreamId};
 pub enum Event {
     /// A request's head.
     Request(ReceivedRequest),
-    /// A request that never reaches a handler. Nothing is left to do for it but to write it down: the machine has answered
-    /// it with this status (the answer gets its [`Turn`](crate::Turn) like any other), or cut it off where the RFC asks
-    /// for that (a malformed one, 400). Where the request was handed out before (413, a body beyond the limit), its
-    /// handler is to be dropped, unless its response has begun.
+    /// A request that never reaches a handler. Nothing is left to do for it but to write it down: the machine has
+    /// answered it with this status (the answer gets its [`Turn`](crate::Turn) like any other), or cut it off where the
+    /// RFC asks for that (a malformed one, 400). Where the request was handed out before (413, a body beyond the
+    /// limit), its handler is to be dropped, unless its response has begun.
     Refused {
         /// Of the request.
         stream: StreamId,

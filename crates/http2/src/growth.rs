@@ -3,9 +3,9 @@
 //! A sender fills a link when it may have as much in flight as the link takes in one round trip. So while a long body
 //! comes in, a PING is sent with the next data behind the answer to the last one, and the bytes that come in until its
 //! answer are counted. Where they come near what a window allows, the window may be what holds the sender back, and is
-//! doubled: eight such round trips lead from the first window to the largest. Windows are only opened as far as data have
-//! been used, so a reader that is slower than the link never makes the counts that would grow them, and a sender that
-//! nobody reads from finds them closed.
+//! doubled: eight such round trips lead from the first window to the largest. Windows are only opened as far as data
+//! have been used, so a reader that is slower than the link never makes the counts that would grow them, and a sender
+//! that nobody reads from finds them closed.
 
 /// Measures one connection.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,8 @@ impl Growth {
     }
 
     /// What the window of the connection shall be: larger by half, so that one stream that nobody reads from leaves
-    /// something to the others, and never less than a few new streams need. Where streams have grown as far as they may,
-    /// it is the largest.
+    /// something to the others, and never less than a few new streams need. Where streams have grown as far as they
+    /// may, it is the largest.
     #[inline]
     pub(crate) fn connection(&self) -> u32 {
         if !self.can_grow() {

@@ -1,8 +1,8 @@
 //! Header compression (RFC 7541).
 //!
-//! A [`Decoder`] and an [`Encoder`] each hold one dynamic table; a connection has one of both. Empty ones hold no memory,
-//! used ones what their entries need. Everything wrong in a field block is a [`DecodeError`], and ends the connection with
-//! [`COMPRESSION_ERROR`](crate::ErrorCode::COMPRESSION_ERROR) (RFC 9113 §4.3).
+//! A [`Decoder`] and an [`Encoder`] each hold one dynamic table; a connection has one of both. Empty ones hold no
+//! memory, used ones what their entries need. Everything wrong in a field block is a [`DecodeError`], and ends the
+//! connection with [`COMPRESSION_ERROR`](crate::ErrorCode::COMPRESSION_ERROR) (RFC 9113 §4.3).
 //!
 //! ```
 //! use core::ops::ControlFlow;

@@ -16,13 +16,13 @@ pub struct Limits {
     pub body: u64,
     /// Streams that the peer may have open at once; 128, as nginx has it. Each may keep a handler at work.
     pub streams: u32,
-    /// Bytes of data that one connection may have in flight, and so in memory where nobody reads them, once its reader has
-    /// shown that it reads that fast; 16 MiB, which fills a gigabit over 130 ms.
+    /// Bytes of data that one connection may have in flight, and so in memory where nobody reads them, once its reader
+    /// has shown that it reads that fast; 16 MiB, which fills a gigabit over 130 ms.
     pub window: u32,
     /// Bytes of data that a new stream may send unasked; 65,535, where HTTP/2 itself begins (RFC 9113 §6.9.2).
     pub stream_window: u32,
-    /// Bytes that the window of a stream may grow to; no limit of its own, so two thirds of the connection's. Where it is no
-    /// more than `stream_window`, nothing grows, and the connection's window is `window` from the beginning.
+    /// Bytes that the window of a stream may grow to; no limit of its own, so two thirds of the connection's. Where it
+    /// is no more than `stream_window`, nothing grows, and the connection's window is `window` from the beginning.
     pub largest_stream_window: u32,
     /// Bytes of control frames that wait for a peer that does not read; 16 KiB, about a thousand answers to PING
     /// (CVE-2019-9512, CVE-2019-9515). nghttp2 holds a thousand frames.
@@ -30,8 +30,8 @@ pub struct Limits {
     /// Streams that may be cut off at once, by the peer or over its mistakes (CVE-2023-44487, CVE-2025-8671); 1000, and
     /// 33 more each second, as nghttp2 has it: a browser that leaves a page cuts off a hundred.
     pub resets: u32,
-    /// Frames at once that ask for work and bring nothing (CVE-2019-9512, -9515, -9516, -9518); 10,000, and 330 more each
-    /// second, as nghttp2 has it. Requests and data earn some more.
+    /// Frames at once that ask for work and bring nothing (CVE-2019-9512, -9515, -9516, -9518); 10,000, and 330 more
+    /// each second, as nghttp2 has it. Requests and data earn some more.
     pub idle_frames: u32,
     /// How long the peer may take to acknowledge our settings; 30 s, so that the slowest link does it.
     pub settings_time: Duration,

@@ -150,8 +150,8 @@ impl Connection {
         self.send_window.take(length);
         self.write_control(output);
         frame::write_data_header(id, length, end, output);
-        // Who reads a page of data answers with two WINDOW_UPDATE at most. Servers measure the link by a PING for each piece
-        // of a body, however small; more than we send they cannot answer.
+        // Who reads a page of data answers with two WINDOW_UPDATE at most. Servers measure the link by a PING for each
+        // piece of a body, however small; more than we send they cannot answer.
         let least = usize::from(self.peer == Sender::Server);
         self.idle_frames.earn((length / EARNS).clamp(least, 4) as u32);
         self.note_served(place, length, end);

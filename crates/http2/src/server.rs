@@ -69,13 +69,14 @@ impl Server {
         }
     }
 
-    /// The head of the response is there; it is written when its turn comes. What `headers` say of length and connection
-    /// is left out: it follows from `length` and the request. Says whether a body is to be sent: then the stream gets
-    /// turns while it is [ready](Self::set_ready).
+    /// The head of the response is there; it is written when its turn comes. What `headers` say of length and
+    /// connection is left out: it follows from `length` and the request. Says whether a body is to be sent: then the
+    /// stream gets turns while it is [ready](Self::set_ready).
     ///
     /// # Errors
     ///
-    /// When no request waits for a response there, or the status is that of an informational response or 101 (RFC 9113 §8.6).
+    /// When no request waits for a response there, or the status is that of an informational response or 101 (RFC 9113
+    /// §8.6).
     #[inline]
     pub fn send_head(
         &mut self,
@@ -156,8 +157,8 @@ impl Server {
         self.peek(stream).is_some_and(|stream| stream.sending == Sending::Length(0))
     }
 
-    /// Writes the head of the stream whose turn it is; `date` is the value of the field that is added where the response
-    /// has none of its own. Where no body follows, the response is whole.
+    /// Writes the head of the stream whose turn it is; `date` is the value of the field that is added where the
+    /// response has none of its own. Where no body follows, the response is whole.
     ///
     /// # Errors
     ///
@@ -167,9 +168,9 @@ impl Server {
         self.connection.write_head(stream, date, output)
     }
 
-    /// Nobody will read the rest of the stream's body. What comes of it is passed over. Where the response is complete and
-    /// the request is not, that goes on for 64 KiB; then the stream is cut off without an error (RFC 9113 §8.1), and at
-    /// once where more than that is announced.
+    /// Nobody will read the rest of the stream's body. What comes of it is passed over. Where the response is complete
+    /// and the request is not, that goes on for 64 KiB; then the stream is cut off without an error (RFC 9113 §8.1),
+    /// and at once where more than that is announced.
     pub fn abandon_body(&mut self, stream: StreamId) {
         self.connection.abandon_body(stream);
     }
@@ -180,7 +181,8 @@ impl Server {
         self.peek(stream).map_or(Priority::DEFAULT, |stream| stream.priority)
     }
 
-    /// Whether the client said the priority itself (RFC 9218), so that a guess by the response's type must not replace it.
+    /// Whether the client said the priority itself (RFC 9218), so that a guess by the response's type must not replace
+    /// it.
     #[must_use]
     pub fn has_said_priority(&self, stream: StreamId) -> bool {
         self.peek(stream).is_some_and(|stream| stream.said_priority)

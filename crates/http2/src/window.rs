@@ -86,8 +86,8 @@ impl ReceiveWindow {
         bytes
     }
 
-    /// What is to be given back, if it is worth a frame: half of what the window shall be. More often would cost frames,
-    /// more rarely would let the sender stand still.
+    /// What is to be given back, if it is worth a frame: half of what the window shall be. More often would cost
+    /// frames, more rarely would let the sender stand still.
     #[inline]
     pub(crate) fn give_back(&mut self, target: u32) -> Option<u32> {
         let due = i64::from(target) - i64::from(self.available) - i64::from(self.held);

@@ -8,8 +8,8 @@ use serow_http2::{ErrorCode, Limits, ProtocolError, StreamId};
 
 use script::Talk;
 
-/// Says lines until the server has had enough, and how many it took; each time it takes what the server sends, as a client
-/// that reads.
+/// Says lines until the server has had enough, and how many it took; each time it takes what the server sends, as a
+/// client that reads.
 fn until_it_ends(talk: &mut Talk, most: usize, mut line: impl FnMut(usize) -> String) -> (usize, ErrorCode) {
     for number in 0..most {
         let line = line(number);

@@ -34,7 +34,7 @@ enum Operation {
     ResetByClient(u8),
     ResetByServer(u8),
     Abandon(u8),
-    Interim(u8),
+    Informational(u8),
     Prioritise(u8, u8, bool),
 }
 
@@ -51,7 +51,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<u8>().prop_map(Operation::ResetByClient),
         1 => any::<u8>().prop_map(Operation::ResetByServer),
         1 => any::<u8>().prop_map(Operation::Abandon),
-        1 => any::<u8>().prop_map(Operation::Interim),
+        1 => any::<u8>().prop_map(Operation::Informational),
         1 => (any::<u8>(), 0u8..8, any::<bool>()).prop_map(|(stream, urgency, i)| Operation::Prioritise(stream, urgency, i)),
     ]
 }
@@ -305,7 +305,7 @@ impl Pair {
                     self.spoiled.push(stream);
                 }
             }
-            Operation::Interim(number) => {
+            Operation::Informational(number) => {
                 let head =
                     ResponseHead { status: StatusCode::EARLY_HINTS, version: Version::HTTP_2, headers: Headers::new() };
                 if let Some(stream) = self.pick(number) {

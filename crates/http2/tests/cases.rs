@@ -1,6 +1,6 @@
 //! The cases of `tests/cases`: what a client sends (`>`, as `script` has it), what the server's driver does (`!`), the
-//! events (`=`) and the frames (`<`) it must see. Each is run with the client's bytes frame by frame, byte by byte, and,
-//! where nothing broke, with another request behind it.
+//! events (`=`) and the frames (`<`) it must see. Each is run with the client's bytes frame by frame, byte by byte,
+//! and, where nothing broke, with another request behind it.
 //!
 //! ```text
 //! == RFC 9113 §5.1: what the case shows

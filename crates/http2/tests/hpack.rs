@@ -1,4 +1,5 @@
-//! Header compression: the examples of RFC 7541, what is refused, sizes of the table, and that decoding undoes encoding.
+//! Header compression: the examples of RFC 7541, what is refused, sizes of the table, and that decoding undoes
+//! encoding.
 
 #[path = "hpack/reader.rs"]
 mod reader;

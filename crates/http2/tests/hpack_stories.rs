@@ -1,4 +1,5 @@
-//! The stories of hpack-test-case: what fourteen other encoders wrote is decoded, and what we write of the same fields too.
+//! The stories of hpack-test-case: what fourteen other encoders wrote is decoded, and what we write of the same fields
+//! too.
 
 #[path = "hpack/reader.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]

@@ -335,11 +335,12 @@ fn open(connection: &mut Http2, source: &RequestSource, thread: &Thread) -> Resu
     connection.open(&written.head, &written.body, asking).map(drop)
 }
 
-/// How often a request is sent again. A server that leaves refuses it once, or twice where the next leaves too; one that
-/// refuses each stream must not be asked for ever.
+/// How often a request is sent again. A server that leaves refuses it once, or twice where the next leaves too; one
+/// that refuses each stream must not be asked for ever.
 const MAX_REFUSALS: u32 = 10;
 
-/// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as large.
+/// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as
+/// large.
 pub(crate) const LIMITS: Limits = Limits {
     head: 1 << 20,
     fields: 1000,

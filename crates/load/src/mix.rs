@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::Batch;
 
-/// Requests in turn, each as often as its weight says and spread out evenly (nginx's smooth weighted round robin), so that
-/// the proportions are exact in any stretch of a run.
+/// Requests in turn, each as often as its weight says and spread out evenly (nginx's smooth weighted round robin), so
+/// that the proportions are exact in any stretch of a run.
 pub(crate) struct Mix {
     entries: Vec<Entry>,
     total: i64,

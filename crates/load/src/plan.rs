@@ -33,8 +33,8 @@ pub struct Plan {
     pub duration: Option<Duration>,
     /// How many are sent, the warm-up not included.
     pub count: Option<u64>,
-    /// How many are sent each second, where that is planned; otherwise each connection sends the next one as soon as it has
-    /// its response.
+    /// How many are sent each second, where that is planned; otherwise each connection sends the next one as soon as it
+    /// has its response.
     pub rate: Option<f64>,
     /// What is sent before anything is counted.
     pub warm_up: Duration,

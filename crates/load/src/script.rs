@@ -1,7 +1,7 @@
 //! Scripts as wrk has them: what is sent, and what is made of the responses, is up to Lua.
 //!
-//! Scripts for wrk 4 run as they are, in LuaJIT. The main thread and each worker have a state of their own, in which the
-//! same script was loaded:
+//! Scripts for wrk 4 run as they are, in LuaJIT. The main thread and each worker have a state of their own, in which
+//! the same script was loaded:
 //!
 //! | what a script defines | where and when it is called |
 //! | --- | --- |

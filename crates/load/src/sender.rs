@@ -247,7 +247,8 @@ fn share(all: usize, several: usize, number: usize) -> usize {
 /// How often rates are sampled; wrk has the same.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How late planned requests may be sent behind the end: a busy machine lets a thread wait for some hundredths of a second.
+/// How late planned requests may be sent behind the end: a busy machine lets a thread wait for some hundredths of a
+/// second.
 const LATENESS: Duration = TICK;
 
 /// How long requests in flight are awaited after somebody stopped the run.

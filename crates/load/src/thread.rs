@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     /// How many requests may still be sent, where that is limited.
     left: Option<Arc<AtomicU64>>,
     /// Whether the server has given a response that is one.
-    heard: AtomicBool,
+    answered: AtomicBool,
     /// Whether the run is to end now.
     stopped: AtomicBool,
     /// When the first request is due.
@@ -183,7 +183,7 @@ impl Thread {
     #[inline]
     pub(crate) fn note_response(&self, counts: bool, status: u16, latency: Duration, now: Duration) {
         if self.statistics.last_response().is_zero() {
-            self.shared.heard.store(true, Ordering::Relaxed);
+            self.shared.answered.store(true, Ordering::Relaxed);
         }
         if counts {
             self.statistics.note_response(status, latency, now);
@@ -198,7 +198,7 @@ impl Thread {
             ClientError::Unsent(_) => Fault::Write,
             ClientError::Http1(_) | ClientError::Http2(_) => Fault::Protocol,
         };
-        if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
+        if fault == Fault::Protocol && !self.shared.answered.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
             self.fail(LoadError::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
         }
@@ -238,7 +238,7 @@ impl Thread {
 
 impl Shared {
     pub(crate) fn new(left: Option<Arc<AtomicU64>>) -> Self {
-        Self { left, heard: AtomicBool::new(false), stopped: AtomicBool::new(false), start: OnceLock::new() }
+        Self { left, answered: AtomicBool::new(false), stopped: AtomicBool::new(false), start: OnceLock::new() }
     }
 
     /// When the run begins; now, if that was not decided before.

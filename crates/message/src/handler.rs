@@ -6,8 +6,8 @@ use crate::{Request, Response};
 
 /// An async function from a request to a response.
 ///
-/// Files, proxies, routers and applications are handlers; middleware is a handler around a handler. One is cloned to each
-/// core and stays there, so its futures need not be `Send`. Functions and closures are handlers:
+/// Files, proxies, routers and applications are handlers; middleware is a handler around a handler. One is cloned to
+/// each core and stays there, so its futures need not be `Send`. Functions and closures are handlers:
 ///
 /// ```
 /// use serow_message::{Handler, Request, Response, StatusCode};

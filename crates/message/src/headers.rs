@@ -27,8 +27,8 @@ use crate::{
 /// ```
 #[derive(Clone, Default)]
 pub struct Headers {
-    /// Shared by clones until one of them is changed, so that a list made once costs nothing to be sent again, and small,
-    /// since messages are moved often. `None` while it is empty.
+    /// Shared by clones until one of them is changed, so that a list made once costs nothing to be sent again, and
+    /// small, since messages are moved often. `None` while it is empty.
     list: Option<Arc<List>>,
 }
 

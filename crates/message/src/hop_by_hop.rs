@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::{Headers, KnownHeader};
 
-/// RFC 9110 §7.6.1: fields that speak of this connection; they are not passed on, and HTTP/2 has none of them
-/// (RFC 9113 §8.2.2).
+/// RFC 9110 §7.6.1: fields that speak of this connection; they are not passed on, and HTTP/2 has none of them (RFC 9113
+/// §8.2.2).
 pub const NAMES: [KnownHeader; 7] = [
     KnownHeader::Connection,
     KnownHeader::KeepAlive,
@@ -18,8 +18,8 @@ pub const NAMES: [KnownHeader; 7] = [
 
 /// The fields that `Connection` names beside [`NAMES`]. Mostly there are none, and nothing is allocated.
 ///
-/// Only extensions can be named so: a well-known field is meant for all who handle a message, or stands in [`NAMES`], and
-/// RFC 9110 §7.6.1 forbids to name it. A client that does it all the same hopes that somebody on the way drops
+/// Only extensions can be named so: a well-known field is meant for all who handle a message, or stands in [`NAMES`],
+/// and RFC 9110 §7.6.1 forbids to name it. A client that does it all the same hopes that somebody on the way drops
 /// `Authorization`, `Cookie`, `Host` or `X-Forwarded-For` behind those who looked at it. The same holds for all fields
 /// in which proxies tell of the client, well known or not.
 #[derive(Clone, Debug, Default)]

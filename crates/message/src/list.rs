@@ -67,7 +67,8 @@ struct Run {
     end: usize,
 }
 
-/// The fields of a head while it is parsed: where they stand in it. There is room in it for so many; more are allocated.
+/// The fields of a head while it is parsed: where they stand in it. There is room in it for so many; more are
+/// allocated.
 #[derive(Debug, Default)]
 pub struct ReceivedFields<const FIRST: usize = FIRST_FIELDS> {
     fields: SmallVec<[Field; FIRST]>,
@@ -289,7 +290,8 @@ impl List {
         Ok(())
     }
 
-    /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at once.
+    /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at
+    /// once.
     pub(crate) fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
         let present =
             || fields.iter().filter_map(|(known, value)| Some((*known, known.as_str().as_bytes(), (*value)?)));
@@ -342,8 +344,8 @@ impl List {
         self.fields.push(field);
     }
 
-    /// Appends the line of a field. Short ones are put together elsewhere: each look for room costs as much as copying a
-    /// field.
+    /// Appends the line of a field. Short ones are put together elsewhere: each look for room costs as much as copying
+    /// a field.
     #[inline]
     fn append_line(&mut self, name: &[u8], value: &[u8]) {
         let mut line = [0; SHORT_LINE];
@@ -358,8 +360,8 @@ impl List {
         }
     }
 
-    /// Writes the fields as lines, without those named in `except`. Most stand in their text as they are to be written, and
-    /// those next to one another are copied together.
+    /// Writes the fields as lines, without those named in `except`. Most stand in their text as they are to be written,
+    /// and those next to one another are copied together.
     pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[KnownHeader]) {
         let (texts, except) = (self.texts(), KnownHeader::set(except));
         let mut run = Run { text: Text::Received, start: 0, end: 0 };
@@ -499,8 +501,8 @@ pub(crate) static EMPTY: List = List {
     layout: Layout::Lines,
 };
 
-/// Room for the lines of a usual response, and for those that are added to a request that is passed on, so that a list is
-/// one allocation.
+/// Room for the lines of a usual response, and for those that are added to a request that is passed on, so that a list
+/// is one allocation.
 const FIRST_LINES: usize = 160;
 
 /// `X-Forwarded-For` with the longest address, and nearly all else that is added.

@@ -1,4 +1,5 @@
-//! Patterns of paths, for rules that choose by path, and templates that take over what the stars of a pattern stood for.
+//! Patterns of paths, for rules that choose by path, and templates that take over what the stars of a pattern stood
+//! for.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -57,8 +58,8 @@ impl Pattern {
     /// ```
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        // A byte that no pattern holds, in place of each star: what takes it can only be a star, and that takes all else
-        // in its place as well.
+        // A byte that no pattern holds, in place of each star: what takes it can only be a star, and that takes all
+        // else in its place as well.
         let sample = other.pieces.join(&ANYTHING);
         match (self.whole_path, other.whole_path) {
             (true, true) | (false, false) => self.fit(&sample, |_| {}),
@@ -80,8 +81,8 @@ impl Pattern {
 
     /// Whether a text fits, and what the stars stand for.
     ///
-    /// Each star takes as little as it can, and none is tried twice: the time is linear in the text for each star, so no
-    /// path can make a rule expensive.
+    /// Each star takes as little as it can, and none is tried twice: the time is linear in the text for each star, so
+    /// no path can make a rule expensive.
     fn fit<'text>(&self, text: &'text [u8], mut capture: impl FnMut(&'text [u8])) -> bool {
         let Some((first, others)) = self.pieces.split_first() else { return false };
         let Some(mut rest) = text.strip_prefix(first.as_slice()) else { return false };

@@ -5,8 +5,8 @@ use std::string::String;
 use data_encoding::BASE64;
 use sha1_smol::Sha1;
 
-/// The value of `Sec-WebSocket-Accept` that answers this `Sec-WebSocket-Key`, which proves that a server speaks WebSocket
-/// (RFC 6455 §4.2.2).
+/// The value of `Sec-WebSocket-Accept` that answers this `Sec-WebSocket-Key`, which proves that a server speaks
+/// WebSocket (RFC 6455 §4.2.2).
 ///
 /// ```
 /// use serow_message::websocket;

@@ -1,5 +1,5 @@
-//! The field `priority` is a structured field (RFC 9651): the HTTP working group's cases through the crate that judges our
-//! reader, the cases that a dictionary can show through our reader, and both against each other on anything else.
+//! The field `priority` is a structured field (RFC 9651): the HTTP working group's cases through the crate that judges
+//! our reader, the cases that a dictionary can show through our reader, and both against each other on anything else.
 #![allow(clippy::unwrap_used)]
 
 #[path = "structured_fields/json.rs"]

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 /// Where a path is cleaned: on the stack, if it is not very long.
 pub(crate) type Room = SmallVec<[u8; ROOM]>;
 
-/// The path of a request, clean: it is decoded once; an encoded slash is a slash; slashes in a row are one; `.` and `..`
-/// are followed. `*` (of OPTIONS) is `/`.
+/// The path of a request, clean: it is decoded once; an encoded slash is a slash; slashes in a row are one; `.` and
+/// `..` are followed. `*` (of OPTIONS) is `/`.
 ///
 /// # Errors
 ///

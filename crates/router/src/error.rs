@@ -4,8 +4,8 @@ use std::{error::Error, fmt};
 
 use crate::host_pattern::HostPattern;
 
-/// Why no router can be made of some sites: a part of them could never be reached, or contradicts itself. Sites and routes
-/// are counted from 0 here, and from 1 in the text, which is one line that says what to do.
+/// Why no router can be made of some sites: a part of them could never be reached, or contradicts itself. Sites and
+/// routes are counted from 0 here, and from 1 in the text, which is one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RouterError {

@@ -7,9 +7,9 @@ use crate::host_pattern::MAX_NAME_LENGTH;
 /// Where a host is brought into its form: on the stack.
 pub(crate) type Room = [u8; MAX_NAME_LENGTH];
 
-/// The host of a request without its port: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6
-/// address in brackets, in its shortest form. Nothing where no site can have such a host; labels may be empty all the
-/// same.
+/// The host of a request without its port: a name or an IPv4 address, in lower case, without a dot at the end; or an
+/// IPv6 address in brackets, in its shortest form. Nothing where no site can have such a host; labels may be empty all
+/// the same.
 ///
 /// `authority` is what [`Request::host`](serow_message::Request::host) gives.
 #[inline]

@@ -26,8 +26,8 @@ pub struct HostPattern(pub(crate) Hosts);
 /// What a pattern is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Hosts {
-    /// This one: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6 address in brackets, in its
-    /// shortest form.
+    /// This one: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6 address in brackets, in
+    /// its shortest form.
     One(Box<str>),
     /// All below this name.
     Below(Box<str>),

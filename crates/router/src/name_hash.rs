@@ -2,9 +2,9 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-/// FNV-1a with 64 bits (draft-eastlake-fnv). It takes a third of the instructions of the standard library's hash on names
-/// of this length. That one keeps clients from filling a table with names of one hash; here the names are the settings',
-/// and clients only ask for them.
+/// FNV-1a with 64 bits (draft-eastlake-fnv). It takes a third of the instructions of the standard library's hash on
+/// names of this length. That one keeps clients from filling a table with names of one hash; here the names are the
+/// settings', and clients only ask for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NameHash;
 

@@ -184,8 +184,8 @@ impl Routes {
         })
     }
 
-    /// Whether a browser that follows this redirect gives up. It is tried with a path whose stars stand for a text that no
-    /// route names, so it holds for nearly all paths.
+    /// Whether a browser that follows this redirect gives up. It is tried with a path whose stars stand for a text that
+    /// no route names, so it holds for nearly all paths.
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
         let mut path = pattern.sample();
         for hop in 0..MAX_REDIRECTS {

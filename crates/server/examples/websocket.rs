@@ -1,6 +1,6 @@
-//! A WebSocket (RFC 6455) that sends back what it gets, after a first message that says which version of HTTP it came by.
-//! The handler knows HTTP/1.1's upgrade alone; over HTTP/2 (RFC 8441) it is the same to it. Without a WebSocket, a page
-//! that opens one.
+//! A WebSocket (RFC 6455) that sends back what it gets, after a first message that says which version of HTTP it came
+//! by. The handler knows HTTP/1.1's upgrade alone; over HTTP/2 (RFC 8441) it is the same to it. Without a WebSocket, a
+//! page that opens one.
 //!
 //! ```text
 //! websocket 127.0.0.1:8443 tls

@@ -24,7 +24,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     transport: Transport<H>,
     connection: Connection,
-    _inhabitant: ConnectionGuard,
+    _guard: ConnectionGuard,
 ) {
     let handler = &worker.handler;
     let mut http2 = Http2::new(Rc::clone(&worker), transport, connection, |request| handler.call(request));

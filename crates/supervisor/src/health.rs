@@ -23,7 +23,7 @@ use crate::machine::Event;
 pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
     loop {
         for dialer in dialers(&question).await {
-            if let Ok(true) = timeout(PATIENCE, is_healthy(&dialer, &question)).await {
+            if let Ok(true) = timeout(TIMEOUT, is_healthy(&dialer, &question)).await {
                 // Nobody listens any more where the supervisor has ended.
                 let _ = events.send(Event::Healthy(pid)).await;
                 return;
@@ -53,7 +53,7 @@ async fn dialers(question: &Question) -> Vec<Dialer> {
     if question.server_name.is_some() && encryption.is_none() {
         return Vec::new();
     }
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: PATIENCE };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: TIMEOUT };
     destinations.into_iter().map(dialer).collect()
 }
 
@@ -85,7 +85,7 @@ fn head(question: &Question) -> Option<RequestHead> {
 }
 
 /// The timeout of a response. A worker that needs longer for a health check is not up.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The interval between two checks.
 const PAUSE: Duration = Duration::from_millis(100);

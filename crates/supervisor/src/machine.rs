@@ -97,8 +97,8 @@ impl Machine {
             Phase::Starting(start) => start.deadline(&self.settings),
             Phase::Delaying(until) => Some(*until),
             Phase::Running => self.rules.auto_restart.map(|interval| {
-                let patience = if self.old.is_empty() { interval } else { interval.saturating_mul(2) };
-                self.complete_since.saturating_add(patience)
+                let interval = if self.old.is_empty() { interval } else { interval.saturating_mul(2) };
+                self.complete_since.saturating_add(interval)
             }),
             Phase::Stopping | Phase::Ended => None,
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Runs a scenario: lines `MILLISECONDS EVENT`, and indented below each the actions of the machine. `play` passes the
 /// event to the machine and returns its actions and its deadline.
-pub(crate) fn check(course: &str, mut play: impl FnMut(Duration, &str) -> (Vec<String>, Option<Duration>)) {
-    let mut expected = course.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
+pub(crate) fn check(scenario: &str, mut play: impl FnMut(Duration, &str) -> (Vec<String>, Option<Duration>)) {
+    let mut expected = scenario.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
     while let Some(line) = expected.next() {
         let (time, event) = line.trim_start().split_once(' ').unwrap();
         let (mut done, deadline) = play(Duration::from_millis(time.parse().unwrap()), event);

@@ -24,8 +24,8 @@ pub fn begin_headers(output: &mut Vec<u8>) -> Start {
     start
 }
 
-/// As [`begin_headers`], with the priority that servers knew before RFC 9218 (RFC 7540 §6.2). A weight out of range counts
-/// as the nearest one.
+/// As [`begin_headers`], with the priority that servers knew before RFC 9218 (RFC 7540 §6.2). A weight out of range
+/// counts as the nearest one.
 pub fn begin_dependent_headers(dependency: Dependency, output: &mut Vec<u8>) -> Start {
     let start = Start { flags: flags::PRIORITY, ..begin_headers(output) };
     let exclusive = u32::from(dependency.exclusive) << 31;

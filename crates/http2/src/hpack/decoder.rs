@@ -69,10 +69,10 @@ impl Decoder {
 
     /// Decodes a whole field block and shows each line of it, in order, to `field`.
     ///
-    /// Once `field` breaks it is shown no more, but the block is decoded to its end, so that the table stays what the peer
-    /// thinks it is: whoever has seen enough fields breaks, and the connection goes on. A block may refer to the same large
-    /// entry with each of its bytes; nothing is allocated for that here, and whoever keeps fields counts their
-    /// [`list_size`](DecodedField::list_size).
+    /// Once `field` breaks it is shown no more, but the block is decoded to its end, so that the table stays what the
+    /// peer thinks it is: whoever has seen enough fields breaks, and the connection goes on. A block may refer to the
+    /// same large entry with each of its bytes; nothing is allocated for that here, and whoever keeps fields counts
+    /// their [`list_size`](DecodedField::list_size).
     ///
     /// # Errors
     ///
@@ -220,8 +220,8 @@ enum Text<'a> {
     Decoded { start: usize, end: usize },
 }
 
-/// The strings of one literal that came in Huffman code. Their memory is kept for the next ones, until an idle connection
-/// gives it back.
+/// The strings of one literal that came in Huffman code. Their memory is kept for the next ones, until an idle
+/// connection gives it back.
 #[derive(Debug)]
 struct Texts {
     decoded: Vec<u8>,

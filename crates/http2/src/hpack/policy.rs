@@ -2,8 +2,8 @@
 //!
 //! Tried with the stories of hpack-test-case, 1,162,372 bytes in 3,384 blocks: an entry for whatever may have one makes
 //! them 371,000 bytes, this choice 359,000 (nghttp2: 360,000). An entry for each date is worth 5,000 of them, since the
-//! responses of one second share it, one for each referer 2,000; one for each content-length, last-modified, path or etag
-//! costs 8,000, 6,000, 1,000 and 1,000.
+//! responses of one second share it, one for each referer 2,000; one for each content-length, last-modified, path or
+//! etag costs 8,000, 6,000, 1,000 and 1,000.
 
 use serow_message::KnownHeader;
 
@@ -14,8 +14,8 @@ use super::name::{Name, Pseudo};
 pub(super) enum Policy {
     /// It gets an entry: it will come again.
     Index,
-    /// It gets an entry when it comes for the second time. What differs from message to message would push out what does
-    /// not; what comes twice (the fields of a file that is asked for again and again) comes often.
+    /// It gets an entry when it comes for the second time. What differs from message to message would push out what
+    /// does not; what comes twice (the fields of a file that is asked for again and again) comes often.
     IndexRepeated,
     /// It must not have an entry, here or with anyone who passes it on (RFC 7541 §7.1.3): whoever can have fields
     /// compressed beside a secret, and sees the lengths, guesses it entry by entry.
@@ -61,6 +61,6 @@ fn of_known(known: KnownHeader, value: &[u8]) -> Policy {
     }
 }
 
-/// A cookie of fewer bytes holds so little that guessing it whole is feasible; longer ones are worth an entry, since each
-/// request repeats them. nghttp2 and Chromium draw the line here too.
+/// A cookie of fewer bytes holds so little that guessing it whole is feasible; longer ones are worth an entry, since
+/// each request repeats them. nghttp2 and Chromium draw the line here too.
 const GUESSABLE: usize = 20;

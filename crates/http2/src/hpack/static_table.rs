@@ -22,7 +22,8 @@ pub(super) fn index_of_name(kind: Name, name: &[u8]) -> Option<usize> {
     (index != 0).then_some(index)
 }
 
-/// The index of the entry with this name and value. An empty value has none but a name of its own: nobody sends it often.
+/// The index of the entry with this name and value. An empty value has none but a name of its own: nobody sends it
+/// often.
 #[inline]
 pub(super) fn index_of_field(kind: Name, value: &[u8]) -> Option<u8> {
     Some(match (kind, value) {

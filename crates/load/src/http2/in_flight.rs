@@ -31,8 +31,8 @@ pub(super) struct RequestSource {
     pub(super) refusals: u32,
 }
 
-/// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found by
-/// its distance from the oldest.
+/// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found
+/// by its distance from the oldest.
 pub(super) struct InFlight {
     requests: VecDeque<Option<Request>>,
     /// The stream of the first of them.

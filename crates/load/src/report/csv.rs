@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::{Interval, Results};
 
-/// How the run went: a line with the names of the columns and a line for each interval, each ended by a line feed (RFC 4180
-/// §2 would have CR LF, which programs that plot stumble over more often). Where there was no response the latencies are
-/// empty.
+/// How the run went: a line with the names of the columns and a line for each interval, each ended by a line feed (RFC
+/// 4180 §2 would have CR LF, which programs that plot stumble over more often). Where there was no response the
+/// latencies are empty.
 ///
 /// | column | what |
 /// | --- | --- |

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::{PERCENTILES, figures::Figures, histogram::histogram, moment};
 use crate::{Distribution, Interval, Results};
 
-/// Everything the run brought, as a json object over several lines; a row of a table is on one line. Names stay as they are,
-/// others may come; `format` changes if one ever has to go.
+/// Everything the run brought, as a json object over several lines; a row of a table is on one line. Names stay as they
+/// are, others may come; `format` changes if one ever has to go.
 ///
-/// The end of a name is its unit: `_s` seconds, `_us` microseconds, both with decimals. `null` is what there is not: a limit
-/// that was not set, a latency where there was no response. Shares are from 0 to 1.
+/// The end of a name is its unit: `_s` seconds, `_us` microseconds, both with decimals. `null` is what there is not: a
+/// limit that was not set, a latency where there was no response. Shares are from 0 to 1.
 ///
 /// | name | what |
 /// | --- | --- |

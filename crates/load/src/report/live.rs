@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::units;
 use crate::Interval;
 
-/// How the run goes, in at most `width` characters and without the end of the line: the time, what the last step brought
-/// (responses each second, median and 99 % of the latencies), all errors so far, and a bar where there is room for it. What
-/// has no room is left out, the least important first.
+/// How the run goes, in at most `width` characters and without the end of the line: the time, what the last step
+/// brought (responses each second, median and 99 % of the latencies), all errors so far, and a bar where there is room
+/// for it. What has no room is left out, the least important first.
 ///
 /// ```text
 ///  3.0s of 10s  [==>       ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors

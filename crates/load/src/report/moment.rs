@@ -11,8 +11,8 @@ pub(super) fn rfc_3339(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The date so many days after 1 January 1970. Years are counted from 1 March here, so that the day that some of them do
-/// not have is the last.
+/// The date so many days after 1 January 1970. Years are counted from 1 March here, so that the day that some of them
+/// do not have is the last.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + DAYS_BEFORE_1970;
     let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);

@@ -72,7 +72,8 @@ impl ScriptRunner {
         self.orders.stopped.get()
     }
 
-    /// Where connections go that are opened from now on; `None` if the target has no TCP address and the script gave none.
+    /// Where connections go that are opened from now on; `None` if the target has no TCP address and the script gave
+    /// none.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.orders.address.get()

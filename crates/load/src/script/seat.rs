@@ -27,8 +27,8 @@ impl Seat {
         Self { inbox, script, target }
     }
 
-    /// Loads the script when the conductor sets this thread up, and serves it until the run begins. `None` if there will
-    /// be no run: why, the conductor knows.
+    /// Loads the script when the conductor sets this thread up, and serves it until the run begins. `None` if there
+    /// will be no run: why, the conductor knows.
     #[must_use]
     pub fn into_runner(self) -> Option<ScriptRunner> {
         let orders = Rc::new(Orders::default());

@@ -1,8 +1,9 @@
 //! When the link carried whose bytes.
 //!
-//! What comes is noticed in lumps: a record of TLS can be used when its last byte is there, and what waits for a lost packet
-//! comes all at once. The link carried it one byte after the other. So bytes are drawn as late as a link of the rate that
-//! this one has shown can have carried them; but not much earlier than they came, since links change their rate.
+//! What comes is noticed in lumps: a record of TLS can be used when its last byte is there, and what waits for a lost
+//! packet comes all at once. The link carried it one byte after the other. So bytes are drawn as late as a link of the
+//! rate that this one has shown can have carried them; but not much earlier than they came, since links change their
+//! rate.
 
 use std::time::Duration;
 
@@ -79,8 +80,9 @@ fn arrivals(resources: &[Resource]) -> Vec<Arrival> {
     arrivals
 }
 
-/// The rate over a window of this many seconds, or hardly more, that three of four windows do not surpass: what comes at
-/// once behind a lost packet is in few of them. `None` where all came in less. The first lump of a window came before it.
+/// The rate over a window of this many seconds, or hardly more, that three of four windows do not surpass: what comes
+/// at once behind a lost packet is in few of them. `None` where all came in less. The first lump of a window came
+/// before it.
 fn usual_rate(arrivals: &[Arrival], window: f64) -> Option<f64> {
     let mut rates = Vec::new();
     // What came behind the first of a window, up to its last, which walks ahead.

@@ -78,7 +78,8 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
     };
     let connection = Http2::new(wire, buffers, LIMITS, now);
     let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
-    let mut fetching = Fetching { agenda: Agenda::new(&plan.specs), exchanges, alarm, start: now, heard: now, plan };
+    let mut fetching =
+        Fetching { agenda: Agenda::new(&plan.specs), exchanges, alarm, start: now, last_received: now, plan };
     let ending = poll_fn(|context| {
         if interrupted.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ok(Ending::Interrupted));
@@ -98,7 +99,7 @@ struct Fetching<'a> {
     alarm: Alarm,
     start: Duration,
     /// When something came last, or was asked for.
-    heard: Duration,
+    last_received: Duration,
 }
 
 impl Fetching<'_> {
@@ -107,7 +108,7 @@ impl Fetching<'_> {
         loop {
             let now = monotonic();
             if self.exchanges.take_events(context) {
-                self.heard = now;
+                self.last_received = now;
             }
             // Before anything is asked for that would only be refused.
             if let Some(end) = self.end(context) {
@@ -115,7 +116,7 @@ impl Fetching<'_> {
             }
             while let Some(step) = self.agenda.take_due(now - self.start) {
                 self.exchanges.take_step(step);
-                self.heard = now;
+                self.last_received = now;
             }
             self.exchanges.open_requests();
             self.exchanges.flush(context);
@@ -123,7 +124,7 @@ impl Fetching<'_> {
                 return Poll::Ready(end);
             }
             if self.is_silent(now) {
-                return Poll::Ready(Ok(Ending::Silence(self.plan.patience)));
+                return Poll::Ready(Ok(Ending::Silence(self.plan.timeout)));
             }
             if let Some(moment) = self.next_moment() {
                 self.alarm.set(moment).map_err(FetchError::System)?;
@@ -147,12 +148,12 @@ impl Fetching<'_> {
     /// When something is to be done though nothing comes.
     fn next_moment(&self) -> Option<Duration> {
         let step = self.agenda.next_moment().map(|moment| self.start + moment);
-        let patience = self.exchanges.are_in_flight().then(|| self.heard + self.plan.patience);
-        [step, patience, self.exchanges.deadline()].into_iter().flatten().min()
+        let timeout = self.exchanges.are_in_flight().then(|| self.last_received + self.plan.timeout);
+        [step, timeout, self.exchanges.deadline()].into_iter().flatten().min()
     }
 
     fn is_silent(&self, now: Duration) -> bool {
-        self.exchanges.are_in_flight() && now >= self.heard + self.plan.patience
+        self.exchanges.are_in_flight() && now >= self.last_received + self.plan.timeout
     }
 
     /// Whether a broken connection was one of HTTP/2 at all.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Ending, Outcome, Recording, Resource, caption};
 
-/// Everything that came, as a json object with a resource on each line. Names stay as they are, others may come; `format`
-/// changes if one ever has to go.
+/// Everything that came, as a json object with a resource on each line. Names stay as they are, others may come;
+/// `format` changes if one ever has to go.
 ///
 /// Times are in seconds, to the microsecond, from when the connection was open; `null` is what did not happen.
 ///

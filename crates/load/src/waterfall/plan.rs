@@ -20,7 +20,7 @@ pub struct Plan {
     /// The signals of priorities.
     pub signals: Signals,
     /// For how long nothing may come of what was asked for.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// The signals of priorities.

@@ -11,8 +11,8 @@ use super::{Recording, axis::Axis, bandwidth::Bandwidth, caption, figures};
 mod lane;
 mod markup;
 
-/// A drawing: a lane for each resource, from when it was asked for to its end, in which the height says what share of the
-/// link's rate it got; and one for all together. Its colours follow the reader's preference for light or dark.
+/// A drawing: a lane for each resource, from when it was asked for to its end, in which the height says what share of
+/// the link's rate it got; and one for all together. Its colours follow the reader's preference for light or dark.
 #[must_use]
 pub fn svg(recording: &Recording, title: Option<&str>) -> String {
     let origin = recording.origin.to_string();

@@ -10,14 +10,14 @@ use serow_load::waterfall::{
 
 use super::peer::{NOT_FOUND, OK, Peer, serve};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn plan(address: SocketAddr, specs: &[&str]) -> Plan {
     let first = format!("http://{address}{}", specs[0]);
     let texts = [first.as_str()].into_iter().chain(specs[1..].iter().copied());
     let (origin, specs) = read_resource_specs(texts).unwrap();
-    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: PATIENCE };
-    Plan { origin, dialer, specs, headers: Vec::new(), signals: Signals::Rfc9218, patience: PATIENCE }
+    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: TIMEOUT };
+    Plan { origin, dialer, specs, headers: Vec::new(), signals: Signals::Rfc9218, timeout: TIMEOUT }
 }
 
 fn record(plan: &Plan) -> Result<Recording, FetchError> {
@@ -190,12 +190,12 @@ fn silence() {
         peer.head(asked.stream, OK, false);
         peer.wait_for_the_end();
     });
-    let patience = Duration::from_millis(100);
-    let recording = record(&Plan { patience, ..plan(address, &["/a", "/b,after=1h"]) }).unwrap();
+    let timeout = Duration::from_millis(100);
+    let recording = record(&Plan { timeout, ..plan(address, &["/a", "/b,after=1h"]) }).unwrap();
     server.join().unwrap();
-    assert_eq!(recording.ending, Ending::Silence(patience));
+    assert_eq!(recording.ending, Ending::Silence(timeout));
     assert_eq!(outcomes(&recording), [Outcome::Incomplete, Outcome::Unasked]);
-    assert!(recording.elapsed >= patience);
+    assert!(recording.elapsed >= timeout);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn somebody_stops_it() {
     let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..Default::default() }).unwrap();
     let encryption = ClientEncryption { connector, server_name: "localhost".to_owned(), protocol: None };
     let destination = Destination::Tcp(listener.local_addr().unwrap());
-    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), timeout: PATIENCE }, ..plan };
+    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), timeout: TIMEOUT }, ..plan };
     let error =
         runtime.block_on(async { fetch(&plan, tokio::time::sleep(Duration::from_millis(50))).await }).unwrap_err();
     assert!(matches!(error, FetchError::Interrupted), "{error:?}");

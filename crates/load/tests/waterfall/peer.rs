@@ -36,7 +36,7 @@ pub(crate) fn serve<T: Send + 'static>(
     let address = listener.local_addr().expect("it has an address");
     let thread = thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a client comes");
-        stream.set_read_timeout(Some(PATIENCE)).expect("it is a time");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("it is a time");
         stream.set_nodelay(true).expect("it is TCP");
         let machine = Server::new(Limits::default(), Duration::ZERO);
         script(&mut Peer { stream, machine, input: BytesMut::new() })
@@ -139,4 +139,4 @@ pub(crate) const OK: &[u8] = &[0x88];
 pub(crate) const NOT_FOUND: &[u8] = &[0x8d];
 
 /// Of a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

@@ -15,12 +15,12 @@ use crate::connection_counter::ConnectionGuard;
 /// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {
     tunnel: serow_net::Tunnel,
-    _inhabitant: ConnectionGuard,
+    _guard: ConnectionGuard,
 }
 
 impl Tunnel {
     pub(super) fn new(wire: Wire, guard: ConnectionGuard) -> Self {
-        Self { tunnel: serow_net::Tunnel::new(wire, BytesMut::new()), _inhabitant: guard }
+        Self { tunnel: serow_net::Tunnel::new(wire, BytesMut::new()), _guard: guard }
     }
 }
 

@@ -14,7 +14,7 @@ use serow_net::More;
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
     access_log::RequestLog,
-    status::StreamTally,
+    status::StreamCounter,
     transport::{Transport, TransportError},
     worker::Worker,
 };
@@ -30,7 +30,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
     pub(super) pace: Pace,
-    pub(super) tally: StreamTally,
+    pub(super) stream_counter: StreamCounter,
 }
 
 /// Why a connection ends.
@@ -53,9 +53,9 @@ where
         let machine = Server::new(worker.settings.limits.http2(), now);
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
-        let tally = StreamTally::new(&worker.counters);
+        let stream_counter = StreamCounter::new(&worker.counters);
         let (request_log, waiting) = (RequestLog::default(), Waiting::Head);
-        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, tally }
+        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, stream_counter }
     }
 
     /// Works until it can only wait. Ready at the connection's end.
@@ -97,7 +97,7 @@ where
 
     /// Passes the machine's counters on.
     pub(super) fn tell_counters(&mut self) {
-        self.tally.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
+        self.stream_counter.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
     }
 
     /// The current time, for the machine.

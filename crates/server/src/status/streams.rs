@@ -8,14 +8,14 @@ use super::Counters;
 
 /// The counts of an HTTP/2 connection that the worker's counters contain. The machine counts by itself; this passes the
 /// differences on.
-pub(crate) struct StreamTally {
+pub(crate) struct StreamCounter {
     counters: Arc<Counters>,
     told: Counted,
     active: u64,
     is_held_back: bool,
 }
 
-impl StreamTally {
+impl StreamCounter {
     pub(crate) fn new(counters: &Arc<Counters>) -> Self {
         Self { counters: Arc::clone(counters), told: Counted::default(), active: 0, is_held_back: false }
     }
@@ -44,7 +44,7 @@ impl StreamTally {
     }
 }
 
-impl Drop for StreamTally {
+impl Drop for StreamCounter {
     fn drop(&mut self) {
         self.tell(self.told, 0, false);
     }
@@ -58,7 +58,7 @@ mod tests {
     fn several_connections_add_up_and_leave_nothing_behind() {
         let counters = Arc::new(Counters::default());
         let counted = Counted { opened: 3, refused: 1, reset_by_peer: 1, reset_by_us: 2 };
-        let (mut one, mut other) = (StreamTally::new(&counters), StreamTally::new(&counters));
+        let (mut one, mut other) = (StreamCounter::new(&counters), StreamCounter::new(&counters));
         one.tell(counted, 2, true);
         one.tell(Counted { opened: 5, ..counted }, 1, true);
         other.tell(counted, 3, false);

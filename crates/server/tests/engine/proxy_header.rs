@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serow::{ProxyProtocol, Request, Response, Server, Timeouts};
 
-use crate::support::{Folder, PATIENCE, Running, patient};
+use crate::support::{Folder, Running, TIMEOUT, patient};
 
 fn who(request: Request) -> std::future::Ready<Response> {
     std::future::ready(Response::text(format!("{:?}", request.connection().peer())))
@@ -103,7 +103,7 @@ fn a_header_that_does_not_come_is_not_waited_for() {
         let began = Instant::now();
         client.send(beginning);
         client.ends();
-        assert!((Duration::from_millis(400)..PATIENCE).contains(&began.elapsed()));
+        assert!((Duration::from_millis(400)..TIMEOUT).contains(&began.elapsed()));
     }
     // Nor the request behind it.
     let mut client = server.connect();

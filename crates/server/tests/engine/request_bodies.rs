@@ -8,7 +8,7 @@ use std::{
 use serow::{Body, Request, Response};
 use serow_http2::BodyLength;
 
-use crate::support::{Asked, BOTH, Either, Opening, PATIENCE, Pieces, Running, bytes_of};
+use crate::support::{Asked, BOTH, Either, Opening, Pieces, Running, TIMEOUT, bytes_of};
 
 /// Says how long a body was, and reads none at `/unread`.
 pub(crate) fn length_server() -> Running {
@@ -158,7 +158,7 @@ fn go_on_until(client: &mut Either, outcomes: &Receiver<Outcome>) -> Outcome {
     loop {
         match outcomes.try_recv() {
             Ok(outcome) => return outcome,
-            Err(_) => assert!(began.elapsed() < PATIENCE, "the reader says nothing"),
+            Err(_) => assert!(began.elapsed() < TIMEOUT, "the reader says nothing"),
         }
         client.go_on_for(Duration::from_millis(2));
     }
@@ -178,7 +178,7 @@ fn a_reader_learns_that_the_client_left() {
         client.send(&bytes_of(5000));
         assert_eq!(client.answer().text(), "accepted");
         drop(client);
-        assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err(), "{spoken:?}");
+        assert!(outcomes.recv_timeout(TIMEOUT).unwrap().is_err(), "{spoken:?}");
     }
 }
 
@@ -198,7 +198,7 @@ fn a_reader_learns_that_the_response_failed() {
         client.open("POST", "/", &half());
         client.send(&bytes_of(5000));
         client.is_cut();
-        assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err(), "{spoken:?}");
+        assert!(outcomes.recv_timeout(TIMEOUT).unwrap().is_err(), "{spoken:?}");
     }
 }
 

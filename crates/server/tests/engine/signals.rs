@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process};
 
 use serow::{Request, Server};
 
-use crate::support::{Child, PATIENCE, hello_in_a_child};
+use crate::support::{Child, TIMEOUT, hello_in_a_child};
 
 #[test]
 #[ignore = "the process that the other tests of this file start"]
@@ -47,7 +47,7 @@ fn a_second_signal_means_more_haste() {
     let began = Instant::now();
     signal(&child, Signal::TERM);
     assert_eq!(child.wait().code(), Some(0));
-    assert!(began.elapsed() < PATIENCE);
+    assert!(began.elapsed() < TIMEOUT);
 }
 
 #[test]

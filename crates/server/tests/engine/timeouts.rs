@@ -7,7 +7,7 @@ use serow_http2::BodyLength;
 
 use crate::{
     streaming::serve_fed,
-    support::{Asked, BOTH, Opening, PATIENCE, Running, Spoken, bytes_of, patient},
+    support::{Asked, BOTH, Opening, Running, Spoken, TIMEOUT, bytes_of, patient},
 };
 
 pub(crate) const SHORT: Duration = Duration::from_millis(400);
@@ -40,7 +40,7 @@ const LARGE: usize = 30 << 20;
 /// Never early, and not much later than promised, even on a busy machine.
 #[track_caller]
 pub(crate) fn assert_timely(took: Duration) {
-    assert!((SHORT..PATIENCE).contains(&took), "{took:?}");
+    assert!((SHORT..TIMEOUT).contains(&took), "{took:?}");
 }
 
 /// A body of this length, to `POST`.
@@ -56,7 +56,7 @@ fn a_head_sent_too_slowly_is_answered_with_408() {
     let began = Instant::now();
     let writing = std::thread::spawn(move || {
         for byte in b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ".iter().chain(std::iter::repeat(&b'a')) {
-            if writer.try_send([*byte]).is_err() || began.elapsed() > PATIENCE {
+            if writer.try_send([*byte]).is_err() || began.elapsed() > TIMEOUT {
                 return;
             }
             std::thread::sleep(SHORT / 10);
@@ -111,7 +111,7 @@ fn a_body_sent_too_slowly_is_answered_with_408() {
             while !client.has_answer() {
                 client.send(b"a");
                 client.go_on_for(SHORT / 10);
-                assert!(began.elapsed() < PATIENCE, "{spoken:?} {length:?}");
+                assert!(began.elapsed() < TIMEOUT, "{spoken:?} {length:?}");
             }
             let answer = client.answer();
             assert_timely(began.elapsed());

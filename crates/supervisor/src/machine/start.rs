@@ -112,9 +112,9 @@ impl Start {
                     actions.push_back(Action::Spawn(*generation));
                     *place = Place::Spawning;
                 }
-                (Place::Trying(worker), Readiness::Health(patience)) => {
-                    let (pid, patience) = (worker.pid, super::seconds(patience));
-                    let line = format!("new worker {pid} is not healthy after {patience} secs, sending KILL");
+                (Place::Trying(worker), Readiness::Health(timeout)) => {
+                    let (pid, timeout) = (worker.pid, super::seconds(timeout));
+                    let line = format!("new worker {pid} is not healthy after {timeout} secs, sending KILL");
                     actions.push_back(Action::Log(line));
                     actions.push_back(Action::Kill("KILL".to_owned(), vec![pid]));
                     *place = Place::Killed(worker.clone());
@@ -150,7 +150,7 @@ impl Place {
         match (self, settings.readiness) {
             (Self::Waiting(until), _) => Some(*until),
             (Self::Trying(worker), Readiness::Interval) => Some(worker.since.saturating_add(settings.interval)),
-            (Self::Trying(worker), Readiness::Health(patience)) => Some(worker.since.saturating_add(patience)),
+            (Self::Trying(worker), Readiness::Health(timeout)) => Some(worker.since.saturating_add(timeout)),
             (Self::Spawning | Self::Killed(_) | Self::Up(_), _) => None,
         }
     }

@@ -3,12 +3,12 @@
 use super::*;
 use crate::scenario;
 
-/// A course: settings, then lines `MILLISECONDS EVENT` with, indented below, what is done. Spawned workers have the
+/// A scenario: settings, then lines `MILLISECONDS EVENT` with, indented below, what is done. Spawned workers have the
 /// process ids 101, 102 and so on.
-fn check(settings: MachineSettings, rules: Rules, course: &str) {
+fn check(settings: MachineSettings, rules: Rules, scenario: &str) {
     let mut machine = Machine::new(settings, rules);
     let mut pids = 101..;
-    scenario::check(course, |now, event| {
+    scenario::check(scenario, |now, event| {
         match event {
             // A file changed.
             "auto off" => machine.set_rules(Rules { auto_restart: None, ..rules }),
@@ -67,7 +67,7 @@ fn rules(auto: Option<u64>, delay: u64) -> Rules {
 
 #[test]
 fn a_worker_is_replaced_and_ended() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -109,12 +109,12 @@ fn a_worker_is_replaced_and_ended() {
             end
             until something happens
         ";
-    check(settings(), rules(None, 0), course);
+    check(settings(), rules(None, 0), scenario);
 }
 
 #[test]
 fn a_start_that_fails_is_repeated_at_the_interval() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -162,12 +162,12 @@ fn a_start_that_fails_is_repeated_at_the_interval() {
             kill TERM [104, 105]
             until something happens
         ";
-    check(settings(), rules(None, 0), course);
+    check(settings(), rules(None, 0), scenario);
 }
 
 #[test]
 fn a_worker_that_dies_is_started_again_at_most_each_interval() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -199,12 +199,12 @@ fn a_worker_that_dies_is_started_again_at_most_each_interval() {
             kill TERM [103]
             until something happens
         ";
-    check(settings(), rules(None, 0), course);
+    check(settings(), rules(None, 0), scenario);
 }
 
 #[test]
 fn old_workers_go_on_for_a_while_and_until_others_are_up() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -255,12 +255,12 @@ fn old_workers_go_on_for_a_while_and_until_others_are_up() {
             kill TERM [101, 103, 104]
             until something happens
         ";
-    check(settings(), rules(None, 3), course);
+    check(settings(), rules(None, 3), scenario);
 }
 
 #[test]
 fn generations_are_replaced_by_time() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -310,12 +310,12 @@ fn generations_are_replaced_by_time() {
         30000 tick
             until something happens
         ";
-    check(settings(), rules(Some(6), 0), course);
+    check(settings(), rules(Some(6), 0), scenario);
 }
 
 #[test]
 fn a_worker_that_has_to_answer_is_not_up_before() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -354,12 +354,12 @@ fn a_worker_that_has_to_answer_is_not_up_before() {
             until something happens
         ";
     let readiness = Readiness::Health(Duration::from_secs(30));
-    check(MachineSettings { readiness, ..settings() }, rules(None, 0), course);
+    check(MachineSettings { readiness, ..settings() }, rules(None, 0), scenario);
 }
 
 #[test]
 fn several_workers_are_replaced_together_and_started_again_alone() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             spawn 1
@@ -407,7 +407,7 @@ fn several_workers_are_replaced_together_and_started_again_alone() {
             kill USR1 [104, 105]
             until something happens
         ";
-    check(MachineSettings { workers: 2, ..settings() }, rules(None, 0), course);
+    check(MachineSettings { workers: 2, ..settings() }, rules(None, 0), scenario);
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn what_cannot_be_spawned_is_tried_again() {
 
 #[test]
 fn without_an_interval_failures_are_still_spaced() {
-    let course = "
+    let scenario = "
         0 tick
             spawn 1
             log starting new worker 101
@@ -436,7 +436,7 @@ fn without_an_interval_failures_are_still_spaced() {
             failure 1:0
             until 100
         ";
-    check(MachineSettings { interval: Duration::ZERO, ..settings() }, rules(None, 0), course);
+    check(MachineSettings { interval: Duration::ZERO, ..settings() }, rules(None, 0), scenario);
 }
 
 #[test]

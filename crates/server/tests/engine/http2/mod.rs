@@ -1,5 +1,5 @@
-//! What is particular to HTTP/2, stream by stream; what holds over both versions stands in the modules of the same names
-//! above.
+//! What is particular to HTTP/2, stream by stream; what holds over both versions stands in the modules of the same
+//! names above.
 
 mod access;
 mod bodies;

@@ -5,7 +5,7 @@ use serow_http2::ErrorCode;
 use crate::{
     request_bodies::{echo_server, half, late_reader, length_server},
     support::{
-        PATIENCE, bytes_of,
+        TIMEOUT, bytes_of,
         frames::{DATA, HEADERS, RST_STREAM, block},
     },
 };
@@ -78,10 +78,10 @@ fn a_reader_learns_that_the_stream_was_cut_off() {
     assert_eq!(client.head(stream), 200);
     client.machine.reset(stream, ErrorCode::CANCEL);
     client.turn();
-    assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err());
+    assert!(outcomes.recv_timeout(TIMEOUT).unwrap().is_err());
     // The connection goes on.
     assert_eq!(client.get("/").text(), "accepted");
-    assert_eq!(outcomes.recv_timeout(PATIENCE).unwrap(), Ok(0));
+    assert_eq!(outcomes.recv_timeout(TIMEOUT).unwrap(), Ok(0));
 }
 
 #[test]

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{PATIENCE, answer::Answer};
+use super::{TIMEOUT, answer::Answer};
 
-/// One connection. Every wait ends with a panic after [`PATIENCE`].
+/// One connection. Every wait ends with a panic after [`TIMEOUT`].
 pub(crate) struct Client {
     stream: Stream,
     /// Received and not yet read.
@@ -27,15 +27,15 @@ impl Client {
     pub(crate) fn tcp(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         Self { stream: Stream::Tcp(stream), received: Vec::new() }
     }
 
     pub(crate) fn unix(path: &Path) -> Self {
         let stream = UnixStream::connect(path).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         Self { stream: Stream::Unix(stream), received: Vec::new() }
     }
 
@@ -213,7 +213,7 @@ impl Client {
         assert!(self.received.is_empty(), "{}", self.received.escape_ascii());
         self.set_read_timeout(time);
         let received = self.receive_some();
-        self.set_read_timeout(PATIENCE);
+        self.set_read_timeout(TIMEOUT);
         match received {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
             Ok(()) => panic!("received {}", self.received.escape_ascii()),
@@ -233,7 +233,7 @@ impl Client {
                 Err(error) => panic!("{error}"),
             }
         }
-        self.set_read_timeout(PATIENCE);
+        self.set_read_timeout(TIMEOUT);
     }
 
     fn set_read_timeout(&self, time: Duration) {

@@ -29,7 +29,7 @@ pub(crate) use self::{
 };
 
 /// No wait of a test lasts longer: far beyond what a busy machine needs, far below what a person waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server on a thread of this process; dropping it cuts what still runs.
 pub(crate) struct Running {
@@ -108,7 +108,7 @@ impl Drop for Running {
 pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(began.elapsed() < TIMEOUT, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -11,9 +11,9 @@ use bytes::{Bytes, BytesMut};
 use serow::{Headers, Method, RequestHead, Target, Version};
 use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, OpenError, StreamId, UsageError};
 
-use super::{PATIENCE, answer::Answer};
+use super::{TIMEOUT, answer::Answer};
 
-/// One connection. Every wait ends with a panic after [`PATIENCE`].
+/// One connection. Every wait ends with a panic after [`TIMEOUT`].
 pub(crate) struct Multiplexed {
     pub(crate) socket: TcpStream,
     pub(crate) machine: serow_http2::Client,
@@ -89,7 +89,7 @@ impl Multiplexed {
         loop {
             match self.try_open(method, target, opening) {
                 // Before the server's settings are there a client may open fewer streams than after.
-                Err(OpenError::WouldBlock) if began.elapsed() < PATIENCE => self.go_on_for(Duration::from_millis(1)),
+                Err(OpenError::WouldBlock) if began.elapsed() < TIMEOUT => self.go_on_for(Duration::from_millis(1)),
                 outcome => return outcome.unwrap(),
             }
         }
@@ -245,7 +245,7 @@ impl Multiplexed {
         let began = Instant::now();
         while !condition(self) {
             if !self.turn() {
-                assert!(began.elapsed() < PATIENCE, "waited in vain until {what}; {:?}", self.lost);
+                assert!(began.elapsed() < TIMEOUT, "waited in vain until {what}; {:?}", self.lost);
                 std::thread::sleep(Duration::from_micros(500));
             }
         }
@@ -287,8 +287,8 @@ impl Multiplexed {
             let ends = stream.outgoing.is_empty() && stream.finished.is_some();
             self.machine.set_ready(*id, !stream.outgoing.is_empty() || ends);
         }
-        while self.output.len() < MOST_OUTPUT {
-            let Some(turn) = self.machine.next_turn(MOST_OUTPUT) else { break };
+        while self.output.len() < MAX_OUTPUT {
+            let Some(turn) = self.machine.next_turn(MAX_OUTPUT) else { break };
             let Some(stream) = self.streams.get_mut(&turn.stream) else { break };
             if write(&mut self.machine, turn, stream, &mut self.output).is_err() {
                 // The stream is over.
@@ -413,4 +413,4 @@ fn lines(headers: &Headers, end: &str) -> String {
 }
 
 /// Bytes that are made ready before they are sent.
-const MOST_OUTPUT: usize = 256 * 1024;
+const MAX_OUTPUT: usize = 256 * 1024;

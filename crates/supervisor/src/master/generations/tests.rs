@@ -4,10 +4,10 @@ use super::*;
 use crate::scenario;
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
-fn check(course: &str) {
+fn check(scenario: &str) {
     let mut generations = Generations::begin(Duration::ZERO);
     let mut pids = 101..;
-    scenario::check(course, |now, event| {
+    scenario::check(scenario, |now, event| {
         if event != "begin" {
             generations.handle(now, read(event));
         }

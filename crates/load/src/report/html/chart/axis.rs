@@ -113,8 +113,8 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
     (0..=number).map(|multiple| (first + multiple as f64) * step).collect()
 }
 
-/// Round numbers between two others, about as far from each other as factors: powers of ten with some numbers between them,
-/// or without, or only some of them. Where there are too few of those, at equal differences.
+/// Round numbers between two others, about as far from each other as factors: powers of ten with some numbers between
+/// them, or without, or only some of them. Where there are too few of those, at equal differences.
 fn round_factors(low: f64, high: f64, most: usize) -> Vec<f64> {
     let powers = || (low.log10().floor() as i32..=high.log10().ceil() as i32).map(|power| 10_f64.powi(power));
     let among = |factors: &[f64]| -> Vec<f64> {
