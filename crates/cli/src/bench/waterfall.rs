@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
         specs: specs.clone(),
         headers: headers.clone(),
         signals,
-        patience: request.timeout.0,
+        timeout: request.timeout.0,
     };
     let recording = fetch(dialers.into_iter().map(plan))?;
     if let Some(file) = file {
