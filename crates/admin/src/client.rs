@@ -1,9 +1,7 @@
 //! The client of an admin endpoint.
 
 use std::{
-    error::Error,
-    fmt,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, Read, Write},
     net::TcpStream,
     os::{
         linux::net::SocketAddrExt,
@@ -22,40 +20,15 @@ use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Targ
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 
-use super::{server_command::ServerCommand, server_table, summary};
-
-/// Why a request to an admin endpoint failed. The text may have several lines.
-#[derive(Debug)]
-pub struct AdminClientError {
-    address: Address,
-    reason: Reason,
-}
+use super::{
+    client_error::{AdminClientError, Reason},
+    server_command::ServerCommand,
+    server_table, summary,
+};
 
 /// A running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerIdentity(u64);
-
-#[derive(Debug)]
-enum Reason {
-    /// The server has no upstream of this name; those that it has.
-    NoUpstream {
-        name: String,
-        known: String,
-    },
-    /// The socket's file is not there.
-    Missing,
-    /// Nothing listens on it.
-    Refuses,
-    Forbidden,
-    /// Something listens and does not answer.
-    Silent,
-    /// The answer is not one of Serow.
-    NotOurs,
-    /// The endpoint refuses the request for this reason.
-    Refused(StatusCode, String),
-    NotToConnect,
-    System(io::Error),
-}
 
 /// What the client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,7 +256,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
                 length => input.extend_from_slice(&chunk[..length]),
             },
         }
-        if body.len() > LONGEST {
+        if body.len() > MAX_RESPONSE {
             return Err(Reason::NotOurs);
         }
     }
@@ -294,69 +267,6 @@ fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
     if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
 }
 
-impl From<io::Error> for Reason {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            ErrorKind::NotFound => Self::Missing,
-            ErrorKind::ConnectionRefused => Self::Refuses,
-            ErrorKind::PermissionDenied => Self::Forbidden,
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
-            _ => Self::System(error),
-        }
-    }
-}
-
-impl Error for AdminClientError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.reason {
-            Reason::System(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for AdminClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, reason } = self;
-        match reason {
-            Reason::NoUpstream { name, known } if known.is_empty() => {
-                write!(f, "the server has no upstream {name:?}, nor any other")
-            }
-            Reason::NoUpstream { name, known } => write!(f, "the server has no upstream {name:?}; it has {known}"),
-            Reason::Missing => {
-                write!(
-                    f,
-                    "there is no {address}: start the server with --admin {address}, or with this as admin in its \
-                     settings file, or name another with --admin"
-                )
-            }
-            Reason::Refuses => write!(f, "nothing listens on {address}: the server has ended, or has another --admin"),
-            Reason::Forbidden => write!(f, "{address} is another user's: ask as the one who started the server"),
-            Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
-            Reason::NotOurs => {
-                write!(f, "{address} is not a Serow admin socket: give the address that the server has as --admin")
-            }
-            // What Serow itself says: the reason, which may have several lines.
-            Reason::Refused(
-                StatusCode::BAD_REQUEST
-                | StatusCode::UNAUTHORIZED
-                | StatusCode::FORBIDDEN
-                | StatusCode::UNPROCESSABLE_ENTITY
-                | StatusCode::NOT_IMPLEMENTED
-                | StatusCode::SERVICE_UNAVAILABLE,
-                reason,
-            ) => f.write_str(reason.trim_end()),
-            Reason::Refused(status, _) => {
-                let status = status.as_u16();
-                write!(f, "{address} answers {status} and no status: name what the server has as --admin")
-            }
-            Reason::NotToConnect => write!(f, "{address} cannot be connected to: name unix:/path or a port"),
-            Reason::System(error) => write!(f, "cannot ask {address}: {error}"),
-        }
-    }
-}
-
 /// A server that has its turn answers within milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -364,7 +274,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// What a status with ten thousands of servers takes: who sends more is not Serow, and is not kept in memory.
-const LONGEST: usize = 16 << 20;
+const MAX_RESPONSE: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

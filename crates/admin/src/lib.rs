@@ -21,6 +21,7 @@ mod application_table;
 mod applications;
 mod audit;
 mod client;
+mod client_error;
 mod document;
 mod endpoint;
 mod error;
@@ -44,7 +45,8 @@ mod units;
 mod upstreams;
 
 pub use self::{
-    client::{AdminClient, AdminClientError, ServerIdentity},
+    client::{AdminClient, ServerIdentity},
+    client_error::AdminClientError,
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,

@@ -79,9 +79,9 @@ impl Duties for Household {
         announcement::announce(announcement);
     }
 
-    fn remember(&self, remembered: &mut Vec<Value>, wish: &Value) {
-        if let Ok(wish) = ServerCommand::deserialize(wish) {
-            wish.remember(remembered);
+    fn remember(&self, remembered: &mut Vec<Value>, command: &Value) {
+        if let Ok(command) = ServerCommand::deserialize(command) {
+            command.remember(remembered);
         }
     }
 

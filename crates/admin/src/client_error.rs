@@ -1,0 +1,107 @@
+//! Why a request to an admin endpoint failed.
+
+use std::{
+    error::Error,
+    fmt,
+    io::{self, ErrorKind},
+};
+
+use serow::{Address, StatusCode};
+
+/// Why a request to an admin endpoint failed. The text may have several lines.
+#[derive(Debug)]
+pub struct AdminClientError {
+    pub(super) address: Address,
+    pub(super) reason: Reason,
+}
+
+/// Why a request failed.
+#[derive(Debug)]
+pub(super) enum Reason {
+    /// The server has no upstream of this name; those that it has.
+    NoUpstream {
+        name: String,
+        known: String,
+    },
+    /// The socket's file is not there.
+    Missing,
+    /// Nothing listens on it.
+    Refuses,
+    Forbidden,
+    /// Something listens and does not answer.
+    Silent,
+    /// The answer is not one of Serow.
+    NotOurs,
+    /// The endpoint refuses the request for this reason.
+    Refused(StatusCode, String),
+    NotToConnect,
+    System(io::Error),
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::ConnectionRefused => Self::Refuses,
+            ErrorKind::PermissionDenied => Self::Forbidden,
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
+            _ => Self::System(error),
+        }
+    }
+}
+
+impl Error for AdminClientError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::System(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for AdminClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, reason } = self;
+        match reason {
+            Reason::NoUpstream { name, known } if known.is_empty() => {
+                write!(f, "the server has no upstream {name:?}, nor any other")
+            }
+            Reason::NoUpstream { name, known } => write!(f, "the server has no upstream {name:?}; it has {known}"),
+            Reason::Missing => {
+                write!(
+                    f,
+                    "there is no {address}: start the server with --admin {address}, or with this as admin in its \
+                     settings file, or name another with --admin"
+                )
+            }
+            Reason::Refuses => write!(f, "nothing listens on {address}: the server has ended, or has another --admin"),
+            Reason::Forbidden => {
+                write!(f, "{address} belongs to another user: use the account that started the server")
+            }
+            Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
+            Reason::NotOurs => {
+                write!(f, "{address} is not a Serow admin socket: give the address that the server has as --admin")
+            }
+            // What Serow itself says: the reason, which may have several lines.
+            Reason::Refused(
+                StatusCode::BAD_REQUEST
+                | StatusCode::UNAUTHORIZED
+                | StatusCode::FORBIDDEN
+                | StatusCode::UNPROCESSABLE_ENTITY
+                | StatusCode::NOT_IMPLEMENTED
+                | StatusCode::SERVICE_UNAVAILABLE,
+                reason,
+            ) => f.write_str(reason.trim_end()),
+            Reason::Refused(status, _) => {
+                let status = status.as_u16();
+                write!(
+                    f,
+                    "{address} answers {status} and not with a status: give the address that the server has as --admin"
+                )
+            }
+            Reason::NotToConnect => write!(f, "{address} is not an address to connect to: give unix:/path or a port"),
+            Reason::System(error) => write!(f, "cannot query {address}: {error}"),
+        }
+    }
+}
