@@ -152,6 +152,7 @@ impl<G: Generation> WorkerManager<G> {
 
     async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
         let mut look = Instant::now();
+        let mut kills = 0;
         loop {
             let end = self.end.unwrap_or_else(|| Instant::now() + TICK);
             tokio::select! {
@@ -165,7 +166,16 @@ impl<G: Generation> WorkerManager<G> {
                     self.maintain();
                     look = Instant::now() + self.pause();
                 }
-                () = sleep_until(end), if self.end.is_some() => self.generations.iter_mut().for_each(G::kill),
+                () = sleep_until(end), if self.end.is_some() => {
+                    self.generations.iter_mut().for_each(G::kill);
+                    // Again, for a process that was forked meanwhile.
+                    self.end = Some(Instant::now() + TICK);
+                    kills += 1;
+                    if kills > MAX_KILLS {
+                        tracing::error!("{}: a killed process does not report its exit", G::name(&self.application));
+                        return;
+                    }
+                }
             }
             self.generations.retain(|generation| !generation.has_ended());
             if self.end.is_some() && self.generations.is_empty() {
@@ -269,6 +279,10 @@ impl<G: Generation> WorkerManager<G> {
         self.loading.as_ref().is_some_and(|(generation, _)| *generation == number)
     }
 }
+
+/// How often the remaining processes are killed, once per [`TICK`], before the end waits for them no longer: a report that is
+/// lost must not keep the server from ending.
+const MAX_KILLS: u32 = 20;
 
 /// How often processes are looked after, where no request can be overdue before.
 const TICK: Duration = Duration::from_millis(250);
