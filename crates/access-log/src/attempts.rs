@@ -1,17 +1,17 @@
-//! Which servers were asked: one value for each, in nginx's form.
+//! The attempts of a request on upstream servers: one value for each, in nginx's format.
 
 use serow::Served;
 use serow_proxy::{Attempt, Attempts};
 
 use super::escape;
 
-/// The servers that were asked; nothing where none was.
+/// The attempts on upstream servers; empty if there were none.
 pub(super) fn of(served: &Served<'_>) -> Option<Vec<Attempt>> {
     let attempts = served.extensions?.get::<Attempts>()?.list();
     (!attempts.is_empty()).then_some(attempts)
 }
 
-/// Appends a value for each, with commas between; a dash where none was asked.
+/// Appends a value for each, separated by commas; a dash if there were no attempts.
 pub(super) fn write(served: &Served<'_>, line: &mut Vec<u8>, value: impl Fn(&Attempt, &mut Vec<u8>)) {
     let Some(attempts) = of(served) else { return line.push(b'-') };
     for (number, attempt) in attempts.iter().enumerate() {

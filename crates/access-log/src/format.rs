@@ -27,7 +27,7 @@ impl Format {
         }
     }
 
-    /// Whether it needs to know which servers were asked.
+    /// Whether it needs the attempts on upstream servers.
     pub fn reads_attempts(&self) -> bool {
         match self {
             Self::Combined => false,

@@ -54,7 +54,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b"}\n");
 }
 
-/// Appends which servers were asked, where any was.
+/// Appends the attempts on upstream servers, if there were any.
 fn attempts(served: &Served<'_>, line: &mut Vec<u8>) {
     let Some(attempts) = attempts::of(served) else { return };
     line.extend_from_slice(b",\"upstream\":[");
@@ -105,7 +105,7 @@ fn field(request: Option<&RequestHead>, name: KnownHeader, line: &mut Vec<u8>) {
     }
 }
 
-/// Appends a string. Bytes that are no UTF-8 become U+FFFD; control characters are escaped, also those beyond ASCII,
+/// Appends a string. Bytes that are not UTF-8 become U+FFFD; control characters are escaped, also those beyond ASCII,
 /// which some terminals obey.
 fn string(text: &[u8], line: &mut Vec<u8>) {
     line.push(b'"');

@@ -51,7 +51,7 @@ struct State {
     ending: bool,
     /// Lines were lost, and what waited since then has not been written yet.
     behind: bool,
-    /// What has been said of losses: up to which number, and whether the end is still to be told.
+    /// Which losses have been reported: up to which number, and whether their end is still to report.
     told: u64,
     telling: bool,
 }
@@ -85,7 +85,7 @@ pub(super) enum Paused {
     Ending,
 }
 
-/// What is to be said of losses.
+/// A report about lost lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     Began,
@@ -203,7 +203,7 @@ impl Queue {
         self.losses.notified().await;
     }
 
-    /// What is to be said of losses now, in this order.
+    /// The reports about lost lines that are due, in this order.
     pub(super) fn losses(&self) -> impl Iterator<Item = Loss> + use<> {
         let mut state = self.lock();
         let lost = self.lost.load(Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl Queue {
         [began.then_some(Loss::Began), over.then_some(Loss::Over(new))].into_iter().flatten()
     }
 
-    /// How many losses have not been told of; they have been from now on.
+    /// How many losses have not been reported; they count as reported from now on.
     pub(super) fn untold_losses(&self) -> u64 {
         let mut state = self.lock();
         let lost = self.lost.load(Ordering::Relaxed);

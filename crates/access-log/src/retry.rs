@@ -30,7 +30,7 @@ impl Retry {
     }
 }
 
-/// Nobody notices so short a gap, and ten tries a second are no load.
+/// Nobody notices so short a gap, and ten attempts per second cost nothing.
 pub(super) const MIN_PAUSE: Duration = Duration::from_millis(100);
 
 /// Up to 6.4 s: short enough that what comes back has its lines soon, long enough that what never does costs nothing.

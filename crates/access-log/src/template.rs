@@ -54,7 +54,7 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_response()))
     }
 
-    /// Whether a variable needs to know which servers were asked.
+    /// Whether a variable needs the attempts on upstream servers.
     pub(super) fn reads_attempts(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_attempts()))
     }

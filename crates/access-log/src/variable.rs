@@ -106,7 +106,7 @@ impl Variable {
         matches!(self, Self::ResponseField(_)) || self.reads_attempts()
     }
 
-    /// Whether it needs to know which servers were asked.
+    /// Whether it needs the attempts on upstream servers.
     pub(super) fn reads_attempts(&self) -> bool {
         match self {
             Self::Named(name) => matches!(

@@ -1,5 +1,5 @@
-//! Beside the thread that writes, which may be kept waiting: hears SIGUSR1, and says what was lost. Workers could not
-//! say it themselves: where the error log goes the same way as the access log, they would wait.
+//! A thread beside the one that writes, which may be blocked: it receives SIGUSR1, and reports lost lines. Workers cannot
+//! report them: if the error log has the same destination as the access log, they would block.
 
 use std::{sync::Arc, thread};
 
@@ -13,7 +13,7 @@ use super::{
     queue::{Loss, Queue},
 };
 
-/// What hears SIGUSR1.
+/// The receiver of SIGUSR1.
 pub(super) struct Watch {
     runtime: Runtime,
     reopen: Signal,

@@ -48,8 +48,8 @@ mod tests {
     fn what_is_counted_is_added_and_workers_are_of_the_one_that_serves() {
         let mut sum = Value::Null;
         total::add_ended(&mut sum, &report(3, 7, 100));
-        let (leaving, serving) = (report(2, 4, 10), report(4, 1, 1));
-        total::add(&mut sum, &leaving);
+        let (draining, serving) = (report(2, 4, 10), report(4, 1, 1));
+        total::add(&mut sum, &draining);
         total::add(&mut sum, &serving);
         let mut nobody = sum.clone();
         total::identify(&mut sum, Some(&serving), 0);

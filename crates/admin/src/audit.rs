@@ -1,4 +1,4 @@
-//! Who changed something at the admin endpoint: a line of the error log for each change, and for those that were
+//! The audit log of the admin endpoint: a line of the error log for each change, and for those that were
 //! refused.
 
 use std::{
@@ -22,7 +22,7 @@ pub(super) enum Command {
     Server(ServerCommand),
 }
 
-/// Who sent a command.
+/// The sender of a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     peer: Peer,

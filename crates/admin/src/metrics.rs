@@ -177,7 +177,7 @@ const METRICS: &[Metric] = &[
         "Reloads of the settings.",
         &[("{outcome=\"done\"}", "/reloads/done"), ("{outcome=\"failed\"}", "/reloads/failed")],
     ),
-    counter("serow_crashes_total", "Generations that ended without being told to.", &[("", "/reloads/crashes")]),
+    counter("serow_crashes_total", "Generations that ended unexpectedly.", &[("", "/reloads/crashes")]),
 ];
 
 #[cfg(test)]

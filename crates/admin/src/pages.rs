@@ -18,7 +18,7 @@ pub(crate) struct Pages {
     access: Access,
 }
 
-/// Who can connect to the endpoint.
+/// The clients that can connect to the endpoint.
 #[derive(Clone, Debug)]
 pub(super) enum Access {
     /// The user that runs the server, and root: the socket's file and the pages refuse everybody else.

@@ -57,7 +57,7 @@ fn notes(server: &Value) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// What later generations are told.
+/// The commands that later generations receive.
 fn remembered(status: &Value) -> String {
     let overrides = status["remembered"].as_array().into_iter().flatten();
     let lines: String = overrides

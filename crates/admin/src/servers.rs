@@ -76,8 +76,8 @@ mod tests {
     fn what_is_counted_is_added_and_the_rest_is_of_the_one_that_serves() {
         let mut sum = Value::Null;
         total::add_ended(&mut sum, &report("down", 7, 100));
-        let (leaving, serving) = (report("down", 2, 10), report("up", 1, 1));
-        total::add(&mut sum, &leaving);
+        let (draining, serving) = (report("down", 2, 10), report("up", 1, 1));
+        total::add(&mut sum, &draining);
         total::add(&mut sum, &serving);
         let mut nobody = sum.clone();
         total::identify(&mut sum, Some(&serving), 0);

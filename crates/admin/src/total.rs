@@ -18,7 +18,7 @@ pub fn add_ended(total: &mut Value, report: &Value) {
     add(total, &report);
 }
 
-/// Adds the numbers of a report to those of others. What is no number stays as it is, once it is there; of another kind
+/// Adds the numbers of a report to those of others. Other values stay as they are, once they are there; of another kind
 /// than before, it is left out.
 pub(crate) fn add(total: &mut Value, report: &Value) {
     match (total, report) {
@@ -73,7 +73,7 @@ fn count(class: &Value) -> u64 {
     class[COUNT].as_u64().unwrap_or(0)
 }
 
-/// Says in a total what is no sum: who serves, since when the oldest did, and what part of the waits was how long.
+/// Sets the values of a total that are not sums: the serving generation, the start of the oldest one, and the quantiles.
 pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
     let started = total[STARTED].as_u64().unwrap_or(now);
     if let Value::Object(fields) = &mut *total {

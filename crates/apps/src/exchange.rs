@@ -35,7 +35,7 @@ struct State {
     room: usize,
     reader: Option<Waker>,
     /// The task that waits for room, on either side.
-    feeder: Option<Waker>,
+    sender_waker: Option<Waker>,
 }
 
 /// Events that were not delivered yet. Usually there is one, which needs no allocation.
@@ -101,7 +101,7 @@ impl Exchange {
         if state.waiting < MAX_WAITING || state.is_abandoned {
             return Poll::Ready(());
         }
-        state.feeder = Some(context.waker().clone());
+        state.sender_waker = Some(context.waker().clone());
         Poll::Pending
     }
 
@@ -115,7 +115,7 @@ impl Exchange {
         if let Event::Piece(piece) = &event {
             state.waiting -= piece.len();
             if state.waiting < MAX_WAITING {
-                wake(state.feeder.take());
+                wake(state.sender_waker.take());
             }
         }
         Poll::Ready(event)
@@ -126,9 +126,9 @@ impl Exchange {
         let mut state = self.lock();
         (state.is_settled, state.is_abandoned) = (true, true);
         state.events = Events::default();
-        let feeder = state.feeder.take();
+        let sender_waker = state.sender_waker.take();
         drop(state);
-        wake(feeder);
+        wake(sender_waker);
     }
 
     /// The application has room for more bytes. From now on the request cannot be retried.
@@ -136,9 +136,9 @@ impl Exchange {
         let mut state = self.lock();
         state.has_begun = true;
         state.room += room;
-        let feeder = state.feeder.take();
+        let sender_waker = state.sender_waker.take();
         drop(state);
-        wake(feeder);
+        wake(sender_waker);
     }
 
     /// Waits for room, and takes all of it.
@@ -147,7 +147,7 @@ impl Exchange {
         if state.room > 0 {
             return Poll::Ready(mem::take(&mut state.room));
         }
-        state.feeder = Some(context.waker().clone());
+        state.sender_waker = Some(context.waker().clone());
         Poll::Pending
     }
 

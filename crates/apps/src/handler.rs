@@ -113,7 +113,7 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
                 let body = unchunked(body, &headers);
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
-            Event::Hijack(takeover) => return takeover.respond(request, shared.settings.run.timeout).await,
+            Event::Hijack(hijack) => return hijack.respond(request, shared.settings.run.timeout).await,
             Event::Failed(failure) => return Err(failure),
             Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
                 return Err(RequestError::InvalidResponse("a part of the body before the head"));

@@ -15,7 +15,7 @@
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
 //!
 //! Besides, a thread starts, watches and replaces workers: `worker_manager.rs`, `worker_manager/`. Workers are forked
-//! from a process that has the interpreter loaded, the template process (Pitchfork's mold); a template process and its
+//! from a process that has the interpreter loaded, the template process (Pitchfork calls it *mold*); a template process and its
 //! workers are a generation. A reload starts another generation. In development, changed files trigger a reload:
 //! `file_watcher.rs`.
 //!

@@ -56,7 +56,7 @@
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
 //! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. A worker that exits
-//! after this request sends `leaving` to the worker manager instead of `D`.
+//! after this request sends `draining` to the worker manager instead of `D`.
 //!
 //! The worker asks for a file with a request body; it does not come with the request: most requests are received by the
 //! cheapest call, which closes descriptors that come along; a request that is taken back takes its file with it; and

@@ -191,7 +191,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     }
 
     fn place(&mut self, request: PoolRequest<T>, now: Duration) -> Result<(W, T), PoolRequest<T>> {
-        let idle = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room());
+        let idle = self.workers.iter_mut().filter(|worker| !worker.draining && worker.has_room());
         if let Some(worker) = idle.min_by_key(|worker| (worker.in_flight.len(), worker.idle_since)) {
             let content = request.content.clone();
             worker.begin(request, now);
@@ -201,7 +201,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         if self.ahead == SendAhead::None || request.crashes > 0 {
             return Err(request);
         }
-        let taking = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room_ahead(now));
+        let taking = self.workers.iter_mut().filter(|worker| !worker.draining && worker.has_room_ahead(now));
         match taking.min_by_key(|worker| worker.ahead.len()) {
             Some(worker) => {
                 let content = request.content.clone();
@@ -266,7 +266,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// Retires a worker: it gets no more requests. Returns whether nobody waits for one of its requests.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         let has_nothing = self.worker(number).is_some_and(|worker| {
-            worker.leaving = true;
+            worker.draining = true;
             !worker.has_awaited_request()
         });
         self.spare_last_worker();
@@ -281,13 +281,13 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// Workers that have reached their maximum number of requests. Each of them is to be replaced.
     pub(crate) fn aged(&mut self) -> Vec<WorkerNumber> {
         let aged =
-            |worker: &&mut Worker<T, W>| !worker.leaving && worker.lifetime.is_some_and(|most| worker.begun >= most);
+            |worker: &&mut Worker<T, W>| !worker.draining && worker.lifetime.is_some_and(|most| worker.begun >= most);
         self.workers.iter_mut().filter(aged).map(|worker| worker.number).collect()
     }
 
     /// The worker that has handled the most requests, if at least this many.
     pub(crate) fn warmest(&self, min_requests: u64) -> Option<WorkerNumber> {
-        let staying = self.workers.iter().filter(|worker| !worker.leaving && worker.begun >= min_requests);
+        let staying = self.workers.iter().filter(|worker| !worker.draining && worker.begun >= min_requests);
         staying.max_by_key(|worker| worker.begun).map(|worker| worker.number)
     }
 
@@ -312,7 +312,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// The numbers of workers and requests.
     pub(crate) fn counts(&self) -> WorkerCounts {
-        let taking = || self.workers.iter().filter(|worker| !worker.leaving);
+        let taking = || self.workers.iter().filter(|worker| !worker.draining);
         let busy = taking().filter(|worker| !worker.in_flight.is_empty()).count();
         WorkerCounts { workers: taking().count(), busy, queued: self.queue.len() + self.held.len() }
     }

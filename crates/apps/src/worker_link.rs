@@ -30,7 +30,7 @@ pub(crate) struct WorkerLink {
     pub(crate) outbox: Arc<Outbox>,
     life: Mutex<Life>,
     /// Notifies long-lived connections that the worker gets no more requests.
-    leaving: watch::Sender<bool>,
+    draining: watch::Sender<bool>,
 }
 
 /// All replies of a worker are read before its requests are given to others.
@@ -61,7 +61,8 @@ impl WorkerLink {
         let (replies, their_replies) = pairs.into_iter().unzip();
         let untaken = theirs.try_clone()?;
         let (outbox, life) = (Arc::default(), Mutex::default());
-        let link = Self { number, place, requests, untaken, replies, outbox, life, leaving: watch::Sender::new(false) };
+        let link =
+            Self { number, place, requests, untaken, replies, outbox, life, draining: watch::Sender::new(false) };
         Ok((link, WorkerEnds { requests: theirs, control: None, replies: their_replies }))
     }
 
@@ -82,12 +83,12 @@ impl WorkerLink {
 
     /// The worker gets no more requests.
     pub(crate) fn retire(&self) {
-        self.leaving.send_replace(true);
+        self.draining.send_replace(true);
     }
 
     /// Notifies when the worker gets no more requests.
-    pub(crate) fn leaving(&self) -> watch::Receiver<bool> {
-        self.leaving.subscribe()
+    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
     }
 
     /// The worker exits when it has finished its requests.

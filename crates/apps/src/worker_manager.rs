@@ -195,10 +195,10 @@ impl<G: Generation> WorkerManager<G> {
     fn handle_command(&mut self, command: Command) {
         match command {
             Command::Reload(answer) => self.load(answer),
-            Command::Stop(patience) => {
+            Command::Stop(grace) => {
                 self.generations.iter_mut().for_each(G::retire);
                 self.loading = None;
-                self.end = Some(Instant::now() + patience);
+                self.end = Some(Instant::now() + grace);
             }
         }
     }

@@ -328,15 +328,15 @@ async def next(scope, receive, send):
     await respond(send, await seen.get())
 ",
     );
-    let mut leaving = TcpStream::connect(running.address()).unwrap();
-    leaving.write_all(b"GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    leaving.read_exact(&mut [0; 10]).unwrap();
-    drop(leaving);
+    let mut draining = TcpStream::connect(running.address()).unwrap();
+    draining.write_all(b"GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    draining.read_exact(&mut [0; 10]).unwrap();
+    drop(draining);
     assert_eq!(body(&running.get("/next")), "http.disconnect");
-    let mut leaving = TcpStream::connect(running.address()).unwrap();
-    leaving.write_all(b"GET /streaming HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    leaving.read_exact(&mut [0; 1000]).unwrap();
-    drop(leaving);
+    let mut draining = TcpStream::connect(running.address()).unwrap();
+    draining.write_all(b"GET /streaming HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    draining.read_exact(&mut [0; 1000]).unwrap();
+    drop(draining);
     assert_eq!(body(&running.get("/next")), "OSError");
 }
 

@@ -82,7 +82,7 @@ def app(environ, start_response):
         for other in others:
             reply.send(b'G' + other)
     elif path == 'words-of-a-beginning':
-        for word in (b'ready', b'ready', b'\x00', b'forked\x001\x001', b'r!00000000', b'leaving\x00'):
+        for word in (b'ready', b'ready', b'\x00', b'forked\x001\x001', b'r!00000000', b'draining\x00'):
             exchange.worker.requests.send(word)
     start_response('200 OK', [])
     return [environ['QUERY_STRING'].encode()]

@@ -293,7 +293,7 @@ END { open my $ended, '>>', 'ended'; print $ended "$$ $?\n" }
 sub { my $env = shift; $env->{'psgix.harakiri.commit'} = 1; [200, [], [$$]] }
 "#,
     );
-    // A request sent ahead to the leaving worker is not lost, though it must not be retried.
+    // A request sent ahead to the draining worker is not lost, though it must not be retried.
     let pids: BTreeSet<String> = thread::scope(|scope| {
         let asking: Vec<_> = (0..20).map(|_| scope.spawn(|| body(&running.post("/", b"x")).to_owned())).collect();
         asking.into_iter().map(|one| one.join().unwrap()).collect()

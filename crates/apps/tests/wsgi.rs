@@ -218,7 +218,7 @@ def app(environ, start_response):
     if path == 'exit':
         sys.exit(3)
     if path == 'said_here':
-        environ['wsgi.errors'].write('heard')
+        environ['wsgi.errors'].write('received')
         start()
         return [b'']
     start_response('404 Not Found', [])
@@ -240,7 +240,7 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("many", 200, "many", ""),
     ("no_content", 204, "", ""),
     ("not_modified", 304, "", ""),
-    ("said_here", 200, "", "heard"),
+    ("said_here", 200, "", "received"),
     ("status?404_Not_Found", 404, "", ""),
     ("status?299", 299, "", ""),
     ("field?a=%20b%09c", 200, "fine", ""),
@@ -294,10 +294,13 @@ fn responses_arrive_as_returned() {
         if status != 0 && status < 500 {
             assert_eq!(body(&response), expected, "{target}: {response}");
         }
-        let heard = running.get("/said");
-        let heard = body(&heard);
-        assert!(said.split('|').all(|part| heard.contains(part)), "{target}: {heard}");
-        assert!(said.is_empty() == heard.is_empty() && !heard.contains("another exception"), "{target}: {heard}");
+        let received = running.get("/said");
+        let received = body(&received);
+        assert!(said.split('|').all(|part| received.contains(part)), "{target}: {received}");
+        assert!(
+            said.is_empty() == received.is_empty() && !received.contains("another exception"),
+            "{target}: {received}"
+        );
     }
 }
 

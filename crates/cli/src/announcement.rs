@@ -34,7 +34,7 @@ pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encry
     line
 }
 
-/// Who reaches an address whose URL looks as if only this machine did.
+/// The clients that reach an address whose URL looks like one of this machine only.
 fn reach(address: &Address) -> &'static str {
     match address {
         Address::Tcp(address) if address.ip().is_unspecified() && address.is_ipv4() => " (all IPv4 addresses)",

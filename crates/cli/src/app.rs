@@ -60,8 +60,8 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let serving = Serving::bind(server)?;
     let workers = application.run().map_err(CommandError::report)?;
     let reloader = workers.reloader();
-    let (reloading, stopper, leaving) = (reloader.clone(), serving.stopper(), application.clone());
-    let wait = move || hangups.reload(&reloading, &stopper, &leaving);
+    let (reloading, stopper, stopping) = (reloader.clone(), serving.stopper(), application.clone());
+    let wait = move || hangups.reload(&reloading, &stopper, &stopping);
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();

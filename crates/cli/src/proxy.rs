@@ -47,7 +47,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
-    let _upkeep = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
+    let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }

@@ -12,7 +12,7 @@ use std::{
     process::Stdio,
 };
 
-use running::{PATIENCE, Running, eventually, lines_of, output, received, serow, site};
+use running::{Running, TIMEOUT, eventually, lines_of, output, received, serow, site};
 use rustix::process::{Pid, Signal, getpgid};
 
 /// What a hostile client might send to forge a line.
@@ -131,7 +131,7 @@ fn a_command_has_nothing_of_the_server() {
 fn messages_for_syslog() {
     let folder = site();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     let address = format!("syslog:udp://{}?tag=web&severity=notice", socket.local_addr().unwrap());
     let server = Running::start(folder.path(), &["--access-log", &address, "--access-log-format", "$request $status"]);
     server.get("/a.txt");

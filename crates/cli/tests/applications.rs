@@ -43,7 +43,7 @@ impl Site {
         serde_json::from_str(&self.act(&["status", "--json"])).unwrap()
     }
 
-    /// What is said of the application, as soon as that is so.
+    /// The status of the application, as soon as the condition holds.
     fn settled(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         eventually(what, || Some(self.status()["applications"][0].clone()).filter(&wanted))
     }

@@ -185,7 +185,7 @@ fn more_connections_than_allowed_wait() {
     second.write_all(b"GET /a.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
     second.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     assert!(second.read(&mut [0]).is_err(), "it is not answered");
-    second.set_read_timeout(Some(running::PATIENCE)).unwrap();
+    second.set_read_timeout(Some(running::TIMEOUT)).unwrap();
     drop(first);
     assert_eq!(received(second).text(), "a");
 }

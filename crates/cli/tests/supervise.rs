@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use running::{PATIENCE, output, serow};
+use running::{TIMEOUT, output, serow};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -77,7 +77,7 @@ impl Supervisor {
     fn wait_for(&self, what: &str, condition: impl Fn() -> bool) {
         let began = Instant::now();
         while !condition() {
-            assert!(began.elapsed() < PATIENCE, "{what}: {}", self.read("log").unwrap_or_default());
+            assert!(began.elapsed() < TIMEOUT, "{what}: {}", self.read("log").unwrap_or_default());
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -116,7 +116,7 @@ fn error_of(output: &Output) -> String {
 /// The status line of the answer to a request at a unix socket.
 fn ask(path: &Path) -> String {
     let mut stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

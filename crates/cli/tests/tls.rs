@@ -19,7 +19,7 @@ use rcgen::{
 use running::{Running, eventually, output, received, site};
 use tempfile::TempDir;
 
-/// A site, and the certificates of an authority that curl is told to trust.
+/// A site, and the certificates of an authority that curl trusts.
 struct Encrypted {
     folder: TempDir,
     keys: TempDir,

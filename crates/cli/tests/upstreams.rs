@@ -1,4 +1,4 @@
-//! Servers that are asked: how they are shown, and what is done with them while all runs.
+//! Upstream servers: their status, and changes at run time.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod running;
@@ -28,7 +28,7 @@ fn said(output: &Output) -> String {
     String::from_utf8([&output.stdout[..], &output.stderr].concat()).unwrap()
 }
 
-/// Who answers the next requests, each once, in the order of the alphabet.
+/// The servers that answer the next requests, each once, in alphabetical order.
 fn answering(proxy: &Running) -> Vec<String> {
     let mut names: Vec<_> = (0..8).map(|_| proxy.get("/").text().to_owned()).collect();
     names.sort();
@@ -115,15 +115,15 @@ fn what_is_not_there_is_said() {
 fn upstream_list_prints_the_servers_of_one_upstream_or_of_all() {
     let (_folder, server) = named("one");
     let folder = tempfile::tempdir().unwrap();
-    let door = format!("unix:{}/admin.sock", folder.path().display());
-    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &door]);
+    let admin = format!("unix:{}/admin.sock", folder.path().display());
+    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &admin]);
     command.args(["--workers", "1"]);
     let _proxy = Running::of(command);
     for words in [&["list"][..], &["list", "upstream"]] {
-        let listed = String::from_utf8(act(&door, words).stdout).unwrap();
+        let listed = String::from_utf8(act(&admin, words).stdout).unwrap();
         assert!(listed.starts_with("upstream upstream\n") && listed.contains(server.address()), "{words:?}: {listed}");
     }
-    let json = act(&door, &["list", "upstream", "--json"]).stdout;
+    let json = act(&admin, &["list", "upstream", "--json"]).stdout;
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json[0]["servers"][0]["name"], server.address());
 }
@@ -171,7 +171,7 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
     let site = Site::new(&[one.address(), other.address()]);
     let server = site.run();
     assert_eq!(answering(&server), ["one", "other"]);
-    // The file says where the door is.
+    // The file says where the admin is.
     let done = output(["upstream", "drain", "app", one.address(), "-c", &site.file()]);
     assert_eq!(said(&done), format!("{} of app is draining\n", one.address()));
     assert_eq!(answering(&server), ["other"]);
@@ -228,7 +228,7 @@ fn there_may_be_many_servers() {
 /// A request over TCP.
 fn post(address: &str, token: Option<&str>, body: &str) -> running::Answer {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(running::PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(running::TIMEOUT)).unwrap();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let length = body.len();
     let head = "POST /upstreams HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
@@ -255,11 +255,11 @@ fn over_tcp_a_token_is_needed_to_change_something() {
         Running::of(command)
     };
     let (_proxy, _bare) = (proxy(&admin, &[&token]), proxy(&bare, &[]));
-    let wish = format!(r#"{{"upstream":"upstream","server":"{}","action":"drain"}}"#, one.address());
+    let command = format!(r#"{{"upstream":"upstream","server":"{}","action":"drain"}}"#, one.address());
     for (token, expected) in [(Some("0123456789abcdef"), 200), (Some("0123456789abcdeg"), 401), (None, 401)] {
-        assert_eq!(post(&admin, token, &wish).status(), expected, "{token:?}");
+        assert_eq!(post(&admin, token, &command).status(), expected, "{token:?}");
     }
-    assert_eq!(post(&bare, Some("0123456789abcdef"), &wish).status(), 403);
+    assert_eq!(post(&bare, Some("0123456789abcdef"), &command).status(), 403);
     let words = ["up", "upstream", one.address()];
     assert!(said(&act(&admin, &words)).starts_with("serow: the token is missing or wrong"));
     assert!(said(&act(&bare, &words)).starts_with("serow: over TCP, changes need a token"));
@@ -268,7 +268,7 @@ fn over_tcp_a_token_is_needed_to_change_something() {
     let done = output(words.iter().copied().chain(["--admin", &admin, "--admin-token-file", file]));
     assert_eq!(said(&done), format!("{} of upstream is up\n", one.address()));
     assert_eq!(post(&admin, Some("0123456789abcdef"), "{}").status(), 400);
-    let lost = wish.replace("drain", "remove");
+    let lost = command.replace("drain", "remove");
     assert_eq!(post(&admin, Some("0123456789abcdef"), &lost).status(), 422);
 }
 

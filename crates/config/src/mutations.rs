@@ -110,7 +110,7 @@ fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
     assert!(accepted > 50 && refused > 300, "{accepted} accepted, {refused} refused");
 }
 
-/// What is accepted says the same when it is written anew.
+/// A file that is accepted has the same meaning when it is written again.
 fn assert_means_the_same(text: &str, folder: &Path) {
     let explain = |text: &str| root_table(text).map(|table| explanation::of(&table));
     let once = explain(text).expect("it was accepted");

@@ -27,7 +27,7 @@ pub(crate) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
-        .with("proxy", "Who answers for the site: short for one route with the path /*.", proxy())
+        .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
         .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
     let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
     let mut root = together(of_root());

@@ -121,7 +121,7 @@ impl Lookup {
         let hidden = site.settings.hidden;
         let requested = RequestPath::parse(encoded, hidden).map_err(|error| match error {
             PathRefused::Malformed => NoFile::Malformed,
-            PathRefused::Absent => NoFile::NotFound,
+            PathRefused::NotFound => NoFile::NotFound,
         })?;
         let rewritten = rewritten(&site.settings.rewrite, &requested.absolute())
             .map(|target| RequestPath::from_decoded(&target, hidden))
@@ -153,7 +153,7 @@ impl Lookup {
             Ok(Resolved::File(location, file)) => {
                 return self.keep_file(site, &root, key, requested, (location, file), now);
             }
-            Err(OpenError::Absent) => return Ok(self.cache.keep(key, Answer::Missing, now)),
+            Err(OpenError::NotFound) => return Ok(self.cache.keep(key, Answer::Missing, now)),
             Ok(Resolved::Folder(location, folder)) => NoFile::Folder(location, folder),
             Ok(Resolved::WithoutSlash) => {
                 let mut target = requested.absolute();
@@ -233,7 +233,7 @@ fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -
     let location = path.relative().to_vec();
     match root.open_below(&location)? {
         // A file is not a folder, in spite of the slash at the end.
-        Opened::File(_) if path.is_folder() => Err(OpenError::Absent),
+        Opened::File(_) if path.is_folder() => Err(OpenError::NotFound),
         Opened::File(file) => Ok(Resolved::File(location, file)),
         Opened::Folder(_) if !is_folder => Ok(Resolved::WithoutSlash),
         Opened::Folder(folder) => {
@@ -241,7 +241,7 @@ fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -
                 let inner = below(&location, name.as_bytes());
                 match root.open_below(&inner) {
                     Ok(Opened::File(file)) => return Ok(Resolved::File(inner, file)),
-                    Ok(Opened::Folder(_)) | Err(OpenError::Absent) => {}
+                    Ok(Opened::Folder(_)) | Err(OpenError::NotFound) => {}
                     Err(error) => return Err(error),
                 }
             }

@@ -85,14 +85,14 @@ pub(crate) enum PathRefused {
     /// No honest client sends it (400): NUL, `..`, or a percent sign without two hexadecimal digits.
     Malformed,
     /// Nothing can have or may show that name (404): an encoded slash, a backslash, a hidden name.
-    Absent,
+    NotFound,
 }
 
 impl fmt::Display for PathRefused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Malformed => "the path holds NUL, '..' or a broken percent-encoding",
-            Self::Absent => "the path names something hidden or impossible",
+            Self::NotFound => "the path names something hidden or impossible",
         })
     }
 }
@@ -111,7 +111,7 @@ fn percent_decoded(encoded: &[u8]) -> Result<Vec<u8>, PathRefused> {
         match octet {
             // A file name cannot hold a slash, so a slash that was encoded names nothing. Taking it for a separator
             // instead would let `..%2f` past every proxy that looks for `../`.
-            Ok(Octet::Encoded(b'/')) => return Err(PathRefused::Absent),
+            Ok(Octet::Encoded(b'/')) => return Err(PathRefused::NotFound),
             Ok(octet) => decoded.push(octet.byte()),
             Err(PercentDecodeError) => return Err(PathRefused::Malformed),
         }
@@ -125,7 +125,7 @@ fn check_name(name: &[u8], hidden: Hidden) -> Result<(), PathRefused> {
     }
     // Browsers turn a backslash into a slash, and Windows takes it for one: whoever sends it means to climb.
     if name == b"." || name.contains(&b'\\') || !hidden.allows(name) {
-        return Err(PathRefused::Absent);
+        return Err(PathRefused::NotFound);
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn refused_paths() {
-        use PathRefused::{Absent, Malformed};
+        use PathRefused::{Malformed, NotFound};
         let cases = [
             ("/..", Malformed),
             ("/a/../b", Malformed),
@@ -175,15 +175,15 @@ mod tests {
             ("/a%4", Malformed),
             ("/a%4x", Malformed),
             ("/a%+4", Malformed),
-            ("/a%2Fb", Absent),
-            ("/..%2f..%2fetc/passwd", Absent),
-            ("/..%5c..%5cetc", Absent),
-            ("/a\\b", Absent),
-            ("/.git/config", Absent),
-            ("/a/.env", Absent),
-            ("/.", Absent),
-            ("/a/./b", Absent),
-            ("/%2ehidden", Absent),
+            ("/a%2Fb", NotFound),
+            ("/..%2f..%2fetc/passwd", NotFound),
+            ("/..%5c..%5cetc", NotFound),
+            ("/a\\b", NotFound),
+            ("/.git/config", NotFound),
+            ("/a/.env", NotFound),
+            ("/.", NotFound),
+            ("/a/./b", NotFound),
+            ("/%2ehidden", NotFound),
         ];
         for (encoded, refused) in cases {
             assert_eq!(RequestPath::parse(encoded, Hidden::Refuse), Err(refused), "{encoded}");

@@ -259,7 +259,7 @@ fn precompressed_files(
         Ok(Opened::File(file)) if whole_seconds(file.version.modified) >= whole_seconds(modified) => {
             Some((coding, file))
         }
-        Ok(_) | Err(OpenError::Absent | OpenError::Forbidden | OpenError::Exhausted | OpenError::Failed) => None,
+        Ok(_) | Err(OpenError::NotFound | OpenError::Forbidden | OpenError::Exhausted | OpenError::Failed) => None,
     };
     making.settings.precompressed.iter().copied().filter_map(beside).collect()
 }

@@ -75,7 +75,7 @@ pub(crate) struct OpenFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenError {
     /// There is nothing that may be served (404): no such name, a path that leaves the root, a device or socket.
-    Absent,
+    NotFound,
     /// The server's user may not read it (403).
     Forbidden,
     /// No descriptors or memory are left for the moment (503).
@@ -97,7 +97,7 @@ impl Root {
     pub(crate) fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
         let descriptor = self.open_descriptor(path, READ_FLAGS).map_err(|errno| {
             let error = OpenError::of(errno);
-            if error != OpenError::Absent {
+            if error != OpenError::NotFound {
                 unopened::log(&self.folder.path, path, errno);
             }
             error
@@ -109,12 +109,12 @@ impl Root {
         } else if metadata.is_dir() {
             Ok(Opened::Folder(file.into()))
         } else {
-            Err(OpenError::Absent)
+            Err(OpenError::NotFound)
         }
     }
 
     /// What the file system says about a name within an open folder that lies at `folder_path` below the root; nothing
-    /// for what [`Self::open_below`] would refuse as absent.
+    /// for what [`Self::open_below`] would refuse as not_found.
     pub(crate) fn describe(&self, folder: impl AsFd, folder_path: &[u8], name: &[u8]) -> Option<Stat> {
         let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let described = match FileType::from_raw_mode(stat.st_mode) {
@@ -183,7 +183,7 @@ impl OpenError {
             | Errno::NODEV
             | Errno::STALE
             | Errno::INVAL
-            | Errno::ILSEQ => Self::Absent,
+            | Errno::ILSEQ => Self::NotFound,
             Errno::ACCESS | Errno::PERM => Self::Forbidden,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Self::Exhausted,
             _ => Self::Failed,
@@ -268,7 +268,7 @@ mod tests {
         let within = Root::open(&path, Symlinks::WithinRoot).unwrap();
         let none = Root::open(&path, Symlinks::Refuse).unwrap();
         let by_name = Root { walk: Walk::ByName, ..within.clone() };
-        let absent = Err(OpenError::Absent);
+        let not_found = Err(OpenError::NotFound);
         let long = "x".repeat(300);
         // Path; with links within the root; without links, by the kernel and name by name.
         let cases = [
@@ -276,22 +276,22 @@ mod tests {
             ("file", Ok("file"), Ok("file")),
             ("folder", Ok("folder"), Ok("folder")),
             ("folder/inner/deep", Ok("file"), Ok("file")),
-            ("file/deep", absent, absent),
-            ("nothing", absent, absent),
-            ("to-file", Ok("file"), absent),
-            ("to-folder/inner/deep", Ok("file"), absent),
-            ("folder/up", Ok("file"), absent),
-            ("folder/out-and-in", absent, absent),
-            ("to-secret", absent, absent),
-            ("absolute", absent, absent),
-            ("parent", absent, absent),
-            ("parent/secret", absent, absent),
-            ("circle", absent, absent),
-            ("dangling", absent, absent),
-            ("magic", absent, absent),
-            ("fifo", absent, absent),
-            ("socket", absent, absent),
-            (&long, absent, absent),
+            ("file/deep", not_found, not_found),
+            ("nothing", not_found, not_found),
+            ("to-file", Ok("file"), not_found),
+            ("to-folder/inner/deep", Ok("file"), not_found),
+            ("folder/up", Ok("file"), not_found),
+            ("folder/out-and-in", not_found, not_found),
+            ("to-secret", not_found, not_found),
+            ("absolute", not_found, not_found),
+            ("parent", not_found, not_found),
+            ("parent/secret", not_found, not_found),
+            ("circle", not_found, not_found),
+            ("dangling", not_found, not_found),
+            ("magic", not_found, not_found),
+            ("fifo", not_found, not_found),
+            ("socket", not_found, not_found),
+            (&long, not_found, not_found),
         ];
         for (path, with_links, without) in cases {
             assert_eq!(open(&within, path), with_links, "{path}");
@@ -299,8 +299,8 @@ mod tests {
             assert_eq!(open(&by_name, path), without, "{path} by name");
         }
         // What the first fence lets nobody ask for, the kernel refuses too.
-        assert_eq!(open(&within, "../secret"), absent);
-        assert_eq!(open(&within, "/etc/passwd"), absent);
+        assert_eq!(open(&within, "../secret"), not_found);
+        assert_eq!(open(&within, "/etc/passwd"), not_found);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | which peers may say who the client is | `network.rs`, `trusted_proxies.rs` |
-//! | what servers are told of the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
+//! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | the limits of a queue | `queue.rs` |

@@ -470,7 +470,7 @@ const OVERFLOW: ProtocolError =
 pub(crate) const MEASURING: &[u8; 8] = b"measure.";
 
 /// The PING behind the first GOAWAY.
-pub(crate) const SHUTDOWN_PING: &[u8; 8] = b"parting.";
+pub(crate) const SHUTDOWN_PING: &[u8; 8] = b"shutdown";
 
 /// The PING whose answer says that the peer is there.
 pub(crate) const LIFE_SIGN: &[u8; 8] = b"alive?..";

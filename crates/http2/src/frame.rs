@@ -138,7 +138,7 @@ pub enum Frame {
 }
 
 /// What RFC 7540 §5.3 had clients say about a stream. RFC 9113 §5.3.2 keeps the format only; that a stream depends on
-/// itself is no error any more.
+/// itself is not an error any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// The stream that is served first.

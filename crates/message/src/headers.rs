@@ -105,7 +105,7 @@ impl Headers {
     ///
     /// # Errors
     ///
-    /// A name that is no token or a value with control characters: nothing was added.
+    /// A name that is not a token or a value with control characters: nothing was added.
     #[inline]
     pub fn append(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
         let known = name.known();

@@ -206,7 +206,7 @@ impl BodySender {
 }
 
 impl Drop for BodySender {
-    /// Whoever still reads learns that no more comes.
+    /// A reader learns that no more data comes.
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
         if let State::Idle | State::Asked | State::Chunk(_) = channel.state {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_learns_that_its_feeder_is_gone() {
+    fn a_reader_learns_that_its_sender_is_gone() {
         let (sender, mut body) = Incoming::channel(None);
         assert!(poll(&mut body).is_pending());
         drop(sender);

@@ -1,7 +1,7 @@
 //! Restricting the files that this process can open (Landlock, landlock(7)).
 //!
 //! A restriction holds for what is opened from then on, by path or below an open folder; what is open stays open. The
-//! network is left alone, and connecting to unix sockets.
+//! network is not restricted, nor are connections to unix sockets.
 
 use std::{
     fmt,

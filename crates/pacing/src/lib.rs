@@ -24,8 +24,8 @@
 //! [`MAX_UNSENT`] is what the listeners set for every connection, against thousands of peers that read nothing. It
 //! stays the bound where there is nothing to choose, in HTTP/1 and with [`Pacing::Off`]; pacing only ever goes below
 //! it. A path so fast that it would go above (65 MB/s) is *open*: nothing can be gained, the kernel takes what it
-//! wants, and TCP_INFO is read a hundred times a second at most. On the loopback device neither time nor throughput can
-//! be told from those without pacing.
+//! wants, and TCP_INFO is read a hundred times a second at most. On the loopback device, pacing changes neither time nor
+//! throughput.
 //!
 //! What the congestion window lets out at once does not count: an allowance is the window's room and the unsent bytes.
 //!

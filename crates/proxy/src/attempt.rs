@@ -57,7 +57,7 @@ impl Forwarding<'_> {
         self.note_connection(!is_reused);
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         let head = self.head.head_for(&server.settings().address);
-        let response = exchange.response(head, &mut self.body, &self.interim).await?;
+        let response = exchange.response(head, &mut self.body, &self.informational).await?;
         exchange.into_answer(response, &self.head)
     }
 
@@ -68,7 +68,7 @@ impl Forwarding<'_> {
         server: &Server,
     ) -> Result<Option<http2::Stream>, AttemptError> {
         let head = self.head.head_for(&server.settings().address);
-        let asked = http2::StreamRequest { head, body: &self.body, interim: &self.interim, protocol: None };
+        let asked = http2::StreamRequest { head, body: &self.body, informational: &self.informational, protocol: None };
         match connections.begin(asked)? {
             Some(stream) => Ok(Some(stream)),
             None => Box::pin(connections.begin_later(&self.local.pool, asked)).await,
@@ -87,7 +87,8 @@ impl Forwarding<'_> {
             AttemptError::unsendable("the server speaks HTTP/2, which has no upgrade to this protocol")
         })?;
         let protocol = Some(websocket::PROTOCOL);
-        let asked = http2::StreamRequest { head: &head, body: &self.body, interim: &self.interim, protocol };
+        let asked =
+            http2::StreamRequest { head: &head, body: &self.body, informational: &self.informational, protocol };
         let stream = match connections.begin(asked)? {
             Some(stream) => Some(stream),
             None => connections.begin_later(&self.local.pool, asked).await?,

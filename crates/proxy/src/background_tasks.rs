@@ -66,7 +66,7 @@ impl BackgroundTasks {
         let thread = thread::Builder::new().name("serow-upstreams".to_owned()).spawn(work)?;
         begun.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
         // Nothing is ever sent: the channel closes when all first lookups have finished.
-        let _ = looked_up.recv_timeout(PATIENCE);
+        let _ = looked_up.recv_timeout(TIMEOUT);
         Ok(Self { running: Some(Running { stop, thread }) })
     }
 }
@@ -92,4 +92,4 @@ fn look_after(upstreams: Vec<Upstream>, names: &ResolverSettings, first: Sender<
 
 /// For the first answers of name servers. One that is near answers in milliseconds; a server that does not start since
 /// a name server is away would be worse than one that refuses some requests.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);

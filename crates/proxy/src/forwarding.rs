@@ -37,7 +37,7 @@ pub(crate) struct Forwarding<'a> {
     pub(crate) has_body: bool,
     /// The body, if it was buffered.
     pub(crate) whole: Option<BufferedBody>,
-    pub(crate) interim: InformationalSender,
+    pub(crate) informational: InformationalSender,
     /// The connection that the request came on.
     pub(crate) client: Connection,
     session: Option<Session>,
@@ -79,7 +79,7 @@ impl<'a> Forwarding<'a> {
         };
         let sticky = local.members.borrow().sticky.clone();
         let session = sticky.map(|sticky| Session::take(sticky, &mut request, &settings.forwarded));
-        let interim = request.informational().clone();
+        let informational = request.informational().clone();
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)
@@ -102,7 +102,7 @@ impl<'a> Forwarding<'a> {
             body,
             has_body,
             whole: None,
-            interim,
+            informational,
             client,
             session,
             requirements,

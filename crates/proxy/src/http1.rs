@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
     lease: Lease,
     /// Boxed, since it is moved often.
     connection: Box<Http1>,
-    patience: ExchangeDeadline,
+    deadline: ExchangeDeadline,
     request: RequestProgress,
     body: RequestBody,
     asked: Option<Instant>,
@@ -64,9 +64,9 @@ impl Exchange {
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let (patience, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, RequestBody::default());
+        let (deadline, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, RequestBody::default());
         let received_before = connection.received();
-        Self { pool, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
+        Self { pool, lease, connection, deadline, request, body, asked: None, is_reused, received_before, until }
     }
 
     /// Sends the request and waits for the response. The body is read only when the server has room for it;
@@ -75,7 +75,7 @@ impl Exchange {
         &mut self,
         head: &RequestHead,
         body: &mut RequestBody,
-        interim: &InformationalSender,
+        informational: &InformationalSender,
     ) -> Result<ReceivedResponse, AttemptError> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let has_body = self
@@ -89,7 +89,7 @@ impl Exchange {
                 self.body.release();
             }
         }
-        let response = poll_fn(|context| self.poll_head(context, interim)).await;
+        let response = poll_fn(|context| self.poll_head(context, informational)).await;
         match response {
             Ok(_) => self.body.release(),
             Err(_) if has_body => *body = std::mem::take(&mut self.body),
@@ -123,16 +123,16 @@ impl Exchange {
     fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-        interim: &InformationalSender,
+        informational: &InformationalSender,
     ) -> Poll<Result<ReceivedResponse, AttemptError>> {
         loop {
             match self.poll_send(context) {
-                Ok(waiting) => self.patience.wait_for(waiting),
+                Ok(waiting) => self.deadline.wait_for(waiting),
                 Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
             }
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {
-                    pass_on(interim, response.head)
+                    pass_on(informational, response.head)
                 }
                 Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
                 // There is none before a head.
@@ -140,7 +140,7 @@ impl Exchange {
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(self.broken(broken))),
                 Poll::Pending => {
                     return self
-                        .patience
+                        .deadline
                         .poll_over(context)
                         .map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
                 }
@@ -168,7 +168,7 @@ impl Exchange {
                 Piece::Data(data) => {
                     self.connection.send_data(&data)?;
                     // The server accepted the data: its deadline restarts.
-                    self.patience.note_progress();
+                    self.deadline.note_progress();
                 }
                 Piece::End(trailers) => {
                     self.connection.send_end(trailers.as_ref())?;
@@ -210,7 +210,7 @@ impl Exchange {
             return Ok(received.into_body());
         }
         let (sender, incoming) = Incoming::channel(framing.length());
-        self.patience.wait_for(AwaitedStep::Nothing);
+        self.deadline.wait_for(AwaitedStep::Nothing);
         tokio::task::spawn_local(self.forward_body(received, sender, request.asked()));
         Ok(incoming.into())
     }
@@ -240,7 +240,7 @@ impl Exchange {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.patience.wait_for(AwaitedStep::Nothing);
+                    self.deadline.wait_for(AwaitedStep::Nothing);
                     return Poll::Pending;
                 }
             }
@@ -254,7 +254,7 @@ impl Exchange {
             }
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Data(data))) => {
-                    self.patience.note_progress();
+                    self.deadline.note_progress();
                     received.push(data);
                 }
                 Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
@@ -263,11 +263,11 @@ impl Exchange {
                     return Poll::Ready(Err(CutOff::lost(&broken)));
                 }
                 Poll::Pending => {
-                    self.patience.wait_for(AwaitedStep::ContinueResponse);
+                    self.deadline.wait_for(AwaitedStep::ContinueResponse);
                     if sender.poll_abandoned(context).is_ready() {
                         return Poll::Ready(Ok(ForwardingEnd::Abandoned));
                     }
-                    return self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)));
+                    return self.deadline.poll_over(context).map(|time| Err(CutOff::silent(time)));
                 }
             }
         }
@@ -275,8 +275,8 @@ impl Exchange {
 
     /// The exchange is over: the connection may serve another.
     fn finish(self) {
-        let Self { pool, lease, connection, patience, .. } = self;
-        drop(patience);
+        let Self { pool, lease, connection, deadline, .. } = self;
+        drop(deadline);
         pool.keep_connection(lease.server(), connection);
     }
 }

@@ -34,8 +34,8 @@ pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stre
 pub(crate) struct StreamRequest<'a> {
     pub(crate) head: &'a RequestHead,
     pub(crate) body: &'a RequestBody,
-    /// Where interim responses go.
-    pub(crate) interim: &'a InformationalSender,
+    /// Where informational responses go.
+    pub(crate) informational: &'a InformationalSender,
     /// For an extended CONNECT (RFC 8441 §4).
     pub(crate) protocol: Option<&'a str>,
 }

@@ -77,8 +77,8 @@ fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
 }
 
 /// Forwards an informational response. Hop-by-hop fields are removed; 100 Continue is sent when the body is read.
-pub(crate) fn pass_on(interim: &InformationalSender, head: ResponseHead) {
+pub(crate) fn pass_on(informational: &InformationalSender, head: ResponseHead) {
     let ResponseHead { status, mut headers, .. } = head;
     serow_message::hop_by_hop::remove(&mut headers);
-    interim.send(status, headers);
+    informational.send(status, headers);
 }

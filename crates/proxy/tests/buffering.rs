@@ -98,12 +98,12 @@ fn servers_may_change_while_a_body_comes() {
 #[test]
 fn requests_wait_for_servers_if_set() {
     let origin = summing();
-    let patience = Duration::from_secs(20);
-    for (waits, patience, status) in
-        [(true, patience, 200), (true, Duration::from_millis(50), 503), (false, patience, 503)]
+    let deadline_after = Duration::from_secs(20);
+    for (waits, deadline_after, status) in
+        [(true, deadline_after, 200), (true, Duration::from_millis(50), 503), (false, deadline_after, 503)]
     {
         let mut settings = UpstreamSettings::new("test", Vec::new());
-        (settings.waits_for_servers, settings.queue.timeout) = (waits, patience);
+        (settings.waits_for_servers, settings.queue.timeout) = (waits, deadline_after);
         let proxied = Proxied::with(settings, ForwardingSettings::default());
         let mut client = proxied.connect();
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
@@ -112,7 +112,7 @@ fn requests_wait_for_servers_if_set() {
             proxied.upstream.replace_servers(vec![server(origin.address())]);
         }
         let response = read_response(&mut client);
-        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{waits} {patience:?}: {response}");
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{waits} {deadline_after:?}: {response}");
     }
 }
 

@@ -149,16 +149,16 @@ fn a_server_that_checks_bring_back_is_tried_at_once() {
 fn a_server_that_cuts_its_responses_off_is_left_alone() {
     let cutting = Origin::serve(|_: Request| async move {
         // The head leaves with the first piece, and then nothing more can be had.
-        let (feeder, incoming) = serow_message::Incoming::channel(Some(100));
+        let (sender, incoming) = serow_message::Incoming::channel(Some(100));
         tokio::task::spawn_local(async move {
-            std::future::poll_fn(|context| feeder.poll_wanted(context)).await;
+            std::future::poll_fn(|context| sender.poll_wanted(context)).await;
             std::future::poll_fn(|context| {
-                feeder.push("half".into(), context);
+                sender.push("half".into(), context);
                 std::task::Poll::Ready(())
             })
             .await;
-            std::future::poll_fn(|context| feeder.poll_wanted(context)).await;
-            feeder.fail(serow_message::IncomingError::Disconnected);
+            std::future::poll_fn(|context| sender.poll_wanted(context)).await;
+            sender.fail(serow_message::IncomingError::Disconnected);
         });
         Response::new(StatusCode::OK).body(serow::Body::from(incoming))
     });

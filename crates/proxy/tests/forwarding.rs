@@ -41,8 +41,8 @@ fn large_bodies_go_through_both_ways() {
 #[test]
 fn truncated_responses_stay_truncated() {
     let origin = Origin::serve(|_: Request| async move {
-        let (feeder, incoming) = serow_message::Incoming::channel(Some(100));
-        feeder.fail(serow_message::IncomingError::Disconnected);
+        let (sender, incoming) = serow_message::Incoming::channel(Some(100));
+        sender.fail(serow_message::IncomingError::Disconnected);
         Response::new(StatusCode::OK).body(Body::from(incoming))
     });
     let proxied = Proxied::new(&[origin.address()]);

@@ -92,7 +92,7 @@ fn a_client_of_http2_before_a_server_of_http1() {
         [("priority", "u=5"), ("content-type", "application/grpc"), ("te", "trailers"), ("cookie", "a=1; b=2")];
     let stream = client.begin(Method::POST, "/a", &fields, BodyLength::Known(0));
     let got = client.response(stream);
-    assert_eq!(server.recv_timeout(PATIENCE).unwrap_or_default(), seen);
+    assert_eq!(server.recv_timeout(TIMEOUT).unwrap_or_default(), seen);
     let fields: Vec<_> = got.headers.iter().map(|(name, value)| (text(name), text(value))).collect();
     assert_eq!(fields, [("date", "then"), ("priority", "u=0"), ("via", "1.1 serow")].map(|(a, b)| (text(a), text(b))));
     assert_eq!(got.trailers.unwrap().get_str("grpc-status"), Some("0"));
@@ -112,7 +112,7 @@ fn a_websocket_of_http2_before_a_server_of_http1() {
     let client = Client::connect(proxied.address());
     let stream = client.websocket("/chat");
     let got = client.head(stream);
-    assert_eq!(server.recv_timeout(PATIENCE).unwrap_or_default(), seen);
+    assert_eq!(server.recv_timeout(TIMEOUT).unwrap_or_default(), seen);
     assert_eq!((got.status, got.headers.get_str("sec-websocket-protocol")), (200, Some("chat")));
     assert!(!got.headers.contains("upgrade") && !got.headers.contains("sec-websocket-accept"));
     assert_eq!(client.bytes(stream, 6).body, b"frames");
@@ -160,7 +160,7 @@ impl Case {
         let (upstream, forwarding) = self.settings(address);
         let proxied = Proxied::with(upstream, forwarding);
         let mut client = proxied.connect();
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.set_read_timeout(Some(TIMEOUT)).unwrap();
         let ports = [
             ("SERVER", address.port()),
             ("PROXY", proxied.address().port()),
@@ -174,7 +174,7 @@ impl Case {
         let server = (!seen.is_empty()).then(|| serve(listener, seen.len(), self.answered.clone()));
         client.write_all(self.sent.as_bytes()).unwrap();
         if let Some(server) = server {
-            let found = server.recv_timeout(2 * PATIENCE).unwrap_or_default();
+            let found = server.recv_timeout(2 * TIMEOUT).unwrap_or_default();
             assert_eq!(found, seen, "{}: what the server gets", self.name);
         }
         let got = read(&mut client, |text| without_date(text).len() >= self.got.len());
@@ -221,7 +221,7 @@ fn serve(listener: TcpListener, expected: usize, answer: String) -> mpsc::Receiv
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let (mut connection, _) = listener.accept().unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        connection.set_read_timeout(Some(TIMEOUT)).unwrap();
         let seen = read(&mut connection, |text| text.len() >= expected);
         // Errors do not matter here: the test compares the received bytes.
         let _ = connection.write_all(answer.as_bytes());
@@ -280,4 +280,4 @@ fn add(line: &str, text: &mut String) {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);

@@ -252,14 +252,14 @@ async fn grpc(request: Request) -> Response {
     if service == "strange" {
         return response.with("grpc-status", "5");
     }
-    let (feeder, incoming) = Incoming::channel(None);
+    let (sender, incoming) = Incoming::channel(None);
     let status = if service == "ill" { 2 } else { 1 };
     let mut trailers = Headers::new();
     trailers.append("grpc-status", if service == "broken" { "13" } else { "0" }).unwrap();
     tokio::task::spawn_local(async move {
-        poll_fn(|context| feeder.poll_wanted(context).map(|_| feeder.push(answer(status), context))).await;
-        poll_fn(|context| feeder.poll_wanted(context)).await;
-        feeder.finish(Some(trailers));
+        poll_fn(|context| sender.poll_wanted(context).map(|_| sender.push(answer(status), context))).await;
+        poll_fn(|context| sender.poll_wanted(context)).await;
+        sender.finish(Some(trailers));
     });
     response.body(incoming)
 }

@@ -129,7 +129,7 @@ fn heads_alone_and_heads_before_the_head() {
     let client = Client::connect(proxied.address());
     for (method, body) in [(Method::HEAD, ""), (Method::GET, "a text")] {
         let got = client.response(client.begin(method, "/", &[], BodyLength::Known(0)));
-        assert_eq!((got.status, got.text(), &got.interim[..]), (200, body, &[103][..]));
+        assert_eq!((got.status, got.text(), &got.informational[..]), (200, body, &[103][..]));
         assert_eq!(got.headers.get_str("content-length"), Some("6"));
     }
 }
@@ -137,10 +137,10 @@ fn heads_alone_and_heads_before_the_head() {
 #[test]
 fn a_short_response_has_its_trailers() {
     let origin = Origin::serve(|_: Request| async move {
-        let (feeder, incoming) = serow_message::Incoming::channel(None);
+        let (sender, incoming) = serow_message::Incoming::channel(None);
         let mut trailers = Headers::new();
         trailers.append("grpc-status", "0").unwrap();
-        feeder.finish(Some(trailers));
+        sender.finish(Some(trailers));
         Response::new(StatusCode::OK).body(Body::from(incoming))
     });
     let proxied = Proxied::multiplexing(origin.address());
@@ -423,7 +423,7 @@ fn a_server_that_dies() {
 
 #[test]
 fn cancelled_requests_reset_their_stream() {
-    let (told, heard) = mpsc::channel();
+    let (told, reports) = mpsc::channel();
     let origin = Scripted::serve(Limits::default(), move |peer| {
         let Some((waiting, _)) = peer.request() else { return };
         told.send(peer.wait_for_reset(waiting)).unwrap();
@@ -439,11 +439,11 @@ fn cancelled_requests_reset_their_stream() {
     let waiting = client.get("/");
     client.work_for(Duration::from_millis(100));
     client.leave(waiting);
-    assert_eq!(heard.recv(), Ok(ErrorCode::CANCEL));
+    assert_eq!(reports.recv(), Ok(ErrorCode::CANCEL));
     let reading = client.get("/");
     client.bytes(reading, 4);
     client.leave(reading);
-    assert_eq!(heard.recv(), Ok(ErrorCode::CANCEL));
+    assert_eq!(reports.recv(), Ok(ErrorCode::CANCEL));
     assert_eq!(client.response(client.get("/")).text(), "still there");
 }
 

@@ -99,9 +99,9 @@ const PAGE: &str = r#"<!doctype html>
 <title>waiting</title>
 <script>
 const socket = new WebSocket(location.href.replace("http", "ws"));
-const heard = [];
+const received = [];
 socket.onopen = () => socket.send("serow");
-socket.onmessage = ({ data }) => { heard.push(data); if (heard.length === 2) socket.close(1000); };
-socket.onclose = ({ wasClean, code }) => document.title = "done " + JSON.stringify({ heard, wasClean, code });
+socket.onmessage = ({ data }) => { received.push(data); if (received.length === 2) socket.close(1000); };
+socket.onclose = ({ wasClean, code }) => document.title = "done " + JSON.stringify({ received, wasClean, code });
 </script>
 "#;

@@ -186,11 +186,11 @@ impl Server {
                 worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
             }
         }
-        let departure = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
+        let port_drain = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let signals = Signals::listen(!self.ignores_signals)?;
         let Self { settings, log, .. } = self;
-        Ok(BoundServer { endpoints, departure, settings, log, signals, stopper, status })
+        Ok(BoundServer { endpoints, port_drain, settings, log, signals, stopper, status })
     }
 
     /// Listens and serves until TERM or INT. Blocks the thread; in an async `main` call [`Self::serve`].
@@ -246,7 +246,7 @@ impl Place {
 pub struct BoundServer {
     /// For each worker, its sockets.
     endpoints: Vec<Vec<Endpoint>>,
-    departure: PortDrain,
+    port_drain: PortDrain,
     settings: Settings,
     log: Option<LogMaker>,
     signals: Signals,
@@ -302,7 +302,7 @@ impl BoundServer {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
         }
-        let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
+        let Self { endpoints, port_drain, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
         let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
@@ -328,9 +328,9 @@ impl BoundServer {
             stopper.stop();
         }
         let grace = settings.timeouts.grace;
-        let leaving = leave(departure, &stopper, &status, grace);
+        let draining = leave(port_drain, &stopper, &status, grace);
         let telling = stop_warning::tell(&stopper, &status, grace);
-        let aside = async { _ = tokio::join!(leaving, telling) };
+        let aside = async { _ = tokio::join!(draining, telling) };
         wait(threads, signals, &stopper, aside)?;
         Ok(spawned?)
     }

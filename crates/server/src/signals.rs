@@ -32,9 +32,9 @@ impl Signals {
         Ok(Self { runtime: OwnRuntime(Some(runtime)), stopping })
     }
 
-    /// Stops the server at each signal, since a second one means at once, until it has ended. `leaving` runs
+    /// Stops the server at each signal, since a second one means at once, until it has ended. `draining` runs
     /// concurrently.
-    pub(crate) fn stop_until(mut self, stopper: &Stopper, leaving: impl Future<Output = ()>, ended: impl Future) {
+    pub(crate) fn stop_until(mut self, stopper: &Stopper, draining: impl Future<Output = ()>, ended: impl Future) {
         let stop = async {
             let Some([terminate, interrupt]) = &mut self.stopping else { return pending().await };
             loop {
@@ -47,7 +47,7 @@ impl Signals {
         };
         let Some(runtime) = &self.runtime.0 else { return };
         runtime.block_on(async {
-            let aside = async { tokio::join!(stop, leaving) };
+            let aside = async { tokio::join!(stop, draining) };
             tokio::select! {
                 ((), ()) = aside => {}
                 _ = ended => {}

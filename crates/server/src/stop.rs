@@ -72,7 +72,7 @@ impl Stopper {
         self.phase.send_modify(|phase| *phase = Phase::Ended);
     }
 
-    /// Whether the server has been told to stop.
+    /// Whether the server is stopping, or has stopped.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.phase.borrow().is_stopping()

@@ -44,11 +44,11 @@ struct WatchedFiles {
     fresh: bool,
     /// The last valid one.
     identity: Identity,
-    broken: Option<Broken>,
+    broken: Option<CertificateFileError>,
 }
 
 /// A change of the files that cannot be used.
-struct Broken {
+struct CertificateFileError {
     versions: Versions,
     reported: bool,
 }
@@ -148,7 +148,7 @@ impl WatchedFiles {
                     tracing::warn!("{error}; the previous certificate stays in use");
                 }
             }
-            _ => self.broken = Some(Broken { versions, reported: false }),
+            _ => self.broken = Some(CertificateFileError { versions, reported: false }),
         }
     }
 }

@@ -6,6 +6,11 @@ import pathlib
 import subprocess
 
 MAX_SUBJECT = 72
+# Commits with a longer subject that were merged before anybody noticed, each by its full name.
+EXCEPTIONS = frozenset({
+    "c568a3bf9ad6e68ea9ef93f4d70c8100d35e2776",
+    "f434a384d6dcccde450f784b022a99765b10560b",
+})
 
 
 def long_subjects(repository: pathlib.Path) -> list[str]:
@@ -13,15 +18,15 @@ def long_subjects(repository: pathlib.Path) -> list[str]:
     added = git(repository, "log", "--format=%H", "--diff-filter=A", "--", "tests/wording").split()
     if not added:
         return []
-    commits = git(repository, "log", "--no-merges", "--format=%h%x09%s", f"{added[-1]}..HEAD").splitlines()
+    commits = git(repository, "log", "--no-merges", "--format=%H%x09%s", f"{added[-1]}..HEAD").splitlines()
     return [line for line in map(complaint, commits) if line]
 
 
 def complaint(commit: str) -> str:
     name, _, subject = commit.partition("\t")
-    if len(subject) <= MAX_SUBJECT:
+    if len(subject) <= MAX_SUBJECT or name in EXCEPTIONS:
         return ""
-    return f"commit {name}: the subject has {len(subject)} characters, at most {MAX_SUBJECT}: {subject}"
+    return f"commit {name[:7]}: the subject has {len(subject)} characters, at most {MAX_SUBJECT}: {subject}"
 
 
 def git(repository: pathlib.Path, *arguments: str) -> str:

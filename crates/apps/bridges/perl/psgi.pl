@@ -343,7 +343,7 @@ sub rest {
         eval { $handler->($env); 1 } or print STDERR 'a cleanup handler failed: ' . Serow::describe($@) . "\n";
     }
     if ($env->{'psgix.harakiri.commit'}) {
-        send $requests, 'leaving', Serow::NOSIGNAL;
+        send $requests, 'draining', Serow::NOSIGNAL;
         return 0;
     }
     say_to_front("D$ticket");

@@ -33,9 +33,9 @@ class Worker:
     async def live(self):
         """Answers until Serow closes the channel, then waits for work that goes on after responses."""
         packet = bytearray(PACKET)
-        self.leaving = self.loop.create_future()
+        self.draining = self.loop.create_future()
         self.loop.add_reader(self.requests, self.receiver(packet, memoryview(packet)))
-        await self.leaving
+        await self.draining
         tasks = [exchange.task for exchange in self.exchanges.values()]
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.lifespan.end()
@@ -56,7 +56,7 @@ class Worker:
                 kind = packet[0]
                 if not length:
                     self.loop.remove_reader(self.requests)
-                    return self.leaving.set_result(None)
+                    return self.draining.set_result(None)
                 if kind == 114:  # r
                     begin(bytes(view[:TICKET]), loads(behind_ticket), None)
                 elif kind == 98:  # b

@@ -20,7 +20,7 @@ pub(crate) struct CommandGeneration {
     number: u64,
     shared: Arc<Shared>,
     messages: MessageSender<CopyMessage>,
-    entrances: ProgramSockets,
+    program_sockets: ProgramSockets,
     copies: Vec<Copy>,
     phase: Phase,
     backoff: Backoff,
@@ -51,13 +51,13 @@ impl Generation for CommandGeneration {
         if settings.binding == Binding::Inherit && settings.launcher.is_empty() {
             return Err("programs inherit a socket only through a launcher: set one".to_owned());
         }
-        let entrances = ProgramSockets::new(settings.binding)
+        let program_sockets = ProgramSockets::new(settings.binding)
             .map_err(|error| format!("cannot create the socket for the program: {error}"))?;
         let mut generation = Self {
             number,
             shared: Arc::clone(shared),
             messages,
-            entrances,
+            program_sockets,
             copies: Vec::new(),
             phase: Phase::Loading,
             backoff: Backoff::default(),
@@ -120,10 +120,10 @@ impl Generation for CommandGeneration {
         self.phase = Phase::Retired;
         for copy in &mut self.copies {
             match copy.stage {
-                Stage::Serving => copy.stage = Stage::Leaving(Instant::now()),
+                Stage::Serving => copy.stage = Stage::Draining(Instant::now()),
                 // It has no requests to finish.
                 Stage::Starting | Stage::Ready => copy.terminate(),
-                Stage::Leaving(_) | Stage::Ending(_) => {}
+                Stage::Draining(_) | Stage::Ending(_) => {}
             }
         }
     }
@@ -165,7 +165,7 @@ impl CommandGeneration {
         let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving).count();
         let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
         let replaced = self.copies.iter_mut().filter(|copy| copy.is_replaced && copy.stage == Stage::Serving);
-        replaced.take(spare).for_each(|copy| copy.stage = Stage::Leaving(Instant::now()));
+        replaced.take(spare).for_each(|copy| copy.stage = Stage::Draining(Instant::now()));
         self.publish();
     }
 
@@ -191,7 +191,7 @@ impl CommandGeneration {
         let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.run.grace);
         for copy in &mut self.copies {
             match copy.stage {
-                Stage::Leaving(since) => {
+                Stage::Draining(since) => {
                     // A request that was just assigned may not be counted yet.
                     let is_idle = copy.server.as_ref().is_none_or(|server| server.active() == 0);
                     if (is_idle && since.elapsed() >= MOMENT) || since.elapsed() >= grace {
@@ -227,7 +227,7 @@ impl CommandGeneration {
         while !self.backoff.is_on(Instant::now()) && self.is_incomplete() {
             *numbers += 1;
             let place = (*numbers, self.free_place(), self.number);
-            let copy = Copy::start(&self.shared, &self.entrances, place, &self.messages)?;
+            let copy = Copy::start(&self.shared, &self.program_sockets, place, &self.messages)?;
             self.copies.push(copy);
             if !interval.is_zero() {
                 self.backoff.wait(interval, Instant::now());
@@ -256,7 +256,7 @@ impl CommandGeneration {
         let mut copy = self.copies.remove(place);
         let (name, how) = (&self.shared.settings.run.name, copy.ending());
         match copy.stage {
-            Stage::Leaving(_) | Stage::Ending(_) => {
+            Stage::Draining(_) | Stage::Ending(_) => {
                 tracing::debug!("{name} {}: exited ({how})", copy.place);
                 return Ok(());
             }
@@ -275,7 +275,7 @@ impl CommandGeneration {
             Stage::Ready | Stage::Serving => {
                 self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
             }
-            Stage::Starting | Stage::Leaving(_) | Stage::Ending(_) => self.backoff.fail(Instant::now()),
+            Stage::Starting | Stage::Draining(_) | Stage::Ending(_) => self.backoff.fail(Instant::now()),
         }
         drop(copy);
         if self.phase == Phase::Retired {

@@ -62,7 +62,7 @@ pub(super) enum Stage {
     /// It gets requests.
     Serving,
     /// It finishes its requests, since then.
-    Leaving(Instant),
+    Draining(Instant),
     /// It was asked to exit, since then.
     Ending(Instant),
 }
@@ -80,15 +80,15 @@ impl Copy {
     /// Starts one, with this number in this place of this generation.
     pub(super) fn start(
         shared: &Arc<Shared>,
-        entrances: &ProgramSockets,
+        program_sockets: &ProgramSockets,
         (number, place, generation): (u64, usize, u64),
         messages: &MessageSender<CopyMessage>,
     ) -> io::Result<Self> {
         let settings = &shared.settings;
-        let entrance = entrances.open(number)?;
+        let program_socket = program_sockets.open(number)?;
         let (reader, writer) = io::pipe()?;
-        let mut command = command(shared, &entrance)?;
-        entrances.hand_over(&mut command, generation)?;
+        let mut command = command(shared, &program_socket)?;
+        program_sockets.hand_over(&mut command, generation)?;
         command.stdout(writer.try_clone()?).stderr(writer);
         let child = command.spawn()?;
         // This closes our ends of the pipe.
@@ -102,11 +102,12 @@ impl Copy {
         let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
         spawn_local(watch(ended, pid(&child), output, number, messages.clone()));
         let max_requests = settings.concurrency.map(|most| {
-            let copies = if matches!(entrance, ProgramSocket::Inherited(_)) { settings.run.processes.get() } else { 1 };
+            let copies =
+                if matches!(program_socket, ProgramSocket::Inherited(_)) { settings.run.processes.get() } else { 1 };
             most.get().saturating_mul(u32::try_from(copies).unwrap_or(u32::MAX))
         });
-        let server = ServerSettings { max_requests, ..ServerSettings::new(entrance.address()) };
-        let socket = entrances.shared_socket()?;
+        let server = ServerSettings { max_requests, ..ServerSettings::new(program_socket.address()) };
+        let socket = program_sockets.shared_socket()?;
         let waiting = wait_for_answer(Arc::clone(shared), server.clone(), socket, number, messages.clone());
         Ok(Self {
             number,
@@ -121,7 +122,7 @@ impl Copy {
             process,
             waiting: spawn_local(waiting).abort_handle(),
             last_lines,
-            expected: entrance,
+            expected: program_socket,
         })
     }
 
@@ -190,14 +191,14 @@ fn pid(child: &Child) -> Option<Pid> {
 }
 
 /// The command of a copy that is reached there.
-fn command(shared: &Shared, entrance: &ProgramSocket) -> io::Result<Command> {
+fn command(shared: &Shared, program_socket: &ProgramSocket) -> io::Result<Command> {
     let settings = &shared.settings;
-    let arguments = settings.command.iter().map(|argument| entrance.insert(argument));
+    let arguments = settings.command.iter().map(|argument| program_socket.insert(argument));
     let mut words = settings.launcher.iter().cloned().chain(arguments);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
     inheritance::remove_variables(&mut command);
     command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());
-    entrance.tell(&mut command);
+    program_socket.tell(&mut command);
     // Ctrl-C is for the server, which stops its copies itself.
     command.process_group(0);
     Ok(command)

@@ -216,8 +216,8 @@ mod tests {
             (&path, "unix:{socket}", "unix:/run/a.sock"),
             (&path, "{port}", "{port}"),
         ];
-        for (entrance, argument, expected) in cases {
-            assert_eq!(entrance.insert(OsStr::new(argument)), expected, "{argument}");
+        for (program_socket, argument, expected) in cases {
+            assert_eq!(program_socket.insert(OsStr::new(argument)), expected, "{argument}");
         }
         let odd = OsStr::from_bytes(b"\xff{port}\xfe");
         assert_eq!(port.insert(odd).as_bytes(), b"\xff8080\xfe");

@@ -29,7 +29,7 @@ pub(crate) enum ReplyKind {
     End,
     /// The body has ended with trailers.
     Trailers,
-    /// An interim response.
+    /// An informational response.
     InformationalSender,
     /// The application failed.
     Failed,

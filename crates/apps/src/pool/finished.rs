@@ -18,7 +18,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
         let worker = &mut self.workers[place];
         worker.end(ticket, now);
-        if worker.leaving {
+        if worker.draining {
             return NextSteps { dismiss: worker.in_flight.is_empty(), ..nothing };
         }
         if !worker.has_room() {
@@ -47,8 +47,8 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         let is_due =
             worker.begun - worker.collected >= interval && worker.in_flight.len() == 1 && worker.ahead.is_empty();
         let is_idle =
-            |other: &Worker<T, W>| other.number != worker.number && other.in_flight.is_empty() && !other.leaving;
-        !worker.leaving && is_due && self.queue.is_empty() && self.workers.iter().any(is_idle)
+            |other: &Worker<T, W>| other.number != worker.number && other.in_flight.is_empty() && !other.draining;
+        !worker.draining && is_due && self.queue.is_empty() && self.workers.iter().any(is_idle)
     }
 
     /// Another worker with a request ahead that this idle one should take: the one whose request has waited longest.

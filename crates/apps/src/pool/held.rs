@@ -14,7 +14,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     }
 
     fn has_spare_worker(&self) -> bool {
-        self.workers.iter().filter(|worker| !worker.leaving).count() > 1
+        self.workers.iter().filter(|worker| !worker.draining).count() > 1
     }
 
     /// While there is only one worker left, requests that have crashed another one are not sent to it.

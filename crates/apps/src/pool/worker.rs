@@ -17,7 +17,7 @@ pub(super) struct Worker<T, W> {
     pub(super) begun: u64,
     /// How many it had begun when it last collected garbage.
     pub(super) collected: u64,
-    pub(super) leaving: bool,
+    pub(super) draining: bool,
     pub(super) in_flight: Vec<InFlight<T>>,
     /// The requests in its socket, in order.
     pub(super) ahead: VecDeque<PoolRequest<T>>,
@@ -62,7 +62,7 @@ impl<T, W> Worker<T, W> {
             lifetime,
             begun: 0,
             collected: 0,
-            leaving: false,
+            draining: false,
             in_flight: Vec::new(),
             ahead: VecDeque::new(),
             pace: SLOW,

@@ -63,7 +63,7 @@ enum SessionEvent {
     /// The client has been silent, perhaps for too long.
     Heartbeat,
     /// The worker retires, or the server stops.
-    Leaving,
+    Draining,
 }
 
 impl WebSocketSession {
@@ -81,7 +81,7 @@ impl WebSocketSession {
     /// Until its end.
     pub(super) async fn run(mut self) {
         let Some(link) = self.waiting.exchange.link().cloned() else { return };
-        let (mut leaving, mut stopping) = (link.leaving(), self.waiting.stopping());
+        let (mut draining, mut stopping) = (link.draining(), self.waiting.stopping());
         let mut heartbeat = Heartbeat::new(self.ping, Instant::now());
         let mut alarm = pin!(sleep(self.ping));
         let (code, reason) = loop {
@@ -92,8 +92,8 @@ impl WebSocketSession {
                 said = self.stream.next(), if self.in_flight < messages::WINDOW => SessionEvent::Client(said),
                 () = &mut alarm, if !self.ping.is_zero() => SessionEvent::Heartbeat,
                 // A link that is gone has failed all that it had.
-                _ = leaving.wait_for(|is_leaving| *is_leaving) => SessionEvent::Leaving,
-                _ = stopping.wait_for(|is_stopping| *is_stopping) => SessionEvent::Leaving,
+                _ = draining.wait_for(|is_draining| *is_draining) => SessionEvent::Draining,
+                _ = stopping.wait_for(|is_stopping| *is_stopping) => SessionEvent::Draining,
             };
             match event {
                 SessionEvent::Client(said) => {
@@ -112,7 +112,7 @@ impl WebSocketSession {
                     Some(due) => alarm.as_mut().reset(due.into()),
                     None => break (ABNORMAL, String::new()),
                 },
-                SessionEvent::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
+                SessionEvent::Draining => break self.close(SERVICE_RESTART, String::new()).await,
             }
         };
         self.leave(code, &reason);

@@ -109,7 +109,7 @@ impl Generation for BridgedGeneration {
     fn retire(&mut self) {
         self.phase = Phase::Retired;
         for worker in &mut self.workers {
-            worker.stage = Stage::Leaving;
+            worker.stage = Stage::Draining;
             self.shared.retire(&worker.link);
             // One that is not in the pool has nothing to finish.
             if !self.shared.has(&worker.link) {
@@ -213,8 +213,8 @@ impl BridgedGeneration {
                 self.backoff.fail(Instant::now());
                 Err(why)
             }
-            WorkerMessage::Leaving => {
-                worker.stage = Stage::Leaving;
+            WorkerMessage::Draining => {
+                worker.stage = Stage::Draining;
                 self.shared.leave(&worker.link);
                 self.fill(numbers);
                 Ok(())

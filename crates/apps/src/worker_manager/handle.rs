@@ -38,7 +38,7 @@ impl WorkerManagerHandle {
     }
 
     /// Stops all processes; those that are still running after this time are killed.
-    pub(crate) fn stop(&self, patience: Duration) {
-        let _ = self.commands.send(Command::Stop(patience));
+    pub(crate) fn stop(&self, grace: Duration) {
+        let _ = self.commands.send(Command::Stop(grace));
     }
 }

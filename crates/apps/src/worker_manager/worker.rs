@@ -40,7 +40,7 @@ pub(super) enum Stage {
     /// It serves requests.
     Serving,
     /// It finishes its requests.
-    Leaving,
+    Draining,
 }
 
 /// A message of a worker about itself.
@@ -51,7 +51,7 @@ pub(crate) enum WorkerMessage {
     /// The application cannot be loaded, for this reason.
     Failed(String),
     /// It exits on its own: it has answered its last request and accepts no other.
-    Leaving,
+    Draining,
     /// Its process has exited, as its template process reports.
     Ended(String),
 }
@@ -97,8 +97,8 @@ impl Worker {
 
     /// Its process has exited. Its message about that may still be unread in its socket.
     pub(super) fn read_last_message(&mut self) {
-        if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == LEAVING.as_bytes()) {
-            self.stage = Stage::Leaving;
+        if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == DRAINING.as_bytes()) {
+            self.stage = Stage::Draining;
         }
     }
 
@@ -117,7 +117,7 @@ pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessa
             let text = String::from_utf8_lossy(&packet.bytes);
             let message = match text.split_once('\0') {
                 None if text == "ready" => WorkerMessage::Ready,
-                None if text == LEAVING => WorkerMessage::Leaving,
+                None if text == DRAINING => WorkerMessage::Draining,
                 Some(("failed", why)) => WorkerMessage::Failed(why.to_owned()),
                 _ => continue,
             };
@@ -128,4 +128,4 @@ pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessa
 }
 
 /// The message of a worker that exits on its own.
-const LEAVING: &str = "leaving";
+const DRAINING: &str = "draining";

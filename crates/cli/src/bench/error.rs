@@ -104,7 +104,7 @@ fn kinds(errors: Errors) -> String {
         (errors.read, "ended before the response was whole"),
         (errors.write, "could not be sent"),
         (errors.timeout, "timed out"),
-        (errors.protocol, "were answered with something that is no HTTP"),
+        (errors.protocol, "received a response that is not HTTP"),
         (errors.status, "had a status of 400 or above"),
     ];
     let kinds: Vec<_> =

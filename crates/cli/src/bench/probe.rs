@@ -1,5 +1,5 @@
-//! Whether the server is there: one connection before the run, so that what is wrong with all of them is said in one
-//! line.
+//! Checks that the server is reachable: one connection before the run, so that an error that concerns all connections is
+//! reported in one line.
 
 use std::rc::Rc;
 

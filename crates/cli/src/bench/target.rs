@@ -15,10 +15,10 @@ use crate::arguments::{ConnectionArguments, ServerArguments};
 pub(crate) fn dialer(
     origin: &Origin,
     written: &ConnectionArguments,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(Dialer, Option<String>), BenchError> {
     let mut last = None;
-    for dialer in dialers(origin, &written.server, written.http2, patience)? {
+    for dialer in dialers(origin, &written.server, written.http2, timeout)? {
         match probe::describe(&dialer) {
             Ok(description) => return Ok((dialer, description)),
             // The first is the one that people have in mind.
@@ -34,13 +34,13 @@ pub(crate) fn dialers(
     origin: &Origin,
     written: &ServerArguments,
     http2: bool,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Vec<Dialer>, BenchError> {
     let encryption = match origin.scheme {
         Scheme::Http => None,
         Scheme::Https => Some(encryption(origin, written, http2)?),
     };
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: patience };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: timeout };
     Ok(destinations(origin, written.unix.as_ref())?.into_iter().map(dialer).collect())
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Ve
     }
 }
 
-/// More would not be told from this.
+/// More URLs would not be measured any better.
 const MOST: u32 = 1_000_000;
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
 
 fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), CommandError> {
     if signals == Signals::Rfc7540 && specs.iter().any(|spec| !spec.changes.is_empty()) {
-        let line = "at= is said by PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
+        let line = "at= is sent as PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
         return Err(CommandError::Usage(line.to_owned()));
     }
     Ok(())

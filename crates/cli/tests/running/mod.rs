@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Long enough for a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A folder with a few files in it.
 pub(crate) fn site() -> TempDir {
@@ -78,7 +78,7 @@ impl Running {
     /// Waits for a line of standard error.
     pub(crate) fn line_with(&self, text: &str) -> String {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) if line.contains(text) => return line,
                 Ok(_) => {}
                 Err(error) => panic!("no line with {text:?}: {error}"),
@@ -110,7 +110,7 @@ impl Running {
     /// A connection to it.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -190,7 +190,7 @@ pub(crate) fn eventually<T>(what: &str, mut question: impl FnMut() -> Option<T>)
         if let Some(answer) = question() {
             return answer;
         }
-        assert!(start.elapsed() < PATIENCE, "it never happened: {what}");
+        assert!(start.elapsed() < TIMEOUT, "it never happened: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

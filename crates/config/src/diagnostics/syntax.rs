@@ -6,7 +6,7 @@ use toml::de::Error;
 
 use crate::diagnostics::{names::shown, problem::Fault};
 
-/// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
+/// The errors of a text that is not TOML: one for each line, and not many, since one leads to another.
 pub(crate) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
     errors.truncate(MAX_SYNTAX_ERRORS);
     let line_of = |error: &Error| {

@@ -26,14 +26,14 @@ pub(crate) struct Proxying<'a> {
     problems: &'a Problems,
     /// The folder of the file.
     folder: &'a Path,
-    /// Whether the access log says which servers were asked.
+    /// Whether the access log contains the attempts on upstream servers.
     note_attempts: bool,
     /// The names that there are, also of upstreams with which something is wrong.
     names: BTreeSet<String>,
     named: BTreeMap<String, Upstream>,
     /// The files of the certificates that servers are shown.
     renewed_files: Vec<PathBuf>,
-    /// Those that stand where they are asked, by their servers.
+    /// The upstreams that routes define themselves, by their servers.
     nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, Upstream)>>,
 }
 

@@ -45,7 +45,7 @@ pub struct StickyOptions {
     pub sticky_fallback: Switch,
 }
 
-/// Who sets the session cookie.
+/// The origin of the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StickyChoice {
     /// Nobody.

@@ -24,7 +24,7 @@ pub struct TimeoutOptions {
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub body_timeout: Span,
 
-    /// How long requests in progress may take after the server was told to stop; then they are cut.
+    /// How long requests in progress may take after the server began to stop; then they are cut.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub grace: Span,
 }

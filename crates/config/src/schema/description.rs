@@ -9,7 +9,7 @@ pub(crate) fn of_key(documentation: &str) -> String {
     keys_in_place_of_options(&text.replace("(repeatable", "(one, or several in an array"))
 }
 
-/// Defaults that are no value stand in brackets.
+/// Defaults without a value stand in brackets.
 fn paragraph_of_key(paragraph: &str) -> String {
     match paragraph.strip_suffix(']').and_then(|text| text.rsplit_once(" [default: ")) {
         Some((text, default)) => format!("{}. Default: {default}.", text.trim_end_matches('.')),
@@ -17,7 +17,7 @@ fn paragraph_of_key(paragraph: &str) -> String {
     }
 }
 
-/// `--listen` is the key `listen`; options that are no keys stay.
+/// `--listen` is the key `listen`; options without a key stay.
 fn keys_in_place_of_options(text: &str) -> String {
     let mut parts = text.split("--");
     let mut result = parts.next().unwrap_or_default().to_owned();

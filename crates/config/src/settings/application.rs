@@ -70,7 +70,7 @@ pub fn application(
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }
 
-/// A path without an end slash; `/` is none. What is no plain path could not be compared with those of requests.
+/// A path without an end slash; `/` is none. Only a plain path can be compared with those of requests.
 fn root_path(options: &str) -> Result<String, SettingError> {
     let root = options.trim_end_matches('/');
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
@@ -97,7 +97,7 @@ fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSo
     })
 }
 
-/// Where workers cannot be forked anew.
+/// The reason why workers cannot be reforked.
 fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
     let text = match interface {
         Interface::Rack if !options.preload => "`refork-after` needs `preload`: write both, or none",

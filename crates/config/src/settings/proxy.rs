@@ -9,7 +9,7 @@ use crate::{
     values::Field,
 };
 
-/// Whether there is an access log that says which servers were asked.
+/// Whether there is an access log with the attempts on upstream servers.
 pub fn reads_attempts(options: &LoggingOptions) -> bool {
     options.access_log != LogDestination::Off && options.access_log_format.0.reads_attempts()
 }

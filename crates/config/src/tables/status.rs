@@ -46,7 +46,7 @@ impl SettingValue for RedirectStatus {
 
 in_settings_file!(RedirectStatus, "RedirectStatus");
 
-/// Those with which browsers go on (300 and 304 are no redirects, 305 and 306 are no longer used).
+/// Those with which browsers go on (300 and 304 are not redirects, 305 and 306 are no longer used).
 const STATUSES: [u16; 5] = [301, 302, 303, 307, 308];
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ pub(crate) struct ProxyTable {
 #[serde(default, rename_all = "kebab-case")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
 pub(crate) struct ProxySettings {
-    /// The [[upstream]] whose servers are asked, by its name.
+    /// Name of the [[upstream]].
     pub(crate) upstream: Option<String>,
 
-    /// Servers that are asked as they are without an [[upstream]], which sets more: 127.0.0.1:9000 (one, or several in
+    /// Servers without an [[upstream]], which has more settings: 127.0.0.1:9000 (one, or several in
     /// an array).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) servers: Vec<ServerRule>,

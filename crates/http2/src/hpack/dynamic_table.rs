@@ -180,7 +180,7 @@ impl DynamicTable {
         self.text.reserve_exact(wanted - self.text.len());
     }
 
-    /// Removes the oldest entries until the others are no larger than this.
+    /// Removes the oldest entries until the size of the others is at most this.
     fn evict(&mut self, size: usize) {
         while self.size > size
             && let Some(entry) = self.entries.pop_front()

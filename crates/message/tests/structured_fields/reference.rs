@@ -3,7 +3,7 @@
 use serow_message::PartialPriority;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
-/// `None` where it is no dictionary.
+/// `None` if it is not a dictionary.
 pub(crate) fn read(value: &[u8]) -> Option<PartialPriority> {
     let dictionary: Dictionary = Parser::new(value).parse().ok()?;
     let item = |key| match dictionary.get(key) {

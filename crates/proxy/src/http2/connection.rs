@@ -75,7 +75,7 @@ impl Connection {
 
     /// Begins a request. Where all of its body is in memory, that is sent as well.
     pub(super) fn open(self: &Rc<Self>, asked: StreamRequest<'_>, scheme: &str) -> Result<Stream, OpenError> {
-        let StreamRequest { head, body, interim, protocol } = asked;
+        let StreamRequest { head, body, informational, protocol } = asked;
         let mut state = self.state.borrow_mut();
         state.check_room()?;
         let link = &mut state.link;
@@ -91,7 +91,7 @@ impl Connection {
             _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, RequestProgress::Whole),
             _ => (link.begin(head, length, asking)?, RequestProgress::Head),
         };
-        let slot = Rc::new(Slot::new(interim.clone()));
+        let slot = Rc::new(Slot::new(informational.clone()));
         state.slots.push((id, Rc::clone(&slot)));
         state.wake();
         let received_before = (state.finished > 0).then(|| state.link.received());

@@ -80,14 +80,14 @@ impl Connections {
         asked: StreamRequest<'_>,
     ) -> Result<Option<Stream>, AttemptError> {
         let settings = pool.upstream.settings();
-        let patience = settings.timeouts.connect + settings.queue.timeout;
-        let until = Instant::now() + patience;
+        let timeout = settings.timeouts.connect + settings.queue.timeout;
+        let until = Instant::now() + timeout;
         let failures = self.failures();
         let queued = Queued::enter(self);
         loop {
             self.dial_if_needed(pool);
             if timeout_at(until, self.room.notified()).await.is_err() {
-                return Err(AttemptError::of_exchange(Cause::Busy(patience), Processed::Never));
+                return Err(AttemptError::of_exchange(Cause::Busy(timeout), Processed::Never));
             }
             if let Some(failure) = &*self.failure.borrow()
                 && failure.number != failures

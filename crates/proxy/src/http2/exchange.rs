@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
     stream: Stream,
-    patience: ExchangeDeadline,
+    deadline: ExchangeDeadline,
     asked: Option<Instant>,
     /// When all of it has to be over.
     until: Option<Instant>,
@@ -44,8 +44,8 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// The exchange of a request that was begun on this stream.
     pub(crate) fn new(pool: Rc<ThreadLocalPool>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
-        let patience = ExchangeDeadline::new(&pool);
-        Self { pool, lease, stream, patience, asked: None, until }
+        let deadline = ExchangeDeadline::new(&pool);
+        Self { pool, lease, stream, deadline, asked: None, until }
     }
 
     /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all
@@ -69,10 +69,10 @@ impl Exchange {
             self.stream.watch(context);
             match self.stream.take_head() {
                 Ok(Some(head)) => return Poll::Ready(Ok(head)),
-                Ok(None) => self.patience.wait_for(AwaitedStep::BeginResponse),
+                Ok(None) => self.deadline.wait_for(AwaitedStep::BeginResponse),
                 Err(failure) => return Poll::Ready(Err(failure)),
             }
-            let over = self.patience.poll_over(context);
+            let over = self.deadline.poll_over(context);
             over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
         });
         let ReceivedResponse { head, length, .. } = response.await?;
@@ -104,10 +104,10 @@ impl Exchange {
             Err(failure) => return Poll::Ready(Err(failure)),
         }
         match self.poll_send(body, context) {
-            Ok(waiting) => self.patience.wait_for(waiting),
+            Ok(waiting) => self.deadline.wait_for(waiting),
             Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
         }
-        let over = self.patience.poll_over(context);
+        let over = self.deadline.poll_over(context);
         over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
     }
 
@@ -115,7 +115,7 @@ impl Exchange {
     fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
         if self.stream.wants_data() {
             // The server accepted the data.
-            self.patience.note_progress();
+            self.deadline.note_progress();
         }
         match self.stream.poll_send(body, context) {
             Poll::Pending => Ok(AwaitedStep::Nothing),
@@ -130,7 +130,7 @@ impl Exchange {
 
     /// The body of the response. Most responses are complete by now; a task forwards the rest of others.
     fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &OutgoingHead) -> Body {
-        self.patience.wait_for(AwaitedStep::Nothing);
+        self.deadline.wait_for(AwaitedStep::Nothing);
         if let Some(received) = self.stream.take_whole() {
             if !self.stream.request().is_whole() {
                 tokio::task::spawn_local(self.send_rest(request));
@@ -168,13 +168,13 @@ impl Exchange {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.patience.wait_for(AwaitedStep::Nothing);
+                    self.deadline.wait_for(AwaitedStep::Nothing);
                     return Poll::Pending;
                 }
             }
             match self.stream.next() {
                 Next::Piece(piece) => {
-                    self.patience.note_progress();
+                    self.deadline.note_progress();
                     sender.push(piece, context);
                 }
                 Next::End(trailers) => {
@@ -183,11 +183,11 @@ impl Exchange {
                 }
                 Next::Lost(lost) => return Poll::Ready(Err(CutOff::lost(&lost))),
                 Next::Awaited => {
-                    self.patience.wait_for(AwaitedStep::ContinueResponse);
+                    self.deadline.wait_for(AwaitedStep::ContinueResponse);
                     if sender.poll_abandoned(context).is_ready() {
                         return Poll::Ready(Ok(ForwardingEnd::Abandoned));
                     }
-                    return self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)));
+                    return self.deadline.poll_over(context).map(|time| Err(CutOff::silent(time)));
                 }
             }
         }
@@ -205,8 +205,8 @@ impl Exchange {
                 Err(_) => Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Ok(AwaitedStep::BeginResponse) => Poll::Ready(Ok(ForwardingEnd::Complete)),
                 Ok(waiting) => {
-                    self.patience.wait_for(waiting);
-                    self.patience.poll_over(context).map(|time| Err(CutOff::silent(time)))
+                    self.deadline.wait_for(waiting);
+                    self.deadline.poll_over(context).map(|time| Err(CutOff::silent(time)))
                 }
             }
         });

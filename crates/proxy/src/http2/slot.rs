@@ -18,8 +18,8 @@ use crate::server_response::{ReceivedBody, pass_on};
 #[derive(Default)]
 pub(super) struct Slot {
     state: RefCell<State>,
-    /// Where interim responses go.
-    interim: InformationalSender,
+    /// Where informational responses go.
+    informational: InformationalSender,
 }
 
 #[derive(Default)]
@@ -60,13 +60,13 @@ pub(super) enum Next {
 }
 
 impl Slot {
-    pub(super) fn new(interim: InformationalSender) -> Self {
-        Self { state: RefCell::default(), interim }
+    pub(super) fn new(informational: InformationalSender) -> Self {
+        Self { state: RefCell::default(), informational }
     }
 
     pub(super) fn put_head(&self, response: ReceivedResponse) {
         if response.is_informational() {
-            return pass_on(&self.interim, response.head);
+            return pass_on(&self.informational, response.head);
         }
         let mut state = self.state.borrow_mut();
         if !response.has_body {

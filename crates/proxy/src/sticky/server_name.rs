@@ -56,6 +56,6 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// The first 128 bits of SHA-256: two servers of one upstream never share them by chance, and the cookie stays as short
+/// The first 128 bits of SHA-256: two servers of one upstream never have the same, and the cookie stays as short
 /// as Tengine's.
 const DIGEST_LENGTH: usize = 16;

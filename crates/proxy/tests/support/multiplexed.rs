@@ -36,7 +36,7 @@ struct State {
 pub struct Got {
     pub status: u16,
     pub headers: Headers,
-    pub interim: Vec<u16>,
+    pub informational: Vec<u16>,
     pub body: Vec<u8>,
     pub trailers: Option<Headers>,
     pub end: Option<End>,
@@ -54,7 +54,7 @@ impl Client {
     pub fn connect(address: SocketAddr) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: PATIENCE };
+        let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: TIMEOUT };
         let wire = runtime.block_on(async { dialer.dial(&buffers).await.unwrap() });
         let connection = Http2::new(wire, buffers, Limits::default(), monotonic());
         let state = State { connection, answers: BTreeMap::new(), unread: Vec::new() };
@@ -166,7 +166,7 @@ impl Client {
 
     fn until(&self, condition: impl Fn(&mut State) -> bool) {
         let met = poll_fn(|context| self.state.borrow_mut().poll(context, &condition));
-        self.runtime.block_on(async { timeout(PATIENCE, met).await.expect("in time") });
+        self.runtime.block_on(async { timeout(TIMEOUT, met).await.expect("in time") });
     }
 }
 
@@ -191,7 +191,7 @@ impl State {
             ClientEvent::Response(response) => {
                 let Some(got) = self.answers.get_mut(&response.stream) else { return };
                 if response.is_informational() {
-                    return got.interim.push(response.head.status.as_u16());
+                    return got.informational.push(response.head.status.as_u16());
                 }
                 got.end = (!response.has_body).then_some(End::Whole);
                 (got.status, got.headers) = (response.head.status.as_u16(), response.head.headers);
@@ -229,4 +229,4 @@ impl Got {
 }
 
 /// Of a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

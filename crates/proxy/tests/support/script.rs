@@ -42,7 +42,7 @@ impl Scripted {
                 let (script, stream) = (Arc::clone(&script), stream.unwrap());
                 let number = count.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
-                    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                     stream.set_nodelay(true).unwrap();
                     let machine = Server::new(limits, Duration::ZERO);
                     script(&mut Peer { stream, machine, input: BytesMut::new(), number });
@@ -164,4 +164,4 @@ impl Peer {
 }
 
 /// Of a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

@@ -101,12 +101,12 @@ fn what_goes_wrong_is_counted_too() {
     server.connect().send("GET / HTTP/1.1\r\n\r\n").answer();
     server.connect().send("nonsense\r\n\r\n").answer();
     server.connect().send("GET /panic HTTP/1.1\r\nHost: a\r\n\r\n").is_reset();
-    let mut leaving = server.connect();
-    leaving.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut client_that_leaves = server.connect();
+    client_that_leaves.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
     let report = settled(&status, "one is in progress", |report| report.requests.in_progress == 1);
     assert_eq!(report.requests.status_499, 0);
     // Whether a client has left is seen where it should send something.
-    leaving.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client_that_leaves.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     server.stopper.stop();
     server.stopper.stop();
     let report = settled(&status, "it is cut", |report| report.requests.in_progress == 0);

@@ -136,7 +136,7 @@ impl Generations {
         starting.chain(serving).chain(draining)
     }
 
-    /// Whether all generations have been told to leave.
+    /// Whether the master is stopping, with all generations.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop != Stop::No
     }

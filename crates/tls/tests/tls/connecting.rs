@@ -53,7 +53,7 @@ fn flights_are_accepted_whole_and_byte_by_byte() {
     }
 }
 
-/// A server may send before it has heard the client's last flight (RFC 8446 §4.4.4); that comes behind its own.
+/// A server may send before it has received the client's last flight (RFC 8446 §4.4.4); that comes behind its own.
 #[test]
 fn data_right_after_the_handshake_is_not_lost() {
     let site = Site::new();

@@ -89,9 +89,12 @@ fn a_server_without_tls_is_an_error() {
             stream.write_all(answer).unwrap();
             stream.shutdown(Shutdown::Write).unwrap();
             // What the client has sent, its hello alone, must be read, or the kernel would throw the answer away.
-            let mut heard = Vec::new();
-            stream.read_to_end(&mut heard).unwrap();
-            assert_eq!((heard[0], heard.len()), (22, 5 + usize::from(u16::from_be_bytes([heard[3], heard[4]]))));
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).unwrap();
+            assert_eq!(
+                (received[0], received.len()),
+                (22, 5 + usize::from(u16::from_be_bytes([received[3], received[4]])))
+            );
         }
     });
     let connector = Site::new().connector(TlsVersion::Tls13);

@@ -26,7 +26,7 @@ const FORGED: &str = "is not signed by the authority that it names, or is not th
 const AUTHORITY: &str = "is a certificate authority's (CA:TRUE), which cannot identify a server";
 
 /// What a client thinks of a server with this certificate when it wants to speak with the name; and what the server
-/// hears.
+/// receives.
 fn meet(issued: &Issued, name: &str, trust: Trust, version: TlsVersion) -> (Result<(), TlsError>, Option<String>) {
     let settings = TlsClientSettings { trust, versions: only(version), ..TlsClientSettings::default() };
     let connector = TlsConnector::new(settings).unwrap();
@@ -77,11 +77,11 @@ fn a_rejected_certificate_is_reported_with_the_reason() {
     ];
     for version in VERSIONS {
         for (issued, reason, alert) in &cases {
-            let (outcome, heard) = meet(issued, "example.com", trust.clone(), version);
+            let (outcome, received) = meet(issued, "example.com", trust.clone(), version);
             let error = outcome.unwrap_err();
             assert_eq!(error.to_string(), format!("the peer's certificate {reason}"), "{version:?}");
             assert_eq!((matches!(error, TlsError::Certificate(_)), error.fault()), (true, Fault::Peer));
-            assert_eq!(heard.unwrap(), format!("received fatal alert: {alert}"), "{reason}");
+            assert_eq!(received.unwrap(), format!("received fatal alert: {alert}"), "{reason}");
             meet(issued, "example.com", Trust::Unchecked, version).0.unwrap();
         }
     }

@@ -60,7 +60,7 @@ impl Theirs {
         self.connection.writer().write_all(bytes).unwrap();
     }
 
-    /// New keys for what it sends, and a wish for new ones of its peer.
+    /// New keys for what it sends, and a request for new ones of its peer.
     pub(crate) fn renew_keys(&mut self) {
         self.connection.refresh_traffic_keys().unwrap();
     }

@@ -144,7 +144,7 @@ impl BridgedGeneration {
     /// Marks all workers of other template processes for replacement, one after the other.
     pub(super) fn renew_workers(&mut self, template: u64) {
         let others =
-            self.workers.iter_mut().filter(|worker| worker.template != template && worker.stage != Stage::Leaving);
+            self.workers.iter_mut().filter(|worker| worker.template != template && worker.stage != Stage::Draining);
         others.for_each(|worker| worker.is_replaced = true);
     }
 }

@@ -31,7 +31,7 @@ impl BridgedGeneration {
         // Workers that are marked for replacement leave, one for each new one.
         let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
         for worker in self.workers.iter_mut().filter(is_tired).take(spare) {
-            worker.stage = Stage::Leaving;
+            worker.stage = Stage::Draining;
             self.shared.retire(&worker.link);
         }
     }
@@ -78,7 +78,7 @@ impl BridgedGeneration {
     /// Kills workers that have finished but do not exit: one of their threads goes on, or an exit handler hangs.
     pub(super) fn kill_lingering(&mut self) {
         let RunSettings { name, grace, .. } = &self.shared.settings.run;
-        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Leaving) {
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Draining) {
             if self.shared.has_awaited_request(&worker.link) {
                 continue;
             }
@@ -123,7 +123,7 @@ impl BridgedGeneration {
     /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is
     /// replaced at a time.
     fn is_incomplete(&self) -> bool {
-        let staying = |worker: &&Worker| worker.stage != Stage::Leaving;
+        let staying = |worker: &&Worker| worker.stage != Stage::Draining;
         let there = self.workers.iter().filter(staying).count();
         let replaced = self.workers.iter().filter(staying).filter(|worker| worker.is_replaced).count();
         there < self.shared.settings.run.processes.get() + replaced.min(1)
@@ -156,7 +156,7 @@ impl BridgedGeneration {
         let worker = self.workers.remove(place);
         let name = &self.shared.settings.run.name;
         match worker.stage {
-            Stage::Leaving => {
+            Stage::Draining => {
                 if self.phase == Phase::Serving {
                     self.shared.changes.count_replaced();
                 }
@@ -168,7 +168,7 @@ impl BridgedGeneration {
             }
         }
         match worker.stage {
-            Stage::Leaving => {}
+            Stage::Draining => {}
             Stage::Ready | Stage::Serving if worker.age() >= RESTART => {}
             Stage::Loading | Stage::Ready | Stage::Serving => {
                 self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());

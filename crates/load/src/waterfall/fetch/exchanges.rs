@@ -35,7 +35,7 @@ pub(super) struct Exchanges {
     /// Bytes received on the connection before what was received last.
     place: u64,
     /// The server has said that it leaves, and why.
-    leaving: Option<ErrorCode>,
+    go_away: Option<ErrorCode>,
     broken: Option<ClientError>,
 }
 
@@ -62,7 +62,7 @@ impl Exchanges {
             chain: Chain::default(),
             noted: 0,
             place: 0,
-            leaving: None,
+            go_away: None,
             broken: None,
         })
     }
@@ -79,7 +79,7 @@ impl Exchanges {
 
     /// What the server said when it left, if it said anything.
     pub(super) fn farewell(&self) -> Option<String> {
-        self.leaving.map(|code| format!("the server ended the connection with {code}"))
+        self.go_away.map(|code| format!("the server ended the connection with {code}"))
     }
 
     /// What was received and not understood.
@@ -215,7 +215,7 @@ impl Exchanges {
             ClientEvent::End { stream, .. } => self.end(stream, Outcome::Whole, now),
             ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM } => self.end(stream, Outcome::Refused, now),
             ClientEvent::Reset { stream, code } => self.end(stream, Outcome::Reset(code), now),
-            ClientEvent::GoAway { code } => self.leaving = Some(code),
+            ClientEvent::GoAway { code } => self.go_away = Some(code),
         }
     }
 
