@@ -145,7 +145,7 @@ fn mistakes() {
         (&["/a"], "\"/a\" has no server: write it in front, as in https://example.com/a", 2),
         (&["http://a/", "http://b/"], "\"http://b/\" is of another server than http://a", 2),
         (&["http://a/,u=8"], "\"u=8\" is not one of u=0 (most urgent) to u=7", 2),
-        (&["http://a/,at=1s,u=1", "--signals", "rfc7540"], "at= is said by PRIORITY_UPDATE, which RFC 7540", 2),
+        (&["http://a/,at=1s,u=1", "--signals", "rfc7540"], "at= is sent as PRIORITY_UPDATE, which RFC 7540", 2),
         (&["http://a/", "--jsn"], "there is no option --jsn; did you mean --json?", 2),
     ];
     for (arguments, expected, code) in cases {
