@@ -40,7 +40,7 @@ pub(crate) fn dialers(
         Scheme::Http => None,
         Scheme::Https => Some(encryption(origin, written, http2)?),
     };
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: timeout };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout };
     Ok(destinations(origin, written.unix.as_ref())?.into_iter().map(dialer).collect())
 }
 
