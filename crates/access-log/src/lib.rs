@@ -27,9 +27,11 @@
 //! # How lines are written
 //!
 //! Each worker appends its lines to a buffer of its own and hands the buffer over when it is full, or 20 ms after its
-//! first line. One thread takes the buffers and writes each in one call, so lines never mix, and a slow disk or reader
-//! delays no request: the queue is bounded, and lines beyond the bound are dropped and counted ([`LineCounts::lost`]).
-//! SIGUSR1 makes the thread open a file again, for log rotation.
+//! first line. One thread takes the buffers and writes each in one call, so lines never mix, and a slow disk or
+//! reader
+//! delays no request: the queue is bounded, and lines beyond the bound are dropped and counted
+//! ([`LineCounts::lost`]).
+//! On SIGUSR1 the thread reopens the file, for log rotation.
 //!
 //! | step | file |
 //! | --- | --- |

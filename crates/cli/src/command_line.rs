@@ -33,24 +33,31 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// Serve a folder; `serow DIR` is short for `serow files DIR`.
     ///
-    /// By default Serow listens on http://127.0.0.1:8080/, uses all cores, serves index files, lists folders without an index file,
-    /// and compresses responses. It prints the folder and the URLs on standard error; standard output contains only the
+    /// By default Serow listens on http://127.0.0.1:8080/, uses all cores, serves index files, lists folders
+    /// without an index file,
+    /// and compresses responses. It prints the folder and the URLs on standard error; standard output
+    /// contains only the
     /// access log, with `--access-log -`.
     #[command(override_usage = "serow [files] [DIR] [OPTIONS]", after_help = FILES_EXAMPLES)]
     Files(Box<FilesArguments>),
     /// Reverse proxy and load balancer for one or more servers.
     ///
-    /// By default Serow listens on http://127.0.0.1:8080/ and uses all cores. It ejects failing servers for a time, and retries
+    /// By default Serow listens on http://127.0.0.1:8080/ and uses all cores. It ejects failing servers for a
+    /// time, and retries
     /// their requests on others where that is safe. It answers 502 if no server can be reached or the response is
     /// invalid, 503 if all servers are down or busy, and 504 if a server is too slow.
     #[command(override_usage = "serow proxy [OPTIONS] UPSTREAM...", after_help = PROXY_EXAMPLES)]
     Proxy(Box<ProxyArguments>),
-    /// Run an application in Ruby (Rack), Perl (PSGI) or Python (WSGI, ASGI) with the installed interpreter, or any program.
+    /// Run an application in Ruby (Rack), Perl (PSGI) or Python (WSGI, ASGI) with the installed interpreter,
+    /// or any program.
     ///
-    /// By default Serow listens on http://127.0.0.1:8080/ and starts one worker per core. It buffers request bodies before it
-    /// passes a request to a worker, so slow clients do not occupy workers. HUP reloads the application: new workers take over
-    /// when all of them are ready; if they fail to start, Serow logs the error and keeps the old ones. For a program that serves
-    /// HTTP itself, write its command after --: Serow starts copies of it, tells them where to listen, and proxies requests to them.
+    /// By default Serow listens on http://127.0.0.1:8080/ and starts one worker per core. It buffers request
+    /// bodies before it passes a request to a worker, so slow clients do not occupy workers (ASGI workers
+    /// receive long bodies as they arrive). HUP reloads the application: new workers take over
+    /// when all of them are ready; if they fail to start, Serow logs the error and keeps the old ones. For a
+    /// program that serves
+    /// HTTP itself, write its command after --: Serow starts copies of it, tells them where to listen, and
+    /// proxies requests to them.
     #[command(
         override_usage = "serow app [OPTIONS] FILE\n       serow app [OPTIONS] -- COMMAND [ARGUMENT...]",
         after_help = APP_EXAMPLES
@@ -58,14 +65,17 @@ pub(crate) enum Command {
     App(Box<AppArguments>),
     /// Benchmark an HTTP server, with the options and the report of wrk, and more.
     ///
-    /// Each connection sends the next request as soon as it has received a response; with -R, requests are sent at a constant
+    /// Each connection sends the next request as soon as it has received a response; with -R, requests are
+    /// sent at a constant
     /// rate. Ctrl-C ends the run early and prints the report.
     #[command(override_usage = "serow bench [OPTIONS] URL\n       serow bench waterfall [OPTIONS] URL...", after_help = BENCH_EXAMPLES)]
     Bench(Box<BenchArguments>),
     /// Supervise a server and restart it without losing a connection, with the command line of start_server.
     ///
-    /// Binds the sockets, starts the command, which inherits them, and restarts it when it dies. On HUP it starts
-    /// a new process, and stops the old one when the new one is ready. If the binary is named start_server, it runs this command.
+    /// Binds the sockets, starts the command, which inherits them, and starts it again when it exits. On HUP
+    /// it starts
+    /// a new process, and stops the old one when the new one is ready. If the binary is named start_server,
+    /// it runs this command.
     #[command(override_usage = "serow supervise [OPTIONS] -- COMMAND [ARGUMENT...]", after_help = SUPERVISE_HELP)]
     Supervise(Box<SuperviseArguments>),
     /// Check a settings file, and report each error with its position.
@@ -74,7 +84,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Run the server that a settings file describes.
     ///
-    /// HUP or 'serow reload' reloads the file: a new process serves with it on the same sockets, and the old one finishes
+    /// HUP or 'serow reload' reloads the file: a new process serves with it on the same sockets, and the old
+    /// one finishes
     /// its requests. If the file has an error, Serow reports it and changes nothing.
     #[command(after_help = RUN_HELP)]
     Run(RunArguments),
@@ -84,7 +95,8 @@ pub(crate) enum Command {
     Reload(AdminClientArguments),
     /// Gracefully stop a running server, and wait until it has ended.
     ///
-    /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest. The exit code is 0
+    /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest.
+    /// The exit code is 0
     /// when it has ended, and 1 if it still runs after --timeout.
     Stop(StopArguments),
     /// List and change the servers of an upstream while the server runs.
@@ -173,7 +185,7 @@ Status:
 
 Signals:
   TERM, INT  stop gracefully: finish requests in progress; a second signal stops at once
-  USR1       reopen the access log file, after it was rotated";
+  USR1       reopen the access log file, after rotation";
 
 const PROXY_EXAMPLES: &str = "\
 Examples:
@@ -201,7 +213,7 @@ Status, and changes at run time:
 
 Signals:
   TERM, INT  stop gracefully: finish requests in progress; a second signal stops at once
-  USR1       reopen the access log file, after it was rotated";
+  USR1       reopen the access log file, after rotation";
 
 const APP_EXAMPLES: &str = "\
 Examples:
@@ -226,7 +238,7 @@ Values:
 Signals:
   TERM, INT  stop gracefully: finish requests in progress; a second signal stops at once
   HUP        reload the application
-  USR1       reopen the access log file, after it was rotated";
+  USR1       reopen the access log file, after rotation";
 
 const BENCH_EXAMPLES: &str = "\
 Examples:
@@ -254,7 +266,7 @@ const RUN_HELP: &str = "\
 Signals:
   HUP              reload the settings file
   TERM, INT, QUIT  stop gracefully: finish requests in progress; a second signal stops at once
-  USR1             reopen the log files, after they were rotated";
+  USR1             reopen the log files, after rotation";
 
 const UPSTREAM_EXAMPLES: &str = "\
 Examples:
@@ -290,7 +302,7 @@ Environment of the command:
   SERVER_STARTER_GENERATION  the number of this start, from 1
   LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES  the sockets in systemd's format; without =FD they begin at descriptor 3
   NOTIFY_SOCKET              READY=1 sent there (sd_notify) marks the process as started before --interval is over
-  ENVDIR, ENABLE_AUTO_RESTART, KILL_OLD_DELAY, AUTO_RESTART_INTERVAL  set the options of the same names
+  ENVDIR, ENABLE_AUTO_RESTART, KILL_OLD_DELAY, AUTO_RESTART_INTERVAL  the values of these options; also read at the start, as defaults for them
 
 Signals:
   HUP              replace the server

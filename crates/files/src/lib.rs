@@ -14,7 +14,7 @@
 //! | the file is opened beneath the root, which the kernel enforces | `root.rs` |
 //! | a small file is read as one version | `stable_read.rs` |
 //! | all its forms are prepared, with their header fields | `resource.rs`, `representation.rs` |
-//! | Accept-Encoding selects one form; a large file that changed since is looked up again | `lookup.rs`, `coding.rs`, `resource.rs` |
+//! | Accept-Encoding selects one form; a large file that has changed in the meantime is looked up again | `lookup.rs`, `coding.rs`, `resource.rs` |
 //! | conditions are evaluated, ranges cut, and the response is built | `send.rs`, `representation.rs`, `precondition.rs`, `ranges.rs` |
 //! | large bodies are sent from the file, copied, compressed or in parts | `copied_range.rs`, `compression.rs`, `multipart.rs` |
 //! | without a file: a redirect, a listing, the "not found" page or an error status | `files.rs`, `listing.rs`, `not_found.rs` |
@@ -23,20 +23,24 @@
 //!
 //! Every response contains one version of a file. Small files are read so that a concurrent writer cannot have mixed
 //! two versions; the body of a large file carries the version that its head announced, and the server closes the
-//! connection if the file changes while it is sent. There are two exceptions: files changed through shared memory maps,
+//! connection if the file changes while it is sent. There are two exceptions: files changed through shared memory
+//! maps,
 //! whose times the kernel updates late; and pages of a large file already handed to the network (see
 //! [`FilesSettings::zero_copy`]).
 //!
 //! # Header fields it does not send
 //!
-//! `X-Content-Type-Options`: types come from a table, unknown ones are `application/octet-stream`, which browsers do not
-//! sniff (WHATWG MIME Sniffing §7), and responses do not repeat client input, except for the escaped path of a listing.
+//! `X-Content-Type-Options`: types come from a table, unknown ones are `application/octet-stream`, which browsers
+//! do not
+//! sniff (WHATWG MIME Sniffing §7), and responses do not repeat client input, except for the escaped path of a
+//! listing.
 //! Sites that show uploads of untrusted users need it together with a Content-Security-Policy: a layer around this
 //! handler adds both. `Content-Location`: an index is served as the representation of its folder.
 //!
 //! # Blocking
 //!
-//! System calls on files are made on the thread that handles the request, as in nginx: the pages are in memory or soon
+//! System calls on files are made on the thread that handles the request, as in nginx: the pages are in memory or
+//! soon
 //! will be. Long work is cut into pieces between which other requests get their turn: copying, compressing, listing.
 //! Reading a file that was written less than two seconds ago waits for a `write` in progress, if there is one.
 #![forbid(unsafe_code)]

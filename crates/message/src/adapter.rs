@@ -15,14 +15,15 @@ use tower_service::Service;
 
 use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 
-/// A `tower` service (an axum router, a stack of middleware) as a handler. It is cloned for each request, as hyper and
-/// axum do it.
+/// A `tower` service (an axum router, a stack of middleware) as a handler. The service is cloned for each
+/// request, as in hyper and axum.
 ///
 /// The client's address, which axum provides by `ConnectInfo`, is in the extension [`Connection`](crate::Connection),
 /// along with the local address and TLS: use `Extension(connection): Extension<Connection>`. The extractor
 /// `ConnectInfo` itself responds with 500, since only `axum::serve` provides its extension.
 ///
-/// The extractor `WebSocketUpgrade` responds with 426, since it supports only hyper's connections. A route upgrades by
+/// The extractor `WebSocketUpgrade` responds with 426, since it supports only hyper's connections. A route
+/// upgrades by
 /// [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets over HTTP/2:
 ///
 /// ```

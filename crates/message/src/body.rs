@@ -18,7 +18,8 @@ pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 /// A body that yields its bytes piece by piece.
 pub type StreamBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
 
-/// The body of a request or response. It exposes its kind, so that the server can choose how to send it: memory in one
+/// The body of a request or response. It exposes its kind, so that the server can choose how to send it: memory
+/// in one
 /// call with the head, a file by `sendfile`, a stream piece by piece.
 ///
 /// It is also an [`http_body::Body`], so foreign services and middleware accept it.
@@ -63,7 +64,7 @@ impl Body {
         Self { kind: BodyKind::File(Box::new(range)) }
     }
 
-    /// A streamed body. The server polls the next piece only when the peer has received the last.
+    /// A streamed body. The server polls the next piece only when the kernel has taken the previous one.
     pub fn stream<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -96,13 +97,13 @@ impl Body {
         }
     }
 
-    /// Whether the end is known to be reached.
+    /// Whether the body is known to have ended.
     #[must_use]
     pub fn is_end(&self) -> bool {
         http_body::Body::is_end_stream(self)
     }
 
-    /// Reads all of it into memory.
+    /// Reads the whole body into memory.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The one seam between server and application.
+//! The interface between server and application.
 
 use core::future::Future;
 
@@ -27,9 +27,10 @@ use crate::{Request, Response};
 /// }
 /// ```
 ///
-/// An application error is a response as well (a 5xx); a panic costs the connection.
+/// An application error is a response as well (a 5xx); a panic closes an HTTP/1 connection; over HTTP/2 it resets
+/// only its stream.
 pub trait Handler: Clone + 'static {
-    /// Answers one request.
+    /// Handles one request and returns its response.
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static;
 }
 

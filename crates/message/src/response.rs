@@ -22,7 +22,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// A response with this status, without header fields and body.
+    /// A response with this status, without header fields or a body.
     #[must_use]
     pub fn new(status: StatusCode) -> Self {
         Self { status, headers: Headers::new(), body: Body::empty(), extensions: Extensions::new() }
@@ -83,7 +83,7 @@ impl Response {
     }
 }
 
-/// Header fields that are made once; their clones share the memory.
+/// Header fields that are built once; their clones share the memory.
 fn content_type(value: &str) -> Headers {
     let mut headers = Headers::new();
     // A constant of this file is a valid value.

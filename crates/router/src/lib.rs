@@ -36,24 +36,24 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the host decides which site it is for; none: 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
-//! | the path is cleaned; one that cannot be: 400 | `clean_path.rs` |
-//! | the first route that fits takes it; none: 404, or 405 with Allow where it is only the method that does not fit | `routes.rs` |
-//! | a rewrite lets it go on with another path | `rewrite.rs` |
-//! | a redirect, a fixed response or a handler answers | `redirect.rs`, `fixed_response.rs`, `router.rs` |
+//! | the host selects the site; without one, the response is 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
+//! | the path is cleaned; an invalid path gets 400 | `clean_path.rs` |
+//! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
+//! | a rewrite continues with another path | `rewrite.rs` |
+//! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set | `header_changes.rs` |
 //!
 //! # Hosts
 //!
-//! A site that names the host goes before one that has it by a star, a longer name below the star before a shorter, and
-//! the site without hosts has all others. The look-up costs the same for ten sites and for a thousand.
+//! A site that names the host exactly takes precedence over one that matches it with `*`; among those, the longest
+//! name wins. A site without hosts handles all other hosts. A lookup costs the same for ten sites as for a thousand.
 //!
 //! # Paths
 //!
-//! Routes see the path as nginx's locations do: decoded once (an encoded slash is a slash then), slashes in a row are
-//! one, `.` and `..` are followed. So `/admin/*` takes `/%61dmin/x`, `//admin/x` and `/x/../admin/x` as well, and
-//! nobody comes around a route by the spelling. What climbs above the root, holds NUL, or has a broken percent-encoding
-//! is answered with 400. Case matters, and `/admin/*` does not match `/admin`. The query is not a part of the path.
+//! Routes see the path as nginx's locations do: decoded once (an encoded slash becomes a slash), repeated slashes
+//! merged, `.` and `..` resolved. So `/admin/*` also matches `/%61dmin/x`, `//admin/x` and `/x/../admin/x`, and no other
+//! spelling of a path bypasses a route. A path that climbs above the root, contains NUL or has invalid percent-encoding
+//! gets 400. Case matters, and `/admin/*` does not match `/admin`. The query is not a part of the path.
 //!
 //! A handler gets the target as it came, unless it was rewritten: so it must not take `..` or `%2F` for more than the
 //! router did, which `serow-files` refuses. `OPTIONS *` is routed as `/`; CONNECT to another server is answered with

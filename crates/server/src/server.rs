@@ -65,8 +65,9 @@ impl Server {
         Self::default()
     }
 
-    /// Adds an address to listen on: `8080`, `127.0.0.1:8080`, `[::1]:8080`, `unix:/path` or `fd:3`. [`Self::bind`] and
-    /// [`Self::run`] report an invalid one.
+    /// Adds an address to listen on: `8080`, `127.0.0.1:8080`, `[::1]:8080`, `unix:/path` or `fd:3`.
+    /// [`Self::bind`] and
+    /// [`Self::run`] report an invalid address.
     #[must_use]
     pub fn listen(mut self, address: impl AsRef<str>) -> Self {
         self.places.push((Place::At(address.as_ref().parse()), Scheme::Http));
@@ -80,7 +81,8 @@ impl Server {
         self
     }
 
-    /// Adds listening sockets of one address, which another process opened and passed on. The server divides them among
+    /// Adds listening sockets of one address, which another process opened and passed on. The server divides
+    /// them among
     /// the workers.
     #[must_use]
     pub fn listen_on(mut self, sockets: Vec<OwnedFd>, scheme: Scheme) -> Self {
@@ -138,7 +140,8 @@ impl Server {
         self
     }
 
-    /// Leaves TERM and INT alone: [`Stopper::stop`] ends the server. For one that serves beside another in the same
+    /// Does not handle TERM and INT: [`Stopper::stop`] ends the server. For one that serves beside another in
+    /// the same
     /// process.
     #[must_use]
     pub fn ignore_signals(mut self) -> Self {
@@ -160,7 +163,8 @@ impl Server {
         self
     }
 
-    /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are ignored:
+    /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are
+    /// ignored:
     /// a process that sees the server listen may stop it.
     ///
     /// # Errors
@@ -202,7 +206,8 @@ impl Server {
         self.bind()?.run(handler)
     }
 
-    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there: each worker
+    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
+    /// each worker
     /// thread has its own runtime.
     ///
     /// ```no_run
@@ -296,7 +301,8 @@ impl BoundServer {
     ///
     /// # Errors
     ///
-    /// If the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose other tasks
+    /// If the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose
+    /// other tasks
     /// would be blocked.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         if Handle::try_current().is_ok() {
@@ -335,7 +341,8 @@ impl BoundServer {
         Ok(spawned?)
     }
 
-    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there: each worker
+    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
+    /// each worker
     /// thread has its own runtime. Dropping the future ends the server at once.
     ///
     /// # Errors

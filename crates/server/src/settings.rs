@@ -5,16 +5,18 @@ use std::time::Duration;
 use serow_pacing::Pacing;
 use serow_tls::Protocol;
 
-/// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late, longer ones
+/// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late,
+/// longer ones
 /// at most half a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as h2o has it. Answers
-    /// slowloris: a head sent byte by byte.
+    /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as in h2o.
+    /// Protects against slowloris, a head sent byte by byte.
     pub head: Duration,
-    /// Between two requests of a connection; 75 s, as nginx has it: browsers keep connections about that long.
+    /// Between two requests of a connection; 75 s, as in nginx: browsers keep connections about that long.
     pub idle: Duration,
-    /// For the next [`RENEWAL`](crate::Timeouts::RENEWAL) bytes of a body that the handler or the client waits for; 30
+    /// For the next [`RENEWAL`](crate::Timeouts::RENEWAL) bytes of a body that the handler or the client
+    /// waits for; 30
     /// s. Answers bodies sent by the byte, and readers that take a response by the byte to keep it in our memory.
     pub body: Duration,
     /// For requests in progress when the server stops; 30 s. Then the server closes their connections.
@@ -22,7 +24,8 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The timeout starts again when the peer has sent or received this many bytes; so the minimum rate of a body is 4
+    /// The timeout starts again when the peer has sent or received this many bytes; so the minimum rate of a
+    /// body is 4
     /// KiB per [`Self::body`] (140 bytes per second), which a modem exceeds and which makes an attack with slow
     /// connections expensive.
     pub const RENEWAL: usize = 4 * 1024;
@@ -42,9 +45,11 @@ impl Default for Timeouts {
 /// The limits on connections and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at the same time, all workers together. At the limit, the one that has been idle for the longest is
+    /// Connections at the same time, all workers together. At the limit, the one that has been idle for the
+    /// longest is
     /// closed in favour of a new one, if it has been idle for a second; while all are busy, new ones wait in the
-    /// kernel's queue until one ends, so a flood costs neither memory nor descriptors. (When several workers accept at
+    /// kernel's queue until one ends, so a flood costs neither memory nor descriptors. (When several workers
+    /// accept at
     /// the same moment, each may let one in beyond it.) 0 disables this limit; then the limit of open files applies.
     pub connections: usize,
     /// Bytes of a request's body; 413 beyond. 10 MiB: without a limit, any client could fill the memory or disk of a
@@ -93,7 +98,8 @@ pub enum ProxyProtocol {
     /// They do not begin with one.
     #[default]
     Off,
-    /// All do; the server closes a connection that does not. Only for listeners that only the proxy can reach: a client
+    /// All do; the server closes a connection that does not. Only for listeners that only the proxy can
+    /// reach: a client
     /// that sends the header can claim any address.
     Required,
 }
@@ -101,7 +107,8 @@ pub enum ProxyProtocol {
 /// The versions of HTTP that a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
-    /// HTTP/1 and HTTP/2, as the client chooses: by ALPN (RFC 7301), or without TLS by its first bytes (RFC 9113 §3.3).
+    /// HTTP/1 and HTTP/2, as the client chooses: by ALPN (RFC 7301), or without TLS by its first bytes (RFC
+    /// 9113 §3.3).
     #[default]
     Both,
     /// HTTP/1.1 and 1.0.

@@ -12,7 +12,8 @@ pub(crate) enum Phase {
     /// Draining: accepts no new connections; requests in progress are finished within this time, or that of the
     /// settings.
     Draining(Option<Duration>),
-    /// Draining while another process accepts on the same sockets; requests in progress are finished within this time.
+    /// Draining while another process accepts on the same sockets; requests in progress are finished within
+    /// this time.
     HandingOver(Duration),
     /// At once.
     Ended,
@@ -36,8 +37,10 @@ impl Stopper {
         Self { phase: Arc::new(watch::Sender::new(Phase::Running)) }
     }
 
-    /// Stops the server gracefully, as TERM and INT do: it accepts no more connections, closes idle ones, and finishes
-    /// requests in progress within [`Timeouts::grace`](crate::Timeouts::grace). A second call is [`Self::end`].
+    /// Stops the server gracefully, as TERM and INT do: it accepts no more connections, closes idle ones, and
+    /// finishes
+    /// requests in progress within [`Timeouts::grace`](crate::Timeouts::grace). A second call acts like
+    /// [`Self::end`].
     pub fn stop(&self) {
         self.phase.send_modify(|phase| {
             *phase = match phase {
@@ -47,7 +50,8 @@ impl Stopper {
         });
     }
 
-    /// Stops the server gracefully, as [`Self::stop`], within this time from now on. A further call sets another time.
+    /// Stops the server gracefully, as [`Self::stop`], within this time from now on. A further call sets
+    /// another time.
     pub fn stop_within(&self, grace: Duration) {
         self.phase.send_modify(|phase| {
             if *phase != Phase::Ended {
@@ -56,7 +60,8 @@ impl Stopper {
         });
     }
 
-    /// As [`Self::stop_within`], where another process accepts on the same sockets, inherited from the same parent: the
+    /// As [`Self::stop_within`], where another process accepts on the same sockets, inherited from the same
+    /// parent: the
     /// server then does not drain ports that are shared with further processes
     /// ([`ListenOptions::share`](crate::ListenOptions::share)).
     pub fn hand_over_within(&self, grace: Duration) {

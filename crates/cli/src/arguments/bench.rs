@@ -78,9 +78,10 @@ pub(crate) struct LoadArguments {
 
     /// Requests per second, over all connections (open loop).
     ///
-    /// Each request has a scheduled time, and its latency is measured from then on: the delays that a stall causes
-    /// for later requests are counted (wrk's closed loop stops sending while it waits, which hides them: coordinated
-    /// omission). If all connections are busy at the scheduled time, the request is sent as soon as one is free.
+    /// Each request has a scheduled time, and its latency is measured from that time, so the delays that a
+    /// stall causes for later requests are counted. Without -R, as in wrk, nothing is sent during a stall,
+    /// which hides these delays (coordinated omission). If all connections are busy at the scheduled time,
+    /// the request is sent as soon as one is free.
     #[arg(short = 'R', long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
 
@@ -88,7 +89,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) warmup: Period,
 
-    /// Timeout of a response, from the time its request was sent; later responses count as errors.
+    /// Timeout for a response, measured from the sending of its request; later responses count as errors.
     #[arg(short = 'T', long, value_name = "TIME", default_value = "2s")]
     pub(crate) timeout: Period,
 
@@ -175,7 +176,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,
 
-    /// Print a per-interval time series as CSV.
+    /// Print a time series as CSV, with a line for each interval.
     #[arg(long)]
     pub(crate) csv: bool,
 

@@ -50,8 +50,8 @@ pub(crate) struct SocketArguments {
 
     /// Listen on a unix socket at this path (repeatable).
     ///
-    /// An existing socket file is removed first. All users may connect; to restrict access, put it into a folder with
-    /// restricted permissions.
+    /// An existing socket file is removed first. All users may connect; to restrict access, put the socket
+    /// into a folder with restricted permissions.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<PathBuf>,
 
@@ -78,7 +78,7 @@ pub(crate) struct WorkerArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) envdir: Option<PathBuf>,
 
-    /// How long a new process must live to count as started; also the minimum time between two starts.
+    /// How long a new process must run until it counts as started; also the minimum time between two starts.
     #[arg(long, value_name = "TIME", default_value = "1")]
     pub(crate) interval: Seconds,
 
@@ -151,7 +151,7 @@ pub(crate) struct SupervisorFiles {
 pub(crate) struct ControlArguments {
     /// Make the supervisor of --pid-file replace its processes, and wait until it is done; requires --status-file.
     ///
-    /// Fails if the new process fails to start five times. The old process then keeps running, and the supervisor
+    /// The command fails after five failed starts. The old process then keeps running, and the supervisor
     /// keeps trying.
     #[arg(long, conflicts_with = "stop")]
     pub(crate) restart: bool,

@@ -20,7 +20,8 @@ pub(crate) enum UpstreamCommand {
     List(UpstreamListArguments),
     /// Put a server back into rotation.
     ///
-    /// It ends the effect of 'down' and 'drain'. With --slow-start, the share of a server that was down grows to its full weight.
+    /// It ends the effect of 'down' and 'drain'. With --slow-start, the share of a server that was down grows
+    /// to its full weight.
     Up(ServerChangeArguments),
     /// Take a server out of rotation.
     ///
@@ -55,7 +56,7 @@ pub(crate) struct UpstreamListArguments {
 /// A change to a server of an upstream.
 #[derive(Debug, Args)]
 pub(crate) struct ServerChangeArguments {
-    /// Name of the upstream; that of 'serow proxy' is upstream.
+    /// Name of the upstream: 'upstream' for 'serow proxy', 'app' for a program of 'serow app'.
     pub(crate) name: String,
 
     /// Server, as in the status or in the settings file, or its id.

@@ -36,7 +36,7 @@ pub(crate) struct WaterfallRequestArguments {
     #[arg(long, value_name = "rfc9218|rfc7540", default_value = "rfc9218", hide_possible_values = true)]
     pub(crate) signals: SignalsArgument,
 
-    /// Timeout for opening the connection, and between two parts of the responses.
+    /// Timeout for opening the connection, and for each pause between received data.
     #[arg(short = 'T', long, value_name = "TIME", default_value = "30s")]
     pub(crate) timeout: Period,
 }
@@ -73,7 +73,7 @@ pub(crate) struct DrawingArguments {
     #[arg(long, value_name = "TEXT", requires = "svg")]
     pub(crate) title: Option<String>,
 
-    /// Print all received data, with times, as JSON.
+    /// Print all received data as JSON, with times.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -84,8 +84,8 @@ Options of a URL, each after a comma:
   u=0 … u=7   urgency: 0 is the highest; the default is 3
   i           incremental: the response is useful in parts and may share the link with others of the same urgency
   after=TIME  send the request this long after the beginning: 500ms 0.2s 10s 1m
-  at=TIME     apply the options that follow at this time, by PRIORITY_UPDATE
-Write a comma of the URL itself as %2C if the text behind it looks like an option.
+  at=TIME     from this time on, apply the options that follow it (sent as PRIORITY_UPDATE)
+If the URL itself contains a comma followed by text that looks like an option, write the comma as %2C.
 
 Examples:
   serow bench waterfall https://example.com/picture.png,u=5 /script.js,u=1,after=10s

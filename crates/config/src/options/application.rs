@@ -17,8 +17,9 @@ use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
 pub struct ApplicationOptions {
     /// The interface of the application: auto, rack, psgi, wsgi or asgi.
     ///
-    /// auto goes by the name: config.ru is rack, app.psgi is psgi. A Python application is asgi if its module is
-    /// called asgi, as in project.asgi:application; otherwise it is inspected after loading, and is wsgi or asgi.
+    /// auto decides by the name: config.ru is rack, app.psgi is psgi. A Python application is asgi if its
+    /// module is named asgi, as in project.asgi:application; otherwise Serow loads it and detects whether it
+    /// is wsgi or asgi.
     #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
     pub interface: InterfaceChoice,
 
@@ -26,12 +27,13 @@ pub struct ApplicationOptions {
     /// program inherits: port, unix or inherit.
     ///
     /// With port and unix each copy of the program has a free port of 127.0.0.1, or a socket, of its own. With
-    /// inherit all copies share one socket, passed on by the protocols of Server::Starter (SERVER_STARTER_PORT) and
+    /// inherit all copies share one socket, passed as by Server::Starter (SERVER_STARTER_PORT) and
     /// systemd (LISTEN_FDS).
     #[arg(long, value_name = "port|unix|inherit", default_value = "port", hide_possible_values = true)]
     pub bind: BindChoice,
 
-    /// A path for readiness checks: the program is ready once it answers this path with a status below 400 [default:
+    /// A path for readiness checks: the program is ready once it responds to this path with a status below
+    /// 400 [default:
     /// ready once it accepts a connection]
     #[arg(long, value_name = "PATH")]
     pub check_path: Option<String>,
@@ -40,9 +42,10 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "N")]
     pub processes: Option<Count<1, 1024>>,
 
-    /// Requests that a worker handles at the same time, on threads [default: 1; asgi: 1000; a program: no limit]
+    /// Maximum number of requests that a worker handles at the same time, on threads or, with ASGI, on its
+    /// event loop [default: 1; asgi: 1000; a program: no limit]
     ///
-    /// Use more than one only if the application is thread-safe.
+    /// Except for ASGI, use more than one only if the application is thread-safe.
     #[arg(long, value_name = "N")]
     pub threads: Option<Count<1, 10_000>>,
 
@@ -59,7 +62,8 @@ pub struct ApplicationOptions {
     /// Trusted proxies, whose X-Forwarded-* headers are honoured: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
     ///
     /// From a trusted proxy, X-Forwarded-For and X-Forwarded-Proto set the client address and the scheme that the
-    /// application sees. From other clients these headers are dropped. unix stands for all clients on unix sockets.
+    /// application sees. Serow drops these headers from the requests of other clients. unix stands for all
+    /// clients on unix sockets.
     #[arg(long, value_name = "ADDRESS[/BITS]", default_values_t = Network::LOCAL.map(NetworkRule))]
     pub trust: Vec<NetworkRule>,
 
@@ -88,7 +92,9 @@ pub struct ApplicationOptions {
     #[arg(long)]
     pub preload: bool,
 
-    /// Time limit for a request; a worker that exceeds it is killed and replaced, and the client receives 504.
+    /// Time limit for a request; a worker that exceeds it is killed and replaced, and the client receives
+    /// 504. With ASGI, it limits the time until the response begins, and the worker is killed only if its
+    /// event loop is blocked.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub app_timeout: Span,
 
@@ -124,8 +130,8 @@ pub struct ApplicationOptions {
     /// Ruby: run the garbage collector between requests, each time after this many, while this worker and another one
     /// are idle [default: when Ruby decides]
     ///
-    /// With Ruby 3.4 or later, major collections then happen only between requests; with earlier versions they become
-    /// rare during requests.
+    /// With Ruby 3.4 or later, major collections then happen only between requests; with earlier versions,
+    /// they rarely happen during requests.
     #[arg(long, value_name = "N")]
     pub out_of_band_gc: Option<Count<1, 0xffff_ffff>>,
 
@@ -133,7 +139,8 @@ pub struct ApplicationOptions {
     /// share its warmed-up memory (repeatable) [default: never]
     ///
     /// The first number applies to the first refork, the last one to all that follow, as in 50,1000. Caches, compiled
-    /// code and lazily loaded code are then shared memory. Resources that are open when the worker forks are shared
+    /// code and lazily loaded code are then in shared memory. Resources that are open when the worker forks
+    /// are shared
     /// as well, unless config/serow.rb closes them (before_fork).
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub refork_after: Vec<Count<1, 0xffff_ffff>>,
@@ -143,7 +150,7 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "TIME")]
     pub websocket_ping: Option<Span>,
 
-    /// ASGI: maximum size of a WebSocket message; the connection is closed with 1009 beyond [default: 16M]
+    /// ASGI: maximum size of a WebSocket message; a larger one closes the connection with 1009 [default: 16M]
     #[arg(long, value_name = "SIZE")]
     pub max_message: Option<Size>,
 

@@ -15,8 +15,8 @@ pub struct HttpOptions {
     /// HTTP versions to accept: both, 1 (HTTP/1.1 and 1.0) or 2.
     ///
     /// With TLS the client chooses (ALPN). Without TLS, a connection that begins with the HTTP/2 preface uses HTTP/2
-    /// (curl --http2-prior-knowledge). With 1, such a connection receives 400; with 2, any other connection is
-    /// closed.
+    /// (curl --http2-prior-knowledge). With --http 1, such a connection receives 400; with --http 2, any
+    /// other connection is closed.
     #[arg(long, value_name = "VERSIONS", default_value = "both")]
     pub http: VersionsOfHttp,
 

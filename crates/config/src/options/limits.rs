@@ -12,16 +12,17 @@ use crate::values::{Count, Size, SizeLimit};
 #[serde(default = "without_options::<LimitOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
-    /// Maximum number of connections; for a new one beyond it, the longest idle connection is closed [default:
+    /// Maximum number of connections; at the limit, a new connection closes the one that has been idle
+    /// longest [default:
     /// derived from the limit of open files]
     #[arg(long, value_name = "N")]
     pub max_connections: Option<Count<1, 0xffff_ffff>>,
 
-    /// Maximum size of a request body, or unlimited; larger ones receive 413.
+    /// Maximum size of a request body, or unlimited; larger bodies receive 413.
     #[arg(long, value_name = "SIZE", default_value = "10M")]
     pub max_body: SizeLimit,
 
-    /// Maximum disk space for buffered request bodies, or unlimited; requests beyond it receive 503.
+    /// Maximum disk space for buffered request bodies, or unlimited; requests that would exceed it receive 503.
     ///
     /// Bodies that are buffered for an application or an upstream server are stored in $TMPDIR if they are larger
     /// than 64k. This limits the space of all such bodies together.
@@ -32,7 +33,7 @@ pub struct LimitOptions {
     #[arg(long, value_name = "SIZE", default_value = "32k")]
     pub max_head: Size,
 
-    /// Maximum number of headers of a request; 431 beyond.
+    /// Maximum number of headers of a request; requests with more receive 431.
     #[arg(long, value_name = "N", default_value = "100")]
     pub max_fields: Count<1, 128>,
 

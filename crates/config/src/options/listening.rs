@@ -31,7 +31,7 @@ pub struct ListeningOptions {
     #[arg(long, value_name = "N", default_value = "4096")]
     pub backlog: Count<1, 0x7fff_ffff>,
 
-    /// Permissions of the unix socket file, as for chmod, such as 660 [default: by umask]
+    /// Permissions of the unix socket file, as for chmod, such as 660 [default: set by the umask]
     #[arg(long, value_name = "MODE")]
     pub unix_mode: Option<Mode>,
 
@@ -45,8 +45,8 @@ pub struct ListeningOptions {
 
     /// Expect the PROXY protocol (versions 1 and 2), in which the proxy in front passes on the client address.
     ///
-    /// Connections without it are closed. Use it only on addresses that clients cannot reach directly: whoever can
-    /// send the header can claim any address.
+    /// Connections without it are closed. Use it only on addresses that clients cannot reach directly: a
+    /// client that can send this header can claim any address.
     #[arg(long)]
     pub proxy_protocol: bool,
 }

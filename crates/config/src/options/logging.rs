@@ -37,8 +37,9 @@ pub struct LoggingOptions {
     /// Format of the access log: combined, json, or a format with variables.
     ///
     /// combined is the format of nginx and Apache, with the time in UTC, and \xHH for bytes that could forge a line.
-    /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in seconds), whole
-    /// (false if the connection was cut), stream and urgency (over HTTP/2), upstream (the attempts, each with server,
+    /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in
+    /// seconds), whole (false if the response was truncated), stream and urgency (over HTTP/2), upstream (the
+    /// attempts, each with server,
     /// status, connect, header and response), tls (its version), referer and user_agent.
     ///
     /// A text that contains $ is a format with nginx's variables, as in '$remote_addr "$request" $status
