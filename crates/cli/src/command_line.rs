@@ -80,20 +80,20 @@ pub(crate) enum Command {
     Supervise(Box<SuperviseArguments>),
     /// Check a settings file, and report each error with its position.
     ///
-    /// Checks as 'serow run' does that folders, certificates and the user exist. Does not open any sockets.
+    /// Like 'serow run', it checks that folders, certificates and the user exist, but it does not open any sockets.
     Check(CheckArguments),
     /// Run the server that a settings file describes.
     ///
-    /// HUP or 'serow reload' reloads the file: a new process serves with it on the same sockets, and the old
-    /// one finishes
-    /// its requests. If the file has an error, Serow reports it and changes nothing.
+    /// HUP or 'serow reload' reloads the file: a new process serves on the same sockets with the new
+    /// settings, and the old one finishes its requests. If the file has an error, Serow reports it and
+    /// changes nothing.
     #[command(after_help = RUN_HELP)]
     Run(RunArguments),
     /// Reload a running server's configuration.
     ///
     /// If the settings file has an error, the command prints it and the server keeps its configuration.
     Reload(AdminClientArguments),
-    /// Gracefully stop a running server, and wait until it has ended.
+    /// Stop a running server gracefully, and wait until it has ended.
     ///
     /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest.
     /// The exit code is 0
@@ -108,8 +108,8 @@ pub(crate) enum Command {
     Schema,
     /// Print the status of a running server.
     ///
-    /// The server needs an admin socket: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
-    /// data of HTTP/2 waits in the kernel before it is sent.
+    /// The server needs an admin socket, as in `serow files --admin unix:/run/serow/admin.sock`. 'queue
+    /// delay' is how long HTTP/2 data waits in the kernel before it is sent.
     #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
     Status(StatusArguments),
     /// Print the reference of settings files, in Markdown.

@@ -56,13 +56,16 @@ impl<'a> Section<'a> {
             |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");
         let options = command.get_arguments().filter(is_visible);
         let options = options.map(|argument| (heading(argument), entry(argument)));
-        Self { command, parent, options: options.collect() }
+        let mut options: Vec<_> = options.collect();
+        options.sort_by_key(|(heading, _)| *heading != ARGUMENTS);
+        Self { command, parent, options }
     }
 
     fn text(&self, common: &CommonOptions) -> String {
         let (command, parent) = (self.command, &self.parent);
         let positionals = command.get_positionals().map(|positional| match positional.get_action() {
             ArgAction::Append => format!(" [{}...]", value_name(positional)),
+            _ if positional.is_required_set() => format!(" {}", value_name(positional)),
             _ => format!(" [{}]", value_name(positional)),
         });
         let options = if self.options.is_empty() { "" } else { " [OPTIONS]" };
@@ -141,8 +144,10 @@ impl CommonOptions {
 
 /// The heading that an option stands below.
 fn heading(argument: &Arg) -> &str {
-    let default = if argument.is_positional() { ARGUMENTS } else { OPTIONS };
-    argument.get_help_heading().unwrap_or(default)
+    match argument.is_positional() {
+        true => ARGUMENTS,
+        false => argument.get_help_heading().unwrap_or(OPTIONS),
+    }
 }
 
 /// The headings of positional arguments, and of options without a heading: a reader looks for them at the command itself.

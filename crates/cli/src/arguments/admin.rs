@@ -8,12 +8,12 @@ use serow::Address;
 /// The options of `serow status`.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    #[command(flatten)]
-    pub(crate) client: AdminClientArguments,
-
     /// Print the JSON of the admin socket.
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) client: AdminClientArguments,
 }
 
 /// The admin socket of a running server.

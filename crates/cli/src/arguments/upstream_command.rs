@@ -20,12 +20,12 @@ pub(crate) enum UpstreamCommand {
     List(UpstreamListArguments),
     /// Put a server back into rotation.
     ///
-    /// It ends the effect of 'down' and 'drain'. With --slow-start, the share of a server that was down grows
+    /// It cancels 'down' and 'drain'. With --slow-start, the share of a server that was down grows gradually
     /// to its full weight.
     Up(ServerChangeArguments),
     /// Take a server out of rotation.
     ///
-    /// It finishes its requests and gets no new ones, not even those of its sticky sessions.
+    /// The server finishes its requests and receives no new ones, not even those of its sticky sessions.
     Down(ServerChangeArguments),
     /// Drain a server: it finishes its requests and keeps its sticky sessions, but gets no new clients.
     Drain(ServerChangeArguments),
@@ -33,7 +33,7 @@ pub(crate) enum UpstreamCommand {
     Weight(ServerWeightArguments),
     /// Add a server to an upstream.
     ///
-    /// The server is written as in the settings file, as in 127.0.0.1:9003,weight=2,max=50.
+    /// SERVER has the syntax of the settings file: 127.0.0.1:9003,weight=2,max=50.
     Add(ServerChangeArguments),
     /// Remove a server from an upstream; it finishes its requests.
     Remove(ServerChangeArguments),
@@ -45,12 +45,12 @@ pub(crate) struct UpstreamListArguments {
     /// Name of the upstream [default: all]
     pub(crate) name: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) client: AdminClientArguments,
-
     /// Print the JSON of the admin socket.
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) client: AdminClientArguments,
 }
 
 /// A change to a server of an upstream.
@@ -59,7 +59,7 @@ pub(crate) struct ServerChangeArguments {
     /// Name of the upstream: 'upstream' for 'serow proxy', 'app' for a program of 'serow app'.
     pub(crate) name: String,
 
-    /// Server, as in the status or in the settings file, or its id.
+    /// Address of the server, as in 'serow status' or in the settings file, or its id.
     pub(crate) server: String,
 
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(crate) struct ServerWeightArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Change")]
 pub(crate) struct PersistenceArguments {
-    /// Keep the change across reloads, and across restarts of a crashed generation of 'serow run'.
+    /// Keep the change across reloads and crashes, until 'serow run' ends.
     #[arg(long)]
     pub(crate) persist: bool,
 }

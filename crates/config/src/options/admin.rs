@@ -15,19 +15,20 @@ use crate::values::AdminAddress;
 #[command(next_help_heading = "Administration")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub struct AdminOptions {
-    /// Where 'serow status' finds out how the server is doing: unix:/path [default: nowhere]
+    /// Admin socket for serow status, reload, stop and upstream, and for metrics: unix:/path [default: none]
     ///
-    /// Only this user and root can use the socket: its file has the mode 600, and the user at the other end is checked.
-    /// An abstract socket (unix:@name), which has no permissions, is refused. A port of the machine itself is possible too, such
-    /// as 127.0.0.1:9000 or [::1]:9000; every user and program of the machine reaches that. It speaks HTTP/1.1: GET
-    /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended. Each change that is made there is
-    /// logged, with the user and the process that made it, or the address it came from.
+    /// Only this user and root can use the socket: its file has the mode 600, and Serow checks the user of the
+    /// process at the other end. It refuses an abstract socket (unix:@name), which has no permissions. A local TCP
+    /// port, such as 127.0.0.1:9000 or [::1]:9000, is possible too, but every user and program of the machine can
+    /// connect to it. The socket serves HTTP/1.1: GET /status returns JSON with the fields that 'serow status --help'
+    /// describes. It stays open until the server has ended. The error log records each change, with the user and
+    /// process or the address that made it.
     #[arg(long, value_name = "ADDR")]
     pub admin: Option<AdminAddress>,
 
-    /// A file with a token that those who change something over TCP have to show (Authorization: Bearer).
+    /// File with the token that POST requests over TCP must send (Authorization: Bearer).
     ///
-    /// Without one, a port of --admin is for reading only. At a unix socket nobody needs it.
+    /// Without it, a TCP port of --admin is read-only. A unix socket needs no token.
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use crate::values::{Count, ExpectedField, Span, Statuses, choice};
 pub struct HealthOptions {
     /// Consecutive failed requests after which a server is ejected; 0 disables ejection.
     ///
-    /// A request fails if it cannot connect, gets no response, or gets a 502, 503 or 504.
+    /// A request counts as failed if the proxy cannot connect, receives no response, or receives a 502, 503 or 504.
     #[arg(long, value_name = "N", default_value = "3")]
     pub max_failures: Count<0, 0xffff_ffff>,
 

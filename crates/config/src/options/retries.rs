@@ -27,7 +27,7 @@ pub struct RetryOptions {
 
     /// Retry non-idempotent requests too, such as POST.
     ///
-    /// By default they are retried only if no server can have seen them.
+    /// By default they are retried only if no server can have received them.
     #[arg(long)]
     pub retry_all_methods: bool,
 

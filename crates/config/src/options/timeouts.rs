@@ -20,11 +20,11 @@ pub struct TimeoutOptions {
     #[arg(long, value_name = "TIME", default_value = "75s")]
     pub idle_timeout: Span,
 
-    /// Time limit for each 4k of a body, received or sent.
+    /// Time limit for each 4k of a request or response body.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub body_timeout: Span,
 
-    /// How long requests in progress may take after the server began to stop; then they are cut.
+    /// How long requests in progress may take during a graceful shutdown; then their connections are closed.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub grace: Span,
 }

@@ -44,7 +44,7 @@ pub struct UpstreamTimeoutOptions {
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub connect_timeout: Span,
 
-    /// Time limit until the first byte of a response; 504 beyond.
+    /// Time limit until the first byte of a response; a slower response becomes 504.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub response_timeout: Span,
 

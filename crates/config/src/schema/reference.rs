@@ -16,32 +16,33 @@ use crate::{
 /// The whole text.
 pub(crate) fn text() -> String {
     let mut text = INTRODUCTION.replace("{SMALL}", SMALL.trim()).replace("{SITES}", SITES.trim());
-    text.push_str("\n## At the root\n\n");
+    text.push_str("\n## Root\n\n");
     for (heading, shape) in schema::of_root() {
         push(&mut text, &format!("### {heading}"), &shape);
     }
-    text.push_str("## `[[upstream]]`\n\nA group of servers that answer for this one.\n\n");
+    text.push_str("## `[[upstream]]`\n\nA named group of servers, to which routes forward requests.\n\n");
     for (heading, shape) in schema::of_upstream() {
         push(&mut text, &format!("### {heading}"), &shape);
     }
     push(&mut text, "## `[[site]]`", &Shape::of::<SiteSettings>());
     text.push_str(
-        "A site has `app`, `files` or `proxy`, which are short for one route with the path `/*`, or `[[site.route]]`.\n\n",
+        "A site has either one of `app`, `files` and `proxy`, which is short for a single route with the path `/*`, or any number \
+         of `[[site.route]]`.\n\n",
     );
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
-    text.push_str("And one of the following.\n\n");
+    text.push_str("A route has exactly one of the following handlers:\n\n");
     push(&mut text, "### `rewrite`", &Shape::of::<RewriteSettings>());
     push(&mut text, "### `redirect = { … }`", &Shape::of::<RedirectTable>());
     push(&mut text, "### `respond = { … }`", &Shape::of::<RespondTable>());
-    text.push_str("### `files = { … }`\n\nWhat lies in a folder.\n\n");
+    text.push_str("### `files = { … }`\n\nServes a folder.\n\n");
     for (heading, shape) in schema::of_files() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }
-    text.push_str("### `app = { … }`\n\nWhat an application answers.\n\n");
+    text.push_str("### `app = { … }`\n\nRuns an application.\n\n");
     for (heading, shape) in schema::of_app() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }
-    text.push_str("### `proxy = { … }`\n\nWhat other servers answer: those of an `upstream`, or `servers`.\n\n");
+    text.push_str("### `proxy = { … }`\n\nForwards requests to the servers of an `upstream`, or to `servers`.\n\n");
     for (heading, shape) in schema::of_proxy() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }

@@ -49,15 +49,16 @@ pub(crate) struct FilesSettings {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RedirectTable {
-    /// Where clients are sent: a path, or a URL.
+    /// Target of the redirect: a path or a URL.
     ///
-    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path}
-    /// with the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
+    /// Each * is replaced by the text that the corresponding * of the route's path matched, {host} by the
+    /// host without the port, {path} by the whole path, and ?{query} by the query. Without a ? in the target,
+    /// the query is appended.
     pub(crate) to: String,
 
-    /// The status: 301 and 308 are for good and are kept by browsers, 302, 303 and 307 for now.
+    /// Status: 301 and 308 are permanent, and browsers cache them; 302, 303 and 307 are temporary.
     ///
-    /// With 307 and 308 the method remains; with 303 it becomes GET.
+    /// 307 and 308 keep the method; 303 changes it to GET.
     #[serde(default)]
     pub(crate) status: RedirectStatus,
 }
@@ -69,7 +70,7 @@ pub(crate) struct RespondTable {
     /// The status.
     pub(crate) status: Count<200, 599>,
 
-    /// The body [default: none; of an error, a line that names it]
+    /// Body [default: none; for an error status, a line such as 404 Not Found]
     pub(crate) body: Option<String>,
 
     /// The media type of the body.
@@ -87,9 +88,9 @@ impl Default for RespondTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RewriteSettings {
-    /// The path that the request goes on with to the routes behind this one.
+    /// New path of the request, which continues with the routes below.
     ///
-    /// Each * is filled with what that of the route's path stood for.
+    /// Each * is replaced by the text that the corresponding * of the route's path matched.
     pub(crate) rewrite: String,
 }
 

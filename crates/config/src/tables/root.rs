@@ -28,13 +28,13 @@ pub(crate) struct RootTable {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct AccountTable {
-    /// The user that the server becomes when it has opened its sockets and read its files: a name or a number [default:
-    /// the one who starts it]
+    /// User that the server runs as, after it has opened its sockets and read its keys: a name or a number [default:
+    /// the user who starts it]
     ///
-    /// Only root can become another one. The user has to be allowed to read what is served.
+    /// Changing it requires root. The user needs read permission for the served files.
     pub(crate) user: Option<AccountName>,
 
-    /// The group that the server becomes: a name or a number [default: those of the user]
+    /// Group that the server runs as: a name or a number [default: the groups of the user]
     pub(crate) group: Option<AccountName>,
 }
 
@@ -42,10 +42,10 @@ pub(crate) struct AccountTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct SandboxTable {
-    /// Whether the server restricts itself to the files that it needs, by Landlock, where the kernel has it.
+    /// Whether the server restricts itself with Landlock to the files that it needs, if the kernel supports it.
     ///
-    /// auto does, unless there are applications or the access log goes to a command, which need files of their own;
-    /// serow status says whether it does. off leaves the server all files that its user may open.
+    /// auto: yes, unless there are applications or the access log runs a command, since these need files of their
+    /// own; serow status shows the result. off: the server may open all files that its user may open.
     pub(crate) sandbox: SandboxChoice,
 }
 
@@ -72,9 +72,10 @@ choice!(SandboxChoice, "Sandbox");
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct ReloadTable {
-    /// For what still runs in a generation that was replaced by a reload; then it is cut.
+    /// How long a generation that was replaced by a reload may complete its requests; then it closes the remaining
+    /// connections.
     ///
-    /// Large downloads to slow clients take their time, and tunnels (WebSocket) may never end by themselves.
+    /// Large downloads take long on slow connections, and tunnels (WebSocket) may never end.
     pub(crate) reload_grace: Span,
 }
 

@@ -41,15 +41,14 @@ pub(crate) enum SiteContent {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct SiteSettings {
-    /// The hosts that the site is for: example.com, or *.example.com for all below it [default: all that no other site
-    /// has]
+    /// Hosts of the site: example.com, or *.example.com for all its subdomains [default: all hosts of no other site]
     ///
-    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no
-    /// site is for is answered with 421.
+    /// An exact name takes precedence over a pattern, and a longer pattern over a shorter one. A request for a host
+    /// that no site has receives 421.
     pub(crate) hosts: Option<Vec<String>>,
 
-    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes
-    /// one.
+    /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
+    /// removes the field.
     pub(crate) headers: BTreeMap<String, String>,
 }
 
@@ -65,18 +64,19 @@ pub(crate) struct RouteTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct RouteSettings {
-    /// The paths that the route is for: /assets/* is compared with the whole path, *.css with its last name.
+    /// Paths that the route matches: /assets/* matches the whole path, *.css the file name.
     ///
-    /// Each * stands for any text, slashes included. The first route that fits counts.
+    /// Each * matches any text, including slashes. The first matching route handles the request.
     pub(crate) path: String,
 
-    /// The methods that the route is for [default: all]
+    /// Methods that the route matches [default: all]
     ///
-    /// GET includes HEAD. A request with another method goes on to the routes behind this one.
+    /// GET includes HEAD. Requests with other methods continue with the next routes.
     #[serde(default)]
     pub(crate) methods: Option<Vec<String>>,
 
-    /// Header fields that are set in the responses of the route, over those of the site. An empty value removes one.
+    /// Header fields to set in the responses of the route; they override those of the site. An empty value
+    /// removes the field.
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
 }

@@ -22,14 +22,15 @@ pub(crate) struct UpstreamTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct UpstreamSettings {
-    /// How it is called: here in `proxy`, in the status, in logs, and where servers are taken out.
+    /// Name of the upstream, for `proxy`, serow status, serow upstream and the logs.
     pub(crate) name: String,
 
-    /// The servers: 127.0.0.1:9000, https://app or unix:/run/app.sock,weight=3 (one, or several in an array).
+    /// Servers: 127.0.0.1:9000, https://app or unix:/run/app.sock,weight=3 (one, or several in an array).
     ///
-    /// http://host:port and https://host:port (HTTP/2 where the server agrees to it), h2c://host:port (HTTP/2 without
-    /// TLS), unix:/path and h2c+unix:/path. Behind commas: weight=3 (its share among the others), backup (asked only
-    /// where no other can be), max=100 (requests at a time), id=a (how session cookies call it).
+    /// http://host:port and https://host:port (HTTP/2 if the server supports it), h2c://host:port (HTTP/2
+    /// without TLS), unix:/path and h2c+unix:/path. Options follow after commas: weight=3 (its share of
+    /// requests), backup (used only if no other server is available), max=100 (maximum concurrent requests),
+    /// id=a (its name in session cookies and commands).
     pub(crate) servers: Vec<ServerRule>,
 }
 
