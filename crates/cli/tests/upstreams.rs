@@ -48,14 +48,19 @@ fn act(admin: &str, words: &[&str]) -> Output {
     output(["upstream"].into_iter().chain(words.iter().copied()).chain(["--admin", admin]))
 }
 
+/// A proxy for these servers, and the address of its admin socket in this folder.
+fn proxy_with_admin_socket(folder: &TempDir, servers: &[&str]) -> (Running, String) {
+    let admin = format!("unix:{}/admin.sock", folder.path().display());
+    let mut command = serow(["proxy", "--listen", "127.0.0.1:0", "--workers", "1", "--admin", &admin]);
+    command.args(servers);
+    (Running::of(command), admin)
+}
+
 #[test]
 fn servers_are_taken_out_and_brought_back() {
     let ((_one, one), (_other, other), (_third, third)) = (named("one"), named("other"), named("third"));
     let folder = tempfile::tempdir().unwrap();
-    let admin = format!("unix:{}/admin.sock", folder.path().display());
-    let mut command = serow(["proxy", one.address(), &format!("{},id=b", other.address())]);
-    command.args(["--listen", "127.0.0.1:0", "--workers", "1", "--admin", &admin]);
-    let proxy = Running::of(command);
+    let (proxy, admin) = proxy_with_admin_socket(&folder, &[one.address(), &format!("{},id=b", other.address())]);
     assert_eq!(answering(&proxy), ["one", "other"]);
     let done = act(&admin, &["drain", "upstream", "b"]);
     assert_eq!(said(&done), format!("{} of upstream is draining\n", other.address()));
@@ -80,10 +85,7 @@ fn servers_are_taken_out_and_brought_back() {
 fn what_is_not_there_is_said() {
     let (_folder, server) = named("one");
     let folder = tempfile::tempdir().unwrap();
-    let admin = format!("unix:{}/admin.sock", folder.path().display());
-    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &admin]);
-    command.args(["--workers", "1"]);
-    let _proxy = Running::of(command);
+    let (_proxy, admin) = proxy_with_admin_socket(&folder, &[server.address()]);
     let address = server.address();
     let cases: [(&[&str], String, i32); 9] = [
         (&["down", "app", address], "there is no upstream app; there are upstream".to_owned(), 1),
@@ -115,10 +117,7 @@ fn what_is_not_there_is_said() {
 fn upstream_list_prints_the_servers_of_one_upstream_or_of_all() {
     let (_folder, server) = named("one");
     let folder = tempfile::tempdir().unwrap();
-    let admin = format!("unix:{}/admin.sock", folder.path().display());
-    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &admin]);
-    command.args(["--workers", "1"]);
-    let _proxy = Running::of(command);
+    let (_proxy, admin) = proxy_with_admin_socket(&folder, &[server.address()]);
     for words in [&["list"][..], &["list", "upstream"]] {
         let listed = String::from_utf8(act(&admin, words).stdout).unwrap();
         assert!(listed.starts_with("upstream upstream\n") && listed.contains(server.address()), "{words:?}: {listed}");
