@@ -3,7 +3,7 @@
 use std::{io::Write, time::Duration};
 
 use serow::{Encryption, Headers, KnownHeader, Peer, RequestHead, Served, Version};
-use serow_proxy::Attempt;
+use serow_gateway::Attempt;
 
 use super::{attempts, escape};
 

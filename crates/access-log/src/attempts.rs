@@ -1,7 +1,7 @@
 //! The attempts of a request on upstream servers: one value for each, in nginx's format.
 
 use serow::Served;
-use serow_proxy::{Attempt, Attempts};
+use serow_gateway::{Attempt, Attempts};
 
 use super::escape;
 

@@ -1,12 +1,15 @@
 //! A request to be logged, for tests.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use serow::{
     Connection, Encryption, Extensions, Headers, Method, Peer, Priority, RequestHead, Scheme, Served, ServedStream,
     StatusCode, Target, Version,
 };
-use serow_proxy::{Attempts, ServerSettings, Upstream, UpstreamSettings};
+use serow_gateway::Attempts;
 
 /// A `GET /` over HTTP/1.1, until it is changed.
 pub(super) struct Example {
@@ -47,9 +50,7 @@ impl Example {
 
     /// Two servers were asked for it: the first could not be reached.
     pub(super) fn asked_servers(&mut self) {
-        let server = |text: &str| ServerSettings::new(text.parse().unwrap());
-        let servers = vec![server("127.0.0.1:9000"), server("unix:/run/a.sock")];
-        let servers = Upstream::new(UpstreamSettings::new("app", servers)).servers();
+        let servers = ["127.0.0.1:9000", "unix:/run/a.sock"].map(Arc::from);
         let attempts = Attempts::default();
         let first = attempts.begin(&servers[0]);
         attempts.note_failure(first, StatusCode::BAD_GATEWAY, Duration::from_micros(1_500));

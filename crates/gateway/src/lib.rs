@@ -6,12 +6,14 @@
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
+//! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
 //! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod buffering;
 mod crashing_requests;
 mod error_page;
@@ -24,6 +26,7 @@ mod trailers;
 mod trusted_proxies;
 
 pub use self::{
+    attempts::{Attempt, Attempts},
     buffering::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpoolSpace, SpooledFile},
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, error_page},

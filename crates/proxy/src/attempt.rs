@@ -7,7 +7,7 @@ use serow_http1::Limits;
 
 use crate::{
     attempt_error::AttemptError,
-    attempts::AttemptLog,
+    attempt_log::AttemptLog,
     forwarding::{Connections, Forwarding},
     http1, http2,
     lease::Lease,
@@ -25,7 +25,7 @@ impl Forwarding<'_> {
         server: &Arc<Server>,
     ) -> Result<ServerResponse, AttemptError> {
         server.counters.requests.add(1);
-        self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server));
+        self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server.shared_name()));
         lease.set_attempt_log(self.attempt_log.clone());
         match &self.whole {
             Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers),

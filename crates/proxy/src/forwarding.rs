@@ -5,14 +5,14 @@ mod outcome;
 
 use std::{rc::Rc, sync::Arc, time::Instant};
 
-use serow_gateway::{BufferSettings, BufferedBody, ErrorReason};
+use serow_gateway::{Attempts, BufferSettings, BufferedBody, ErrorReason};
 use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use self::crashes::Crashes;
 use crate::{
     attempt_error::{AttemptError, Processed},
-    attempts::{AttemptLog, Attempts},
+    attempt_log::AttemptLog,
     error_response,
     lease::Lease,
     local_upstream::LocalUpstream,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{attempts::AttemptLog, server::Server};
+use crate::{attempt_log::AttemptLog, server::Server};
 
 /// A request at a server: counted there until this is dropped.
 #[derive(Debug)]

@@ -41,7 +41,7 @@
 mod address;
 mod attempt;
 mod attempt_error;
-mod attempts;
+mod attempt_log;
 mod background_tasks;
 mod balancing;
 mod body_forwarding;
@@ -85,13 +85,12 @@ mod websocket;
 
 pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
-    BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings, SpoolSpace,
-    TrustedProxies,
+    Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings,
+    SpoolSpace, TrustedProxies,
 };
 
 pub use self::{
     address::{ServerAddress, ServerAddressError, ServerLocation},
-    attempts::{Attempt, Attempts},
     background_tasks::BackgroundTasks,
     control::ControlError,
     proxy::Proxy,

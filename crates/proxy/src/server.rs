@@ -23,7 +23,7 @@ use crate::{
 pub struct Server {
     /// Different for every server there has ever been in this process.
     number: u64,
-    name: String,
+    name: Arc<str>,
     settings: ServerSettings,
     destination: Destination,
     weight: AtomicU16,
@@ -68,7 +68,7 @@ impl Server {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            name: destination.to_string(),
+            name: destination.to_string().into(),
             destination,
             weight: AtomicU16::new(settings.weight),
             settings,
@@ -105,6 +105,11 @@ impl Server {
     /// Its address, as the status and the logs have it.
     #[must_use]
     pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same, shared.
+    pub(crate) fn shared_name(&self) -> &Arc<str> {
         &self.name
     }
 

@@ -230,7 +230,7 @@ fn attempts_are_in_the_extensions() {
         for _ in 0..2 {
             let response = proxy.call(Request::get("/")).await;
             assert_eq!(response.status, StatusCode::OK);
-            let attempts = response.extensions.get::<serow_proxy::Attempts>().unwrap().list();
+            let attempts = response.extensions.get::<serow_gateway::Attempts>().unwrap().list();
             seen.push(attempts.iter().map(|attempt| attempt.status.unwrap().as_u16()).collect::<Vec<_>>());
             let last = attempts.last().unwrap();
             assert!(last.connect_time.unwrap() <= last.header_time.unwrap(), "{last:?}");

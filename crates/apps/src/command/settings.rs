@@ -16,7 +16,7 @@ pub struct CommandSettings {
     /// The program and its arguments; `{port}` and `{socket}` are replaced by the address on which a copy has to
     /// listen.
     pub command: Vec<OsString>,
-    /// The launcher before the command, which ends in [`serow_supervisor::become_program`]: with it, copies exit with
+    /// The launcher before the command, which ends in `serow_supervisor::become_program`: with it, copies exit with
     /// this process and can inherit a socket. If it is empty they do not and cannot.
     pub launcher: Vec<OsString>,
     /// How copies are reached.

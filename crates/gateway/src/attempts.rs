@@ -1,18 +1,14 @@
 //! The attempts to answer a request, for the access log.
 
 use std::{
-    rc::Rc,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow_message::StatusCode;
 
-use crate::server::Server;
-
-/// The attempts to answer a request. They are in the extensions of responses if
-/// [`ForwardingSettings::note_attempts`](crate::ForwardingSettings::note_attempts) is set; clones are handles to the
-/// same list, whose last times arrive with the body.
+/// The attempts to answer a request. They are in the extensions of responses if the proxy's setting `note_attempts` is
+/// set; clones are handles to the same list, whose last times arrive with the body.
 #[derive(Clone, Debug, Default)]
 pub struct Attempts {
     list: Arc<Mutex<Vec<Attempt>>>,
@@ -21,7 +17,7 @@ pub struct Attempts {
 /// An attempt at one server.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    server: Arc<Server>,
+    server: Arc<str>,
     /// The status of its response; without a response, the status for the client (502, 504). `None` until one of them
     /// is known.
     pub status: Option<StatusCode>,
@@ -37,7 +33,7 @@ impl Attempt {
     /// The name of the server, as in the status.
     #[must_use]
     pub fn server(&self) -> &str {
-        self.server.name()
+        &self.server
     }
 }
 
@@ -48,8 +44,8 @@ impl Attempts {
         self.lock().clone()
     }
 
-    /// An attempt at this server begins; returns its index in the list.
-    pub fn begin(&self, server: &Arc<Server>) -> usize {
+    /// An attempt at the server with this name begins; returns its index in the list.
+    pub fn begin(&self, server: &Arc<str>) -> usize {
         let mut list = self.lock();
         list.push(Attempt {
             server: Arc::clone(server),
@@ -92,61 +88,13 @@ impl Attempts {
     }
 }
 
-/// Records an attempt in progress and the time when it began. Dropping the last clone records the end.
-#[derive(Clone, Debug)]
-pub(crate) struct AttemptLog {
-    shared: Rc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    attempts: Attempts,
-    place: usize,
-    began: Instant,
-}
-
-impl AttemptLog {
-    /// An attempt at this server begins.
-    pub(crate) fn begin(attempts: &Attempts, server: &Arc<Server>) -> Self {
-        let place = attempts.begin(server);
-        Self { shared: Rc::new(Shared { attempts: attempts.clone(), place, began: Instant::now() }) }
-    }
-
-    /// It has its connection; `opened` is false for an idle one that is reused.
-    pub(crate) fn note_connection(&self, opened: bool) {
-        let Shared { attempts, place, began } = &*self.shared;
-        attempts.note_connection(*place, if opened { began.elapsed() } else { Duration::ZERO });
-    }
-
-    /// It has a response's head.
-    pub(crate) fn note_head(&self, status: StatusCode) {
-        let Shared { attempts, place, began } = &*self.shared;
-        attempts.note_head(*place, status, began.elapsed());
-    }
-
-    /// It failed; the client would get this status.
-    pub(crate) fn note_failure(&self, status: StatusCode) {
-        let Shared { attempts, place, began } = &*self.shared;
-        attempts.note_failure(*place, status, began.elapsed());
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.attempts.note_end(self.place, self.began.elapsed());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ServerSettings, Upstream, UpstreamSettings};
 
     #[test]
     fn attempts_one_after_the_other() {
-        let server = |text: &str| ServerSettings::new(text.parse().unwrap());
-        let upstream = Upstream::new(UpstreamSettings::new("app", vec![server("127.0.0.1:1"), server("127.0.0.1:2")]));
-        let (attempts, servers) = (Attempts::default(), upstream.servers());
+        let (attempts, servers) = (Attempts::default(), ["127.0.0.1:1", "127.0.0.1:2"].map(Arc::from));
         let noted = attempts.clone();
         let time = Duration::from_millis;
         // Without an attempt, there is nothing to record.
