@@ -66,7 +66,7 @@ fuzz_target!(|exchange: Exchange<'_>| {
     assert_eq!(split_at(new(), &bytes, places(bytes.len())), seen);
     let mut expected = Vec::new();
     for status in &informational {
-        expected.push(format!("{} HTTP/1.1 informational", status.as_u16()));
+        expected.push(format!("{} HTTP/1.1 interim", status.as_u16()));
         expected.extend(field_lines(&response.fields));
     }
     let without_body = matches!(status.as_u16(), 204 | 304);
