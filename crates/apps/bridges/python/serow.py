@@ -76,8 +76,9 @@ class TemplateProcess:
                 self.control.close()
                 rename(f"{self.settings['name']}: worker {place}")
                 return lambda: work(self.application, self.settings, descriptors)
-            self.pids.add(pid)
+            # First the report: a handler of SIGCHLD reports the end of every process in `pids`, at any time from here on.
             self.send('forked', number, str(pid))
+            self.pids.add(pid)
         for descriptor in descriptors:
             os.close(descriptor)
         return None

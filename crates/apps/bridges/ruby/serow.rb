@@ -113,20 +113,33 @@ module Serow
         title("#{@settings['name']}: worker #{place}")
         Worker.run(app, @settings, place, sockets)
       end
-      @pids << pid
+      # First the report: a handler of SIGCHLD reports the end of every process in @pids, at any time from here on.
       @control.send("forked\0#{number}\0#{pid}", 0)
+      @pids << pid
     rescue StandardError, NotImplementedError => e
       @control.send("unforked\0#{number}\0#{e.message} (#{e.class})", 0)
     ensure
       sockets.each(&:close)
     end
 
-    # Only for our own children: the application may wait for its own.
+    # Called by the handler of SIGCHLD too, which may interrupt itself or the main loop here: then the interrupted call goes
+    # through the processes again.
     def reap
-      @pids.reject! do |pid|
-        next unless Process.wait2(pid, Process::WNOHANG)
+      @reap_again = true
+      while @reap_again && !@reaping
+        @reaping = true
+        reap_ended while @reap_again
+        @reaping = false
+      end
+    end
 
-        status = $?
+    # Only for our own children: the application may wait for its own.
+    def reap_ended
+      @reap_again = false
+      @pids.reject! do |pid|
+        _, status = Process.wait2(pid, Process::WNOHANG)
+        next unless status
+
         how = status.signaled? ? "killed by signal #{status.termsig}" : "exit status #{status.exitstatus}"
         @control.send("exited\0#{pid}\0#{how}", 0)
         true
