@@ -114,8 +114,8 @@ const COMMANDS_OF_OTHERS: [(&str, &str); 6] = [
     ("serve", "to serve a folder, write serow DIR"),
     ("server", "to serve a folder, write serow DIR"),
     ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
-    ("stop", "to stop a server, send it TERM, or write serow stop"),
-    ("restart", "to have a server read its settings file again, write serow reload"),
+    ("restart", "to reload the settings file of a server, write serow reload"),
+    ("drain", "to stop a server, write serow stop; to drain a server of an upstream, serow upstream drain"),
     ("version", "for the version, write serow --version"),
 ];
 

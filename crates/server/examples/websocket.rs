@@ -47,7 +47,7 @@ async fn talk(mut connection: Upgraded, version: &str) -> io::Result<()> {
             127 => connection.read_u64().await?,
             length => u64::from(length),
         };
-        if head[1] & MASKED == 0 || length > LONGEST {
+        if head[1] & MASKED == 0 || length > MAX_MESSAGE {
             return Ok(());
         }
         let mut mask = [0; 4];
@@ -92,8 +92,8 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// Bytes of a message: one that is longer is not waited for.
-const LONGEST: u64 = 1 << 20;
+/// Maximum size of a message; the connection ends at a longer one.
+const MAX_MESSAGE: u64 = 1 << 20;
 
 const PAGE: &str = r#"<!doctype html>
 <title>waiting</title>

@@ -40,9 +40,9 @@ def visit(name: str, work: pathlib.Path, verdict: Verdict) -> None:
         found = {line.target: (line.status, line.bytes) for line in lines}
         sizes = {path: (200, (folder / (path[1:] or "index.html")).stat().st_size) for path in NAMES}
         verdict.check(not odd and sizes.items() <= found.items(), f"{name}: the access log has {lines}")
-        heard = talked.get("heard")
-        verdict.check(talked.get("wasClean") is True and heard[1:] == ["serow"], f"{name}: WebSocket: {talked}")
-        verdict.check(heard[:1] == ["HTTP/2.0"], f"{name}: the WebSocket came by {heard[:1]}")
-        verdict.figure(f"{name}: a page, style, script, image and fetch by h2, all in the log; WebSocket by {(heard or ['?'])[0]}")
+        received = talked.get("received") or []
+        verdict.check(talked.get("wasClean") is True and received[1:] == ["serow"], f"{name}: WebSocket: {talked}")
+        verdict.check(received[:1] == ["HTTP/2.0"], f"{name}: the WebSocket came by {received[:1]}")
+        verdict.figure(f"{name}: a page, style, script, image and fetch by h2, all in the log; WebSocket by {(received or ['?'])[0]}")
         for one in (server, other):
             verdict.check(one.is_running() and not one.panics(), f"{name}: {one.said()[-300:]}")
