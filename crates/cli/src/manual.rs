@@ -61,7 +61,7 @@ impl<'a> Section<'a> {
         Self { command, parent, options }
     }
 
-    fn text(&self, common: &CommonOptions) -> String {
+    fn text(&self, common: &CommonOptions<'_>) -> String {
         let (command, parent) = (self.command, &self.parent);
         let positionals = command.get_positionals().map(|positional| match positional.get_action() {
             ArgAction::Append => format!(" [{}...]", value_name(positional)),
@@ -86,21 +86,18 @@ impl<'a> Section<'a> {
 }
 
 /// Options that several commands share, in the order in which they first occur.
-struct CommonOptions {
-    options: Vec<(String, String)>,
+struct CommonOptions<'a> {
+    options: Vec<&'a (&'a str, String)>,
 }
 
-impl CommonOptions {
-    fn new(sections: &[Section<'_>]) -> Self {
-        let mut options: Vec<(String, String)> = Vec::new();
+impl<'a> CommonOptions<'a> {
+    fn new(sections: &'a [Section<'a>]) -> Self {
+        let mut options = Vec::new();
         for (place, section) in sections.iter().enumerate() {
-            for option in &section.options {
-                let is_known = options.iter().any(|(heading, entry)| *heading == option.0 && *entry == option.1);
-                if !is_known
-                    && ![ARGUMENTS, OPTIONS].contains(&option.0)
-                    && sections[place + 1..].iter().any(|later| later.options.contains(option))
-                {
-                    options.push((option.0.to_owned(), option.1.clone()));
+            let later = &sections[place + 1..];
+            for option in section.options.iter().filter(|option| ![ARGUMENTS, OPTIONS].contains(&option.0)) {
+                if !options.contains(&option) && later.iter().any(|later| later.options.contains(option)) {
+                    options.push(option);
                 }
             }
         }
@@ -108,13 +105,12 @@ impl CommonOptions {
     }
 
     fn has(&self, option: &(&str, String)) -> bool {
-        self.options.iter().any(|(heading, entry)| *heading == option.0 && *entry == option.1)
+        self.options.contains(&option)
     }
 
     /// Whether a command has all common options below this heading.
     fn covers(&self, heading: &str, section: &Section<'_>) -> bool {
-        let has = |entry: &str| section.options.iter().any(|option| option.0 == heading && option.1 == entry);
-        self.options.iter().filter(|(known, _)| known == heading).all(|(_, entry)| has(entry))
+        self.options.iter().filter(|option| option.0 == heading).all(|option| section.options.contains(option))
     }
 
     /// A line that links to the groups that a command shares with others.
@@ -135,9 +131,8 @@ impl CommonOptions {
     fn text(&self) -> String {
         let mut options = self.options.clone();
         // Options of one heading may come from several commands.
-        let order: Vec<String> = options.iter().map(|(heading, _)| heading.clone()).collect();
-        options.sort_by_key(|(heading, _)| order.iter().position(|known| known == heading));
-        let options = options.iter().map(|(heading, entry)| (&**heading, &**entry));
+        options.sort_by_key(|option| self.options.iter().position(|first| first.0 == option.0));
+        let options = options.iter().map(|(heading, entry)| (*heading, &**entry));
         format!("## Common options\n\nSeveral commands share these.\n\n{}", grouped(options, true))
     }
 }
