@@ -4,6 +4,7 @@
 mod admin;
 mod app;
 mod bench;
+mod completions;
 mod files;
 mod proxy;
 mod run;
@@ -20,6 +21,7 @@ pub(crate) use self::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
         ServerArguments,
     },
+    completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
     proxy::ProxyArguments,
     run::RunArguments,

@@ -10,6 +10,7 @@
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow bench` | `bench.rs`, `bench/` |
 //! | `serow supervise` | `supervise.rs` |
+//! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
 //! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
@@ -25,6 +26,7 @@ mod bench;
 mod check;
 mod command_error;
 mod command_line;
+mod completions;
 mod descriptors;
 mod encryption;
 mod error_log;
@@ -75,6 +77,8 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
+        Ok(Command::Complete(arguments)) => completions::complete(&arguments),
         Ok(Command::Reference) => check::print_reference(),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
