@@ -6,6 +6,7 @@ mod app;
 mod bench;
 mod completions;
 mod files;
+mod man;
 mod proxy;
 mod run;
 mod settings_file;
@@ -23,6 +24,7 @@ pub(crate) use self::{
     },
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
+    man::ManArguments,
     proxy::ProxyArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AdminClientArguments, AppArguments, BenchArguments, CheckArguments, CompleteArguments, CompletionsArguments,
-        FilesArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
+        FilesArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
         UpstreamCommandArguments,
     },
     command_error::CommandError,
@@ -127,6 +127,11 @@ pub(crate) enum Command {
     /// Print the manual of all options, in Markdown.
     #[command(hide = true)]
     Manual,
+    /// Write the manual as man pages: serow.1, one for each command, and serow.toml.5.
+    ///
+    /// They bear the date of SOURCE_DATE_EPOCH, if that is set.
+    #[command(hide = true)]
+    Man(ManArguments),
 }
 
 impl CommandLine {

@@ -11,7 +11,7 @@
 //! | `serow bench` | `bench.rs`, `bench/` |
 //! | `serow supervise` | `supervise.rs` |
 //! | completion in shells | `completions.rs` |
-//! | the manual, from the same source as the help | `manual.rs` |
+//! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
@@ -31,6 +31,7 @@ mod descriptors;
 mod encryption;
 mod error_log;
 mod folder;
+mod man;
 mod manual;
 mod proxy;
 mod reload;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
         Ok(Command::Complete(arguments)) => completions::complete(&arguments),
         Ok(Command::Reference) => check::print_reference(),
+        Ok(Command::Man(arguments)) => man::write(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };
