@@ -62,7 +62,8 @@ def build(target: str) -> pathlib.Path:
     environment = project.environment()
     # Paths of the machine that builds do not belong into panic messages, and differ between machines.
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
-    flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo", f"--remap-path-prefix={project.ROOT}=."]
+    flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo"]
+    flags += [f"--remap-path-prefix={project.ROOT}=."]
     environment["RUSTFLAGS"] = " ".join(filter(None, flags))
     # LuaJIT's own program needs it, which is built on the way; Zig does not link it by itself.
     environment["TARGET_LIBS"] = "-lunwind"

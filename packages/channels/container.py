@@ -60,6 +60,7 @@ class Container(Program):
                         "noNewPrivileges": True, "capabilities": {}},
             "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "ipc", "uts")]},
         }))
+        unify_cgroups()
         super().__init__([*self.crun(), "run", f"--bundle={bundle}", self.name], environment=dict(os.environ))
 
     def crun(self) -> list[str]:
@@ -78,3 +79,10 @@ class Container(Program):
     def kill(self, signal: str) -> None:
         """Sends a signal to process 1 of the container."""
         project.run([*self.crun(), "kill", self.name, signal])
+
+
+def unify_cgroups() -> None:
+    """Mounts cgroups of version 2 for this process and its children: crun refuses to mix them with version 1."""
+    place = pathlib.Path("/sys/fs/cgroup")
+    if not (place / "cgroup.controllers").exists():
+        project.run(["mount", "-t", "cgroup2", "cgroup2", place])
