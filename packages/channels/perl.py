@@ -27,7 +27,7 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     output = project.output("perl")
     for old in output.glob("*"):
         old.unlink()
-    name = f"Plack-Handler-Serow-{project.version()}"
+    name = distribution_name()
     with tempfile.TemporaryDirectory() as folder:
         entries = distribution(pathlib.Path(folder))
     path = output / f"{name}.tar.gz"
@@ -35,10 +35,20 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     return [path, binaries.native()]
 
 
+def numbers() -> str:
+    """The version without the name of a pre-release: Perl's versions consist of numbers."""
+    return project.version().partition("-")[0]
+
+
+def distribution_name() -> str:
+    """The name of the distribution; CPAN does not index one with TRIAL in its name."""
+    return f"Plack-Handler-Serow-{numbers()}{'-TRIAL' if numbers() != project.version() else ''}"
+
+
 def distribution(folder: pathlib.Path) -> dict[str, Entry]:
     """The files of the distribution; ExtUtils::MakeMaker writes the metadata and the list of the files."""
     entries = files(SOURCES)
-    text, replaced = VERSION.subn(f"our $VERSION = '{project.version()}';", entries[MODULE].data.decode())
+    text, replaced = VERSION.subn(f"our $VERSION = '{numbers()}';", entries[MODULE].data.decode())
     if replaced != 1:
         raise ChannelError(f"{SOURCES / MODULE} has {replaced} lines with $VERSION, not 1")
     entries[MODULE] = Entry(text.encode())

@@ -5,7 +5,9 @@ mod admin;
 mod app;
 #[cfg(feature = "bench")]
 mod bench;
+mod completions;
 mod files;
+mod man;
 mod proxy;
 mod run;
 mod settings_file;
@@ -18,7 +20,9 @@ mod waterfall;
 pub(crate) use self::{
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
+    completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
+    man::ManArguments,
     proxy::ProxyArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},

@@ -6,8 +6,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AdminClientArguments, AppArguments, CheckArguments, FilesArguments, ProxyArguments, RunArguments,
-        StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments, FilesArguments,
+        ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
+        UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -117,12 +118,25 @@ pub(crate) enum Command {
     /// delay' is how long HTTP/2 data waits in the kernel before it is sent.
     #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
     Status(StatusArguments),
+    /// Print a completion script for a shell.
+    ///
+    /// The script calls 'serow' for each completion, so it stays valid when a new version is installed.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArguments),
+    /// Internal: print what the last word can be completed to, for the script of 'serow completions'.
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArguments),
     /// Print the reference of settings files, in Markdown.
     #[command(hide = true)]
     Reference,
     /// Print the manual of all options, in Markdown.
     #[command(hide = true)]
     Manual,
+    /// Write the manual as man pages: serow.1, one for each command, and serow.toml.5.
+    ///
+    /// They bear the date of SOURCE_DATE_EPOCH, if that is set.
+    #[command(hide = true)]
+    Man(ManArguments),
 }
 
 impl CommandLine {
@@ -286,6 +300,14 @@ Examples:
       another weight, also after a reload
   serow upstream add app 127.0.0.1:9003,weight=2,max=50
   serow upstream remove app 127.0.0.1:9003";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  serow completions bash > ~/.local/share/bash-completion/completions/serow
+      needs the package bash-completion; without it, put this into ~/.bashrc: source <(serow completions bash)
+  serow completions zsh > ~/.zfunc/_serow
+      with these lines in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit
+  serow completions fish > ~/.config/fish/completions/serow.fish";
 
 const SUPERVISE_HELP: &str = "\
 Examples:

@@ -10,7 +10,8 @@
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
-//! | the manual, from the same source as the help | `manual.rs` |
+//! | completion in shells | `completions.rs` |
+//! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
@@ -28,10 +29,12 @@ mod bench_missing;
 mod check;
 mod command_error;
 mod command_line;
+mod completions;
 mod descriptors;
 mod encryption;
 mod error_log;
 mod folder;
+mod man;
 mod manual;
 mod proxy;
 mod reload;
@@ -80,7 +83,10 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
+        Ok(Command::Complete(arguments)) => completions::complete(&arguments),
         Ok(Command::Reference) => check::print_reference(),
+        Ok(Command::Man(arguments)) => man::write(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };

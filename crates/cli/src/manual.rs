@@ -52,9 +52,7 @@ fn sections(command: &Command) -> Vec<Section<'_>> {
 
 impl<'a> Section<'a> {
     fn new(parent: String, command: &'a Command) -> Self {
-        let is_visible =
-            |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");
-        let options = command.get_arguments().filter(is_visible);
+        let options = command.get_arguments().filter(|argument| is_shown(argument));
         let options = options.map(|argument| (heading(argument), entry(argument)));
         let mut options: Vec<_> = options.collect();
         options.sort_by_key(|(heading, _)| *heading != ARGUMENTS);
@@ -137,8 +135,13 @@ impl<'a> CommonOptions<'a> {
     }
 }
 
+/// Whether the manual explains it: every command has --help.
+pub(crate) fn is_shown(argument: &Arg) -> bool {
+    !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version")
+}
+
 /// The heading that an option stands below.
-fn heading(argument: &Arg) -> &str {
+pub(crate) fn heading(argument: &Arg) -> &str {
     match argument.is_positional() {
         true => ARGUMENTS,
         false => argument.get_help_heading().unwrap_or(OPTIONS),
@@ -146,8 +149,8 @@ fn heading(argument: &Arg) -> &str {
 }
 
 /// The headings of positional arguments, and of options without a heading: a reader looks for them at the command itself.
-const ARGUMENTS: &str = "Arguments";
-const OPTIONS: &str = "Options";
+pub(crate) const ARGUMENTS: &str = "Arguments";
+pub(crate) const OPTIONS: &str = "Options";
 
 /// Options below their headings, with anchors where they are the common ones.
 fn grouped<'a>(options: impl Iterator<Item = (&'a str, &'a str)>, are_common: bool) -> String {
@@ -176,29 +179,67 @@ fn description(command: &Command) -> String {
     format!("{about}\n\n")
 }
 
-/// One option.
+/// One option in Markdown.
 fn entry(argument: &Arg) -> String {
-    let value = value_name(argument);
-    let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
-    let name = match argument.get_long() {
-        Some(long) if argument.get_action().takes_values() => format!("{short}--{long} {value}"),
-        Some(long) => format!("{short}--{long}"),
-        None => value,
-    };
-    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("**`{name}`**\n\n{}\n\n", escaped(&paragraphs(&help)));
-    let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    let choices: Vec<_> = argument.get_possible_values().iter().map(|choice| choice.get_name().to_owned()).collect();
-    if argument.get_action().takes_values() && !choices.is_empty() && !argument.is_hide_possible_values_set() {
-        text.push_str(&format!(
-            "One of {}.\n\n",
-            choices.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        ));
+    let option = OptionText::new(argument);
+    let values: String = option.values().iter().map(|sentence| format!("{sentence}\n\n")).collect();
+    format!("**`{}`**\n\n{}\n\n{values}", option.name, escaped(&paragraphs(&option.help)))
+}
+
+/// An option or a positional argument, as the manual and the man pages show it.
+#[derive(PartialEq, Eq)]
+pub(crate) struct OptionText {
+    /// `-c, --config FILE`
+    pub(crate) name: String,
+    /// The help.
+    help: String,
+    choices: Vec<String>,
+    defaults: Vec<String>,
+}
+
+impl OptionText {
+    pub(crate) fn new(argument: &Arg) -> Self {
+        let value = value_name(argument);
+        let takes_values = argument.get_action().takes_values();
+        let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
+        let name = match argument.get_long() {
+            Some(long) if takes_values => format!("{short}--{long} {value}"),
+            Some(long) => format!("{short}--{long}"),
+            None => value,
+        };
+        let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+        let shows_choices = takes_values && !argument.is_hide_possible_values_set();
+        let choices = argument.get_possible_values();
+        let choices = choices.iter().filter(|_| shows_choices).map(|choice| choice.get_name().to_owned());
+        let defaults = argument.get_default_values().iter().filter(|_| takes_values);
+        let defaults = defaults.map(|value| value.to_string_lossy().into_owned());
+        Self { name, help, choices: choices.collect(), defaults: defaults.collect() }
     }
-    if argument.get_action().takes_values() && !defaults.is_empty() {
-        text.push_str(&format!("Default: `{}`.\n\n", defaults.join(" ")));
+
+    /// The paragraphs that explain it, each on a line.
+    pub(crate) fn paragraphs(&self) -> Vec<String> {
+        let help = self.help.split("\n\n").flat_map(|paragraph| {
+            let paragraph = paragraphs(paragraph);
+            paragraph
+                .split("\n\n")
+                .map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect::<Vec<_>>()
+        });
+        // A full stop would look like a part of a value.
+        let values = self.values().into_iter().map(|sentence| match sentence.strip_suffix("`.") {
+            Some(text) => format!("{text}`"),
+            None => sentence,
+        });
+        help.chain(values).collect()
     }
-    text
+
+    /// What it can be, and what it is if it is not given.
+    fn values(&self) -> Vec<String> {
+        let choices: Vec<_> = self.choices.iter().map(|name| format!("`{name}`")).collect();
+        let choices = (!choices.is_empty()).then(|| format!("One of {}.", choices.join(", ")));
+        let default = (!self.defaults.is_empty()).then(|| format!("Default: `{}`.", self.defaults.join(" ")));
+        choices.into_iter().chain(default).collect()
+    }
 }
 
 /// Help as sentences: clap removes the full stop of short ones, and defaults without a value stand in brackets.
