@@ -44,7 +44,7 @@ def platform(target: str) -> str:
 
 def contents(binary: pathlib.Path, target: str) -> dict[str, Entry]:
     """The files of a package with a binary."""
-    require_static(binary)
+    require_static(binary, target)
     name = platform(target)
     manifest = {
         "name": package_name(target),

@@ -43,7 +43,7 @@ def source(output: pathlib.Path) -> pathlib.Path:
 
 def wheel(output: pathlib.Path, target: str, binary: pathlib.Path) -> pathlib.Path:
     """The wheel of a target."""
-    require_static(binary)
+    require_static(binary, target)
     with tempfile.TemporaryDirectory() as folder:
         run_maturin(["pep517", "write-dist-info", "--metadata-directory", folder])
         written = next(pathlib.Path(folder).iterdir())

@@ -29,7 +29,10 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     output = project.output("ruby")
     for old in output.glob("*.gem"):
         old.unlink()
-    gems = [gem(output, platform(target), binaries.path(target)) for target in TARGETS]
+    gems = []
+    for target in TARGETS:
+        require_static(binaries.path(target), target)
+        gems.append(gem(output, platform(target), binaries.path(target)))
     return [*gems, gem(output, ANY, None)]
 
 
@@ -48,7 +51,6 @@ def gem(output: pathlib.Path, name: str, binary: pathlib.Path | None) -> pathlib
     if binary is None:
         entries |= {name: Entry((project.ROOT / name).read_bytes()) for name in ("LICENSE-APACHE", "LICENSE-MIT")}
     else:
-        require_static(binary)
         entries |= {"libexec/serow": program(binary)}
         entries |= {name: Entry(text) for name, text in documents.licences().items()}
     environment = project.environment() | {"SEROW_GEM_PLATFORM": name, "SEROW_GEM_VERSION": version}
