@@ -144,6 +144,9 @@ def upgrade(machine: Machine, package: pathlib.Path) -> None:
         raise ChannelError(f"responses during the upgrade: {report['statuses']}")
     if old & new or not new:
         raise ChannelError(f"the upgrade did not replace the generation: {old} before, {new} afterwards")
+    programs = {machine.run("readlink", f"/proc/{process}/exe").strip() for process in new}
+    if programs != {"/usr/bin/serow"}:
+        raise ChannelError(f"the upgrade did not start the new program, but {programs}")
 
 
 def generations(machine: Machine) -> set[int]:
