@@ -13,6 +13,7 @@
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
+//! | the certificate for development, kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -38,6 +39,7 @@ mod reload;
 mod run;
 mod sandbox;
 mod serving;
+mod state_folder;
 mod status;
 mod stop;
 mod strict_transport;
