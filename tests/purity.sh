@@ -2,6 +2,14 @@
 # Proves that the protocol crates are pure: no socket, clock or thread can slip into what has no standard library and
 # depends on nothing that does I/O. Needs a stable toolchain only.
 set -euo pipefail
+case ${1-} in
+--help | -h)
+    echo "usage: tests/purity.sh"
+    echo
+    sed -n '2,3s/^# //p' "$0"
+    exit
+    ;;
+esac
 cd "$(dirname "$0")/.."
 
 # What a pure crate may depend on: buffers, the types of `http`, a short list, and our types without the feature `std`.

@@ -1,6 +1,7 @@
 //! The whole program: times on the link, exit codes, and that nothing is left running.
 //!
-//! Where no networks may be made the tests fail, unless SEROW_WITHOUT_NETLAB=1 says that this is known.
+//! Where no networks may be made the tests are skipped; in CI they fail, unless SEROW_WITHOUT_NETLAB=1 says that this is
+//! known.
 
 use std::{
     env,
@@ -24,8 +25,9 @@ fn is_possible() -> bool {
     }
     let said = String::from_utf8_lossy(&checked.stderr).into_owned();
     assert_eq!(checked.status.code(), Some(2), "{said}");
-    assert_eq!(env::var("SEROW_WITHOUT_NETLAB").as_deref(), Ok("1"), "{said}");
-    eprintln!("\n*** netlab's tests DID NOT RUN: {said} ***\n");
+    let is_known = env::var("SEROW_WITHOUT_NETLAB").as_deref() == Ok("1");
+    assert!(is_known || env::var_os("SEROW_CI").is_none(), "{said}");
+    serow_requirements::skip("netlab", said.trim_end());
     false
 }
 

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serow_apps::{Application, Interface};
+use serow_requirements::requires;
 use support::{Running, body, settings};
 
 /// An application whose parts are functions that are named by the path.
@@ -39,6 +40,7 @@ fn run_alone(code: &str) -> Running {
 
 #[test]
 fn a_request_is_a_scope() {
+    requires!("program:/usr/bin/python3");
     let running = run(r"
 async def shown(scope, receive, send):
     names = ['type', 'asgi', 'http_version', 'method', 'scheme', 'path', 'raw_path', 'query_string', 'root_path', 'headers', 'state']
@@ -77,6 +79,7 @@ async def shown(scope, receive, send):
 
 #[test]
 fn bodies_arrive_and_the_last_message_is_that_the_client_has_gone() {
+    requires!("program:/usr/bin/python3");
     let running = run(r"
 async def echo(scope, receive, send):
     whole = b''
@@ -99,6 +102,7 @@ async def echo(scope, receive, send):
 
 #[test]
 fn responses_of_all_kinds() {
+    requires!("program:/usr/bin/python3");
     let running = run(r"
 async def empty(scope, receive, send):
     await send({'type': 'http.response.start', 'status': 204})
@@ -140,6 +144,7 @@ async def trailers(scope, receive, send):
 
 #[test]
 fn invalid_responses_are_errors_and_the_worker_continues() {
+    requires!("program:/usr/bin/python3");
     let running = run_alone(
         r"
 async def raised(scope, receive, send):
@@ -202,6 +207,7 @@ async def pid(scope, receive, send):
 
 #[test]
 fn errors_of_the_application_name_the_fault() {
+    requires!("program:/usr/bin/python3");
     let running = run_alone(
         r"
 WRONG = [
@@ -240,6 +246,7 @@ async def last(scope, receive, send):
 
 #[test]
 fn many_requests_at_once_on_one_worker() {
+    requires!("program:/usr/bin/python3");
     let running = run_alone(
         r"
 waiting = asyncio.Event()
@@ -262,6 +269,7 @@ async def together(scope, receive, send):
 
 #[test]
 fn slow_clients_block_neither_others_nor_memory() {
+    requires!("program:/usr/bin/python3");
     let running = run_alone(
         r"
 sent = 0
@@ -300,6 +308,7 @@ async def quick(scope, receive, send):
 
 #[test]
 fn an_application_hears_that_its_client_has_gone() {
+    requires!("program:/usr/bin/python3");
     let running = run_alone(
         r"
 seen = asyncio.Queue()
@@ -342,6 +351,7 @@ async def next(scope, receive, send):
 
 #[test]
 fn timed_out_requests_are_cancelled_and_others_continue() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = settings(
         Interface::Asgi,
         "application.py",
@@ -384,6 +394,7 @@ async def list(scope, receive, send):
 
 #[test]
 fn exiting_workers_are_replaced_with_the_loaded_code() {
+    requires!("program:/usr/bin/python3");
     for preload in [false, true] {
         let code = format!(
             "{BEGIN}{}",
@@ -421,6 +432,7 @@ async def well(scope, receive, send):
 
 #[test]
 fn lifespan_startup_and_shutdown_run() {
+    requires!("program:/usr/bin/python3");
     let code = r"
 async def app(scope, receive, send):
     if scope['type'] == 'lifespan':
@@ -461,6 +473,7 @@ async def app(scope, receive, send):
 /// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    requires!("program:/usr/bin/python3");
     let running = run(r"
 NAMES = {b'empty': b'', b'nul': b'x-a\0b\0x-c', b'end': b'x-a\0\0'}
 async def app(scope, receive, send):

@@ -12,6 +12,7 @@ use std::{
 };
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 fn run(code: &str) -> Running {
@@ -49,6 +50,7 @@ fn say_hello(running: &Running, path: &str) -> String {
 
 #[test]
 fn starlette_answers() {
+    requires!("python:starlette");
     let running = run(r#"
 import contextlib, time
 from starlette.applications import Starlette
@@ -121,6 +123,7 @@ app = Starlette(
 
 #[test]
 fn fastapi_answers() {
+    requires!("python:fastapi");
     let running = run(r#"
 from fastapi import Depends, FastAPI, WebSocket
 from pydantic import BaseModel
@@ -158,6 +161,7 @@ async def echo(websocket: WebSocket):
 
 #[test]
 fn quart_answers() {
+    requires!("python:quart");
     let running = run(r#"
 from quart import Quart, request, websocket
 app = Quart(__name__)
@@ -195,6 +199,7 @@ async def echo():
 
 #[test]
 fn django_answers() {
+    requires!("python:django");
     let running = run(r#"
 import asyncio
 from django.conf import settings

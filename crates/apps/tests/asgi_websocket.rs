@@ -11,6 +11,7 @@ use std::{
 };
 
 use serow_apps::{Interface, WebSocketSettings};
+use serow_requirements::requires;
 use support::{Running, settings};
 
 const ECHO: &str = r"
@@ -190,6 +191,7 @@ const MORE: u8 = 0x7f;
 
 #[test]
 fn handshakes_select_subprotocols() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let fields = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: a, b\r\nSec-WebSocket-Protocol: c\r\n";
     let (_client, head) = Client::ask(&running, "/", fields);
@@ -215,6 +217,7 @@ fn handshakes_select_subprotocols() {
 
 #[test]
 fn messages_go_there_and_back() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let mut client = Client::open(&running, "/");
     let long = vec![b'x'; 70_000];
@@ -247,6 +250,7 @@ fn messages_go_there_and_back() {
 
 #[test]
 fn invalid_frames_close_with_their_code() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let cases: [(&str, Frames<'_>, u16); 9] = [
         ("a reserved bit", &[(TEXT | 0x40, b"")], 1002),
@@ -273,6 +277,7 @@ fn invalid_frames_close_with_their_code() {
 
 #[test]
 fn both_sides_may_close() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let cases: [(&[u8], &str); 3] =
         [(b"\x03\xe8", "(1000, '')"), (b"\x0f\xa0mine", "(4000, 'mine')"), (b"", "(1005, '')")];
@@ -294,6 +299,7 @@ fn both_sides_may_close() {
 
 #[test]
 fn the_window_limits_messages_to_slow_clients() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let client = Client::open(&running, "/flood");
     std::thread::sleep(Duration::from_millis(300));
@@ -303,6 +309,7 @@ fn the_window_limits_messages_to_slow_clients() {
 
 #[test]
 fn silent_clients_get_a_ping_and_then_time_out() {
+    requires!("program:/usr/bin/python3");
     let running = run_impatient();
     let mut client = Client::open(&running, "/");
     for answer in [PONG, PONG, TEXT] {
@@ -318,6 +325,7 @@ fn silent_clients_get_a_ping_and_then_time_out() {
 
 #[test]
 fn clients_that_do_not_read_time_out() {
+    requires!("program:/usr/bin/python3");
     let running = run_impatient();
     let _client = Client::open(&running, "/flood");
     assert_eq!(support::content(&running.get("/")), "True");
@@ -325,6 +333,7 @@ fn clients_that_do_not_read_time_out() {
 
 #[test]
 fn messages_may_be_as_long_as_is_set() {
+    requires!("program:/usr/bin/python3");
     let running = run_with(WebSocketSettings { message: 10, ..WebSocketSettings::default() });
     let mut client = Client::open(&running, "/");
     client.send(BINARY, &[1; 10]);
@@ -338,6 +347,7 @@ fn messages_may_be_as_long_as_is_set() {
 
 #[test]
 fn a_replaced_worker_closes_its_websockets() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let mut client = Client::open(&running, "/");
     running.reload().unwrap();
@@ -349,6 +359,7 @@ fn a_replaced_worker_closes_its_websockets() {
 
 #[test]
 fn a_server_that_stops_tells_its_clients() {
+    requires!("program:/usr/bin/python3");
     let running = run();
     let mut client = Client::open(&running, "/");
     running.application.close_websockets();

@@ -14,6 +14,7 @@ use std::{
 };
 
 use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
+use serow_requirements::requires;
 use support::{Answering, body};
 use tempfile::TempDir;
 
@@ -106,6 +107,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn a_program_answers_at_its_port() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
     settings.run.environment.push(("GREETING".into(), "hello".into()));
     settings.run.open_files = Some(321);
@@ -120,6 +122,7 @@ fn a_program_answers_at_its_port() {
 
 #[test]
 fn a_program_answers_at_a_unix_socket() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = settings(&["/usr/bin/python3", "server.py", "{socket}"]);
     settings.binding = Binding::Unix;
     settings.run.processes = NonZero::new(2).unwrap();
@@ -136,6 +139,7 @@ fn a_program_answers_at_a_unix_socket() {
 
 #[test]
 fn failed_starts_report_the_last_output() {
+    requires!("program:/usr/bin/python3");
     let cases: [(&[&str], &[&str]); 5] = [
         (&["/no/such/program"], &["/no/such/program cannot be started", "No such file"]),
         (
@@ -164,6 +168,7 @@ fn failed_starts_report_the_last_output() {
 
 #[test]
 fn the_check_path_must_succeed() {
+    requires!("program:/usr/bin/python3");
     for (path, is_well) in [("/", true), ("/missing", false)] {
         let (mut settings, _folder) = python();
         settings.check_path = Some(path.to_owned());
@@ -180,6 +185,7 @@ fn the_check_path_must_succeed() {
 
 #[test]
 fn a_copy_that_dies_is_out_at_once_and_started_again() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
     settings.run.processes = NonZero::new(2).unwrap();
     let running = Running::new((settings, folder));
@@ -196,6 +202,7 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
 
 #[test]
 fn requests_wait_for_the_only_copy() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
     settings.run.queue.timeout = Duration::from_secs(20);
     let running = Running::new((settings, folder));
@@ -208,6 +215,7 @@ fn requests_wait_for_the_only_copy() {
 
 #[test]
 fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
+    requires!("program:/usr/bin/python3");
     let running = Running::new(python());
     let before = body(&running.get("/")).to_owned();
     let answers = thread::scope(|scope| {
@@ -230,6 +238,7 @@ fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
 
 #[test]
 fn a_copy_is_replaced_after_its_requests() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
     settings.run.lifetime = Some(serow_apps::Lifetime { least: 5, most: 5 });
     let running = Running::new((settings, folder));
@@ -243,6 +252,7 @@ fn a_copy_is_replaced_after_its_requests() {
 
 #[test]
 fn a_copy_is_replaced_for_its_memory() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
     settings.run.memory_limit = Some(1 << 20);
     let running = Running::new((settings, folder));
@@ -252,6 +262,7 @@ fn a_copy_is_replaced_for_its_memory() {
 
 #[test]
 fn output_has_the_copys_number_and_child_processes_end_with_it() {
+    requires!("program:/usr/bin/python3");
     static LINES: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
     let (mut settings, folder) =
         settings(&["sh", "-c", "sleep 1000 & echo $!; /usr/bin/python3 server.py {port}; exit 1"]);
@@ -274,6 +285,7 @@ fn output_has_the_copys_number_and_child_processes_end_with_it() {
 
 #[test]
 fn inheriting_a_socket_needs_a_launcher() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, _folder) = python();
     settings.binding = Binding::Inherit;
     let error = CommandApplication::new(settings).run().unwrap_err();
@@ -282,6 +294,7 @@ fn inheriting_a_socket_needs_a_launcher() {
 
 #[test]
 fn express_serves_requests() {
+    requires!("node:express", "program:node");
     let (mut settings, folder) = settings(&["node", "server.js"]);
     let code = "const app = require('express')();\n\
                 app.get('/', (request, response) => response.send('express ' + request.ip));\n\
@@ -295,6 +308,7 @@ fn express_serves_requests() {
 
 #[test]
 fn a_go_program_runs() {
+    requires!("program:go");
     let (mut settings, folder) = settings(&["./server"]);
     let code = "package main\nimport (\"fmt\"; \"net\"; \"net/http\"; \"os\")\nfunc main() {\n\
                 listener, error := net.Listen(\"unix\", os.Getenv(\"SOCKET\"))\n\

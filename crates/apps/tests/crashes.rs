@@ -7,6 +7,7 @@ mod support;
 use std::{fs, num::NonZero, thread, time::Duration};
 
 use serow_apps::{Application, ApplicationSettings, Interface};
+use serow_requirements::requires;
 use support::{Answering, Running, content, settings};
 use tempfile::TempDir;
 
@@ -35,6 +36,7 @@ fn calls(running: &Running, path: &str) -> usize {
 
 #[test]
 fn a_get_that_crashes_workers_takes_two_the_first_time_and_one_from_then_on() {
+    requires!("ruby:rack");
     let running = Running::new(workers(4));
     for expected in [2, 3, 4] {
         assert!(running.get("/poison").starts_with("HTTP/1.1 502 "));
@@ -50,6 +52,7 @@ fn a_get_that_crashes_workers_takes_two_the_first_time_and_one_from_then_on() {
 
 #[test]
 fn the_only_worker_is_crashed_once() {
+    requires!("ruby:rack");
     let running = Running::new(workers(1));
     assert!(running.get("/poison").starts_with("HTTP/1.1 502 "));
     assert_eq!(calls(&running, "/poison"), 1);
@@ -59,6 +62,7 @@ fn the_only_worker_is_crashed_once() {
 /// With two workers, of which one needs seconds to start again.
 #[test]
 fn crashing_requests_do_not_reach_the_last_worker() {
+    requires!("ruby:rack");
     let (mut settings, folder) = workers(2);
     let slow_start = "sleep 2 if File.exist?('started-2') && !File.write('started-3', '')\n\
         File.exist?('started-1') ? (File.write('started-2', ''); sleep 2 if File.exist?('crashed')) : File.write('started-1', '')\n";
@@ -88,6 +92,7 @@ fn crashing_requests_do_not_reach_the_last_worker() {
 /// A request whose worker was killed is not to blame if it succeeds elsewhere.
 #[test]
 fn requests_whose_worker_was_killed_are_answered_by_another_again_and_again() {
+    requires!("ruby:rack");
     let (settings, folder) = workers(3);
     let victim = "run ->(env) do\n  first = \"#{env['QUERY_STRING']}.seen\"\n  \
         (File.write(first, ''); Process.kill(:KILL, $$); sleep 5) unless File.exist?(first)\n  [200, {}, ['well']]\nend\n";
@@ -101,6 +106,7 @@ fn requests_whose_worker_was_killed_are_answered_by_another_again_and_again() {
 
 #[test]
 fn a_held_request_is_given_up_when_it_has_waited_for_too_long() {
+    requires!("ruby:rack");
     let (mut settings, folder) = workers(2);
     // Nothing starts again.
     let code = format!("exit!(1) if File.exist?('calls')\n{CODE}");

@@ -7,6 +7,7 @@ mod support;
 use std::{fs, num::NonZero, process::Command};
 
 use serow_apps::{ApplicationSettings, Interface};
+use serow_requirements::requires;
 use support::{Running, content, settings};
 use tempfile::TempDir;
 
@@ -57,6 +58,7 @@ fn alone((interface, file, code): (Interface, &str, &str)) -> (ApplicationSettin
 
 #[test]
 fn pipes_and_folders_are_not_sent_as_files_and_regular_files_are() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in APPLICATIONS {
         let (settings, folder) = alone(application);
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -83,6 +85,7 @@ fn pipes_and_folders_are_not_sent_as_files_and_regular_files_are() {
 /// Files that the kernel makes up say that they are empty, and are not.
 #[test]
 fn files_of_proc_are_read_by_the_worker_itself() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in APPLICATIONS {
         let running = Running::new(alone(application));
         let answer = content(&running.get("/?/proc/self/status"));

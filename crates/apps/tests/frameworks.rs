@@ -7,6 +7,7 @@ mod support;
 use std::{fs, num::NonZero, path::Path};
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, body, settings};
 
 fn run(code: &str) -> Running {
@@ -25,6 +26,7 @@ fn post_form(running: &Running, path: &str, form: &str) -> String {
 
 #[test]
 fn flask_answers() {
+    requires!("python:flask");
     let code = r#"
 from flask import Flask, Response, request, send_file, session, stream_with_context
 app = Flask(__name__)
@@ -73,6 +75,7 @@ def upload():
 
 #[test]
 fn bottle_answers() {
+    requires!("python:bottle");
     let code = r#"
 from bottle import default_app, get, post, request, response, static_file
 @get('/hello/<name>')
@@ -156,6 +159,7 @@ const PAGE: &str = "<ul>{% for user in users %}<li>{{ user.username }}</li>{% en
 
 #[test]
 fn django_answers() {
+    requires!("python:django");
     for (application, preload) in [("project.wsgi", false), ("project/wsgi.py", true)] {
         let (mut settings, folder) = settings(Interface::Wsgi, "unused.py", "");
         write_project(folder.path());

@@ -4,10 +4,12 @@
 mod support;
 
 use serow_apps::{Interface, Interpreter};
+use serow_requirements::requires;
 use support::settings;
 
 #[test]
 fn interpreters_report_their_version() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for (interface, expected) in [
         (Interface::Rack, "ruby "),
         (Interface::Psgi, "perl 5."),
@@ -23,6 +25,7 @@ fn interpreters_report_their_version() {
 
 #[test]
 fn missing_interpreters_and_libraries_are_reported() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "");
     for (words, expected) in [
         (&["no-such-ruby"][..], "no-such-ruby cannot be started: No such file or directory"),

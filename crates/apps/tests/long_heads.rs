@@ -6,6 +6,7 @@ mod support;
 
 use serow::{Limits, Server};
 use serow_apps::{Application, ApplicationSettings, Interface};
+use serow_requirements::requires;
 use std::{
     io::{Read, Write},
     net::TcpStream,
@@ -71,6 +72,7 @@ fn exchange(settings: ApplicationSettings, lengths: &[usize]) -> Vec<String> {
 
 #[test]
 fn values_over_64_kib_arrive_and_heads_too_long_for_workers_are_refused() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for (interface, file, code) in APPLICATIONS {
         let (settings, _folder) = settings(interface, file, code);
         let began = Instant::now();

@@ -11,6 +11,7 @@ use std::{
 };
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 /// Writes to Serow's sockets itself, past the bridge; the path selects the message.
@@ -108,6 +109,7 @@ const PATHS: [&str; 15] = [
 
 #[test]
 fn surplus_replies_answer_no_other_request() {
+    requires!("program:/usr/bin/python3");
     let running = Running::new(settings(Interface::Wsgi, "app.py", MISBEHAVING));
     for path in PATHS {
         let is_over = AtomicBool::new(false);
@@ -139,6 +141,7 @@ fn surplus_replies_answer_no_other_request() {
 /// A callable that outlives its request is of no use for another one.
 #[test]
 fn a_hijack_after_its_request_takes_no_other_requests_connection() {
+    requires!("ruby:rack");
     for threads in [1, 4] {
         let (mut settings, folder) = settings(
             Interface::Rack,

@@ -5,6 +5,7 @@
 mod support;
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 const RACK: &str = r"
@@ -43,6 +44,7 @@ async def app(scope, receive, send):
 
 #[test]
 fn mounted_applications_get_their_root_path() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     let applications = [
         (Interface::Rack, "config.ru", RACK),
         (Interface::Psgi, "app.psgi", PSGI),

@@ -12,6 +12,7 @@ use std::{
 };
 
 use serow_apps::{Interface, Output};
+use serow_requirements::requires;
 use support::{Running, settings};
 
 /// Writes a line to each of its outputs, and with `/kill` is killed then.
@@ -108,6 +109,7 @@ fn wait_for_line(expected: &str, within: Duration) {
 /// Each application loaded in each worker or once for all, and in development.
 #[test]
 fn output_is_logged_at_once_even_of_killed_workers() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for (interface, file, code, streams) in APPLICATIONS {
         for (preload, development) in [(false, false), (true, false), (false, true), (true, true)] {
             let (mut settings, folder) = settings(interface, file, code);

@@ -7,6 +7,7 @@ mod support;
 use std::{ffi::OsString, fs, num::NonZero, path::Path, thread, time::Duration};
 
 use serow_apps::{Binding, CommandApplication, CommandSettings, Workers};
+use serow_requirements::requires;
 use support::{Answering, body};
 use tempfile::TempDir;
 
@@ -84,6 +85,7 @@ fn calls(folder: &Path, path: &str) -> usize {
 
 #[test]
 fn a_get_that_crashes_copies_takes_two_the_first_time_and_one_from_then_on() {
+    requires!("program:/usr/bin/python3");
     let running = Running::new(3);
     for (is_warm, path) in [(false, "/poison/cold"), (true, "/poison/warm")] {
         for expected in [2, 3, 4] {
@@ -100,6 +102,7 @@ fn a_get_that_crashes_copies_takes_two_the_first_time_and_one_from_then_on() {
 
 #[test]
 fn the_only_copy_is_crashed_once() {
+    requires!("program:/usr/bin/python3");
     let running = Running::new(1);
     for (round, is_warm) in [(1, false), (2, true), (3, true)] {
         if is_warm {
@@ -114,6 +117,7 @@ fn the_only_copy_is_crashed_once() {
 
 #[test]
 fn crashing_requests_do_not_reach_the_last_copy() {
+    requires!("program:/usr/bin/python3");
     let running = Running::new(2);
     running.warm_up();
     fs::write(running.folder.path().join("slow"), "").unwrap();
@@ -135,6 +139,7 @@ fn crashing_requests_do_not_reach_the_last_copy() {
 /// Servers close connections that were idle at any moment, also when a request is on its way.
 #[test]
 fn a_connection_that_a_living_copy_closes_costs_no_request() {
+    requires!("program:/usr/bin/python3");
     for copies in [1, 2] {
         let running = Running::new(copies);
         running.warm_up();

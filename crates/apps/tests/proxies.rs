@@ -6,6 +6,7 @@ mod support;
 
 use serow_apps::Interface;
 use serow_gateway::TrustedProxies;
+use serow_requirements::requires;
 use support::{Answering, Running, content, settings};
 
 /// Each answers with the client's address, the scheme, and the fields in which proxies describe clients.
@@ -75,6 +76,7 @@ const CASES: [(&str, &str, &str); 6] = [
 
 #[test]
 fn clients_behind_servers_that_are_trusted() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for (interface, file, code) in APPLICATIONS {
         let running = Running::new(settings(interface, file, code));
         for (fields, expected, _) in CASES {
@@ -85,6 +87,7 @@ fn clients_behind_servers_that_are_trusted() {
 
 #[test]
 fn forwarded_fields_of_untrusted_peers_are_dropped() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
         settings.run.trusted = TrustedProxies::default();

@@ -5,6 +5,7 @@ mod support;
 use std::{collections::BTreeSet, num::NonZero, thread, time::Duration};
 
 use serow_apps::{Application, Interface};
+use serow_requirements::requires;
 use support::{Running, body, settings};
 
 fn run(code: &str) -> Running {
@@ -27,6 +28,7 @@ fn variables(pattern: &str) -> Running {
 
 #[test]
 fn requests_become_environments() {
+    requires!("program:perl");
     let running = variables("^[A-Z]");
     let head = "Host: [::1]:81\r\nX-One: 1\r\nX-One: 2\r\nX_One: 3\r\nProxy: evil\r\nCookie: a=1\r\nCookie: b=2\r\nContent-Type: a/b";
     let answer = running.exchange(format!("PUT /a%20b%2Fc%ff%zz%C3%A9?d=%20 HTTP/1.0\r\n{head}\r\n\r\n"));
@@ -55,6 +57,7 @@ fn requests_become_environments() {
 
 #[test]
 fn bodies_reach_the_application_and_can_be_read_again() {
+    requires!("program:perl");
     let running = run(r#"
 sub {
     my $env = shift;
@@ -79,6 +82,7 @@ sub {
 
 #[test]
 fn load_errors_name_file_and_line() {
+    requires!("program:perl");
     for (code, expected) in [
         ("\ndie 'no';\n", "no at "),
         ("use strict;\nsub { $x }\n", "app.psgi line 2"),
@@ -98,6 +102,7 @@ fn load_errors_name_file_and_line() {
 
 #[test]
 fn invalid_responses_are_errors_and_the_worker_continues() {
+    requires!("program:perl");
     let running = run(r#"
 my %responses = (
     die => sub { die "no\n" }, object => sub { die bless {}, 'Failure' }, number => sub { 42 }, nothing => sub { undef },
@@ -119,6 +124,7 @@ sub { my $env = shift; ($responses{substr $env->{PATH_INFO}, 1} || sub { [200, [
 
 #[test]
 fn files_and_long_bodies_arrive_whole() {
+    requires!("program:perl");
     let running = run(r#"
 my $long = join '', map sprintf('%07d ', $_), 1 .. 125_000;
 sub write_to { my ($file) = @_; print $file $long; $file->flush; seek $file, 0, 0; $file }
@@ -161,6 +167,7 @@ sub {
 
 #[test]
 fn responses_of_other_kinds() {
+    requires!("program:perl");
     let running = run(r#"
 package Pieces { sub new { bless [@_[1 .. $#_]] } sub getline { shift @{$_[0]} } sub close { } }
 my %responses = (
@@ -207,6 +214,7 @@ fn unchunked(response: &str) -> String {
 
 #[test]
 fn a_response_that_breaks_off_is_not_taken_for_whole() {
+    requires!("program:perl");
     let running = run(r#"
 sub {
     my $env = shift;
@@ -229,6 +237,7 @@ sub {
 
 #[test]
 fn applications_notice_disconnected_clients() {
+    requires!("program:perl");
     let running = run(r#"
 package Endless { sub new { bless {} } sub getline { select undef, undef, undef, 0.01; 'x' x 1000 } sub close { main::tell('pieces') } }
 sub main::tell { open my $told, '>', $_[0] or die $! }
@@ -257,6 +266,7 @@ sub {
 
 #[test]
 fn cleanup_handlers_run_after_the_response() {
+    requires!("program:perl");
     let running = run_one(
         r#"
 my $count = 0;
@@ -287,6 +297,7 @@ sub {
 
 #[test]
 fn a_worker_that_wants_to_leave_leaves() {
+    requires!("program:perl");
     let running = run_one(
         r#"
 END { open my $ended, '>>', 'ended'; print $ended "$$ $?\n" }
@@ -305,6 +316,7 @@ sub { my $env = shift; $env->{'psgix.harakiri.commit'} = 1; [200, [], [$$]] }
 
 #[test]
 fn applications_are_loaded_as_plackup_loads_them() {
+    requires!("program:perl");
     let running = run(r#"
 use FindBin;
 my @seen = (__PACKAGE__ =~ /^Plack::Sandbox::/ ? 'sandbox' : __PACKAGE__, __FILE__, "$FindBin::Bin/app.psgi", $ENV{PLACK_ENV}, scalar @ARGV);
@@ -322,6 +334,7 @@ sub { [200, [], ["@seen ", rand]] }
 
 #[test]
 fn mojolicious_runs_unchanged() {
+    requires!("perl:Mojolicious");
     let running = run(r#"
 use Mojolicious::Lite -signatures;
 app->log->level('fatal');
@@ -343,6 +356,7 @@ app->start;
 
 #[test]
 fn dancer_runs_unchanged() {
+    requires!("perl:Dancer2");
     let running = run(r#"
 package Site;
 use Dancer2;
@@ -366,6 +380,7 @@ Site->to_app;
 
 #[test]
 fn middleware_of_plack_runs_unchanged() {
+    requires!("perl:Plack");
     let running = run(r#"
 use Plack::Builder;
 use Plack::App::File;
@@ -396,6 +411,7 @@ builder {
 
 #[test]
 fn development_errors_have_a_stack_trace() {
+    requires!("program:perl");
     let (mut settings, folder) = settings(
         Interface::Psgi,
         "app.psgi",
@@ -414,6 +430,7 @@ sub { outer() }
 
 #[test]
 fn settings_of_perl_for_files_are_not_for_sockets() {
+    requires!("program:perl");
     let (mut settings, folder) = settings(
         Interface::Psgi,
         "app.psgi",
@@ -426,6 +443,7 @@ fn settings_of_perl_for_files_are_not_for_sockets() {
 
 #[test]
 fn another_protocol_is_spoken_at_a_socket() {
+    requires!("program:perl");
     let running = run(r#"
 sub {
     my $env = shift;
@@ -451,6 +469,7 @@ sub {
 
 #[test]
 fn crashed_workers_are_replaced_and_safe_requests_retried() {
+    requires!("program:perl");
     let running = run(r#"
 sub {
     my $env = shift;
@@ -468,6 +487,7 @@ sub {
 
 #[test]
 fn new_code_takes_over_and_broken_code_does_not() {
+    requires!("program:perl");
     let running = run("sub { [200, [], ['one']] }\n");
     let file = running.folder.path().join("app.psgi");
     std::fs::write(&file, "die 'broken'").unwrap();
@@ -481,6 +501,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 /// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    requires!("program:perl");
     let running = run(r#"
 my %names = (empty => '', nul => "x-a\0b\0x-c", end => "x-a\0\0");
 sub {

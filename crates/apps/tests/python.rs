@@ -4,10 +4,12 @@
 mod support;
 
 use serow_apps::{Application, Interface};
+use serow_requirements::requires;
 use support::{Answering, Running, content, settings};
 
 #[test]
 fn the_wrong_interface_is_reported_at_load() {
+    requires!("python:flask", "python:starlette");
     let cases = [
         (Interface::Wsgi, "async def app(scope, receive, send): pass"),
         (Interface::Wsgi, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()"),
@@ -37,6 +39,7 @@ fn the_wrong_interface_is_reported_at_load() {
 
 #[test]
 fn ambiguous_callables_run_by_the_given_interface() {
+    requires!("program:/usr/bin/python3");
     let wsgi = "start_response('200 OK', [])\n    return [b'well']";
     let cases = [
         (Interface::Wsgi, format!("def app(*arguments):\n    environ, start_response = arguments\n    {wsgi}")),
@@ -67,6 +70,7 @@ const ASGI: &str = "async def answer(scope, receive, send):
 /// Without a configured interface it is detected, also for handlers that were created before.
 #[test]
 fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() {
+    requires!("program:/usr/bin/python3");
     let code = "async def app(scope, receive, send):\n    assert scope['type'] == 'http'\n    \
                 await send({'type': 'http.response.start', 'status': 200})\n    \
                 await send({'type': 'http.response.body', 'body': scope['path'].encode()})\n";
@@ -86,6 +90,7 @@ fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() 
 
 #[test]
 fn an_application_of_wsgi_stays_one_where_the_interface_may_be_either() {
+    requires!("program:/usr/bin/python3");
     let code = "def app(environ, start_response):\n    start_response('200 OK', [])\n    return [b'wsgi']\n";
     let (mut settings, folder) = settings(Interface::Wsgi, "app.py", code);
     settings.detects_asgi = true;

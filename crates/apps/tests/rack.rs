@@ -5,6 +5,7 @@ mod support;
 use std::time::Duration;
 
 use serow_apps::{Application, Interface};
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 /// Every application is watched by Rack's own judge, which raises where anything is not as it should be.
@@ -14,6 +15,7 @@ fn run(code: &str) -> Running {
 
 #[test]
 fn a_request_and_its_body_reach_the_application() {
+    requires!("ruby:rack");
     let running = run(r#"
 run ->(env) do
   [200, {'content-type' => 'text/plain'}, [env['REQUEST_METHOD'], ' ', env['PATH_INFO'], '?', env['QUERY_STRING'], ' ',
@@ -36,6 +38,7 @@ end
 
 #[test]
 fn unusual_requests_get_valid_environments() {
+    requires!("ruby:rack");
     let running = run(r#"
 NAMES = %w[REQUEST_METHOD SCRIPT_NAME PATH_INFO QUERY_STRING SERVER_NAME SERVER_PORT SERVER_PROTOCOL HTTP_VERSION]
 run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
@@ -59,6 +62,7 @@ run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
 /// Those that are kept are 256: requests of more shapes than that come and go, and each is seen as it is.
 #[test]
 fn unlimited_request_shapes_are_answered() {
+    requires!("ruby:rack");
     let running = run(r#"
 run ->(env) do
   names = env.keys.grep(/HTTP_X/).sort
@@ -98,6 +102,7 @@ run ->(env) { [200, {}, [env.reject { |name, _| name =~ /\Arack\.|REMOTE_PORT/ }
 
 #[test]
 fn a_failure_is_a_response_and_the_worker_goes_on() {
+    requires!("ruby:rack");
     let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");
     let answers: Vec<_> = (0..6).map(|_| running.get("/")).collect();
     let count = |begin: &str| answers.iter().filter(|answer| answer.starts_with(begin)).count();
@@ -108,6 +113,7 @@ fn a_failure_is_a_response_and_the_worker_goes_on() {
 
 #[test]
 fn crashed_workers_are_replaced_and_safe_requests_retried() {
+    requires!("ruby:rack");
     let running = run(r#"
 run ->(env) do
   path = env['PATH_INFO']
@@ -127,6 +133,7 @@ end
 
 #[test]
 fn a_worker_that_takes_too_long_is_replaced() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",
@@ -140,6 +147,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
 
 #[test]
 fn load_errors_have_a_backtrace() {
+    requires!("ruby:rack");
     for (code, expected) in [("run no_such_thing\n", "no_such_thing"), ("(", "config.ru")] {
         let (settings, _folder) = settings(Interface::Rack, "config.ru", code);
         let error = Application::new(settings, 1).run().unwrap_err();
@@ -149,6 +157,7 @@ fn load_errors_have_a_backtrace() {
 
 #[test]
 fn new_code_takes_over_and_broken_code_does_not() {
+    requires!("ruby:rack");
     let running = run("run ->(env) { [200, {}, ['one']] }\n");
     let file = running.folder.path().join("config.ru");
     std::fs::write(&file, "raise 'broken'").unwrap();
@@ -161,6 +170,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 
 #[test]
 fn the_spawn_interval_separates_starts() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['.']] }");
     settings.run.spawn_interval = Duration::from_millis(300);
     let began = std::time::Instant::now();
@@ -171,6 +181,7 @@ fn the_spawn_interval_separates_starts() {
 
 #[test]
 fn the_limit_of_open_files_applies_to_workers() {
+    requires!("ruby:rack");
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.getrlimit(:NOFILE)[0].to_s]] }");
     settings.run.open_files = Some(321);
@@ -179,6 +190,7 @@ fn the_limit_of_open_files_applies_to_workers() {
 
 #[test]
 fn development_reloads_changed_files_and_shows_errors() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['one']] }\n");
     settings.development = true;
     let running = Running::new((settings, folder));
@@ -201,6 +213,7 @@ fn development_reloads_changed_files_and_shows_errors() {
 
 #[test]
 fn whole_addresses_are_paths_to_the_application() {
+    requires!("ruby:rack");
     let running =
         run("run ->(env) { [200, {}, [env['REQUEST_URI'], ' ', env['PATH_INFO'], ' ', env['QUERY_STRING']]] }\n");
     let cases = [("http://a", "/ / "), ("http://a?b", "/?b / b"), ("http://a/b?c", "/b?c /b c"), ("/b?c", "/b?c /b c")];
@@ -214,6 +227,7 @@ fn whole_addresses_are_paths_to_the_application() {
 /// once.
 #[test]
 fn shapes_are_compiled_when_they_come_again_and_give_way_one_by_one() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",

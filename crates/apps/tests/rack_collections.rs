@@ -4,6 +4,7 @@
 mod support;
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 /// Answers with the collections since it was loaded, of which Ruby itself begins none.
@@ -19,6 +20,7 @@ fn counts(out_of_band_gc: Option<u32>, workers: usize) -> [u32; 60] {
 
 #[test]
 fn idle_workers_collect_after_so_many_requests() {
+    requires!("ruby:rack");
     let counts = counts(Some(3), 2);
     // Workers take turns.
     assert_eq!(counts[..6], [0; 6]);
@@ -27,6 +29,7 @@ fn idle_workers_collect_after_so_many_requests() {
 
 #[test]
 fn collections_run_only_if_set_and_while_another_worker_is_idle() {
+    requires!("ruby:rack");
     assert_eq!(counts(None, 2), [0; 60]);
     assert_eq!(counts(Some(3), 1), [0; 60]);
 }
@@ -48,6 +51,7 @@ end
 
 #[test]
 fn major_collections_run_after_responses() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", OF_LATER_RUBY);
     settings.out_of_band_gc = Some(1000);
     settings.run.processes = std::num::NonZero::<usize>::MIN;

@@ -4,10 +4,12 @@
 mod support;
 
 use serow_apps::{Interface, Interpreter};
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 #[test]
 fn sinatra_answers() {
+    requires!("ruby:sinatra/base");
     let running = Running::new(settings(
         Interface::Rack,
         "config.ru",
@@ -41,6 +43,7 @@ run Site
 
 #[test]
 fn rails_answers() {
+    requires!("ruby:action_controller/railtie");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", RAILS);
     settings.preload = true;
     settings.run.environment.push(("RAILS_ENV".into(), "production".into()));
@@ -71,6 +74,7 @@ fn rails_answers() {
 
 #[test]
 fn bundled_applications_run_with_fork_hooks() {
+    requires!("ruby:bundler", "ruby:rack");
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 /// With its first request a worker fills a cache, some 30 MB of it. Answers with the process's number.
@@ -63,6 +64,7 @@ fn memory(processes: &BTreeSet<u32>) -> u64 {
 
 #[test]
 fn reforked_workers_share_warm_memory() {
+    requires!("ruby:rack");
     let running = run(CACHING, &[10, 1_000_000]);
     let first: BTreeSet<u32> = (0..6).map(|_| pid(&running)).collect();
     assert_eq!(first.len(), 2);
@@ -80,6 +82,7 @@ fn reforked_workers_share_warm_memory() {
 
 #[test]
 fn generations_follow_one_another_and_a_worker_that_dies_is_forked_from_the_last() {
+    requires!("ruby:rack");
     let running = run("run ->(env) { [200, {}, [Process.pid.to_s]] }\n", &[5]);
     let mut seen: BTreeSet<u32> = (0..4).map(|_| pid(&running)).collect();
     for _ in 0..3 {
@@ -98,6 +101,7 @@ fn generations_follow_one_another_and_a_worker_that_dies_is_forked_from_the_last
 
 #[test]
 fn ended_template_processes_are_reaped_as_pid_1() {
+    requires!("ruby:rack");
     // As PID 1 of a container is.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let running = run("run ->(env) { [200, {}, [\"#{Process.pid} #{Process.ppid}\"]] }\n", &[5, 1_000_000]);
@@ -112,6 +116,7 @@ fn ended_template_processes_are_reaped_as_pid_1() {
 
 #[test]
 fn fork_hooks_run_around_reforks() {
+    requires!("ruby:rack");
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.pid.to_s]] }\n");
     fs::create_dir(folder.path().join("config")).unwrap();

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 fn run(code: &str) -> Running {
@@ -17,6 +18,7 @@ fn run(code: &str) -> Running {
 
 #[test]
 fn bodies_of_all_kinds() {
+    requires!("ruby:rack");
     let running = run(r#"
 class Pieces
   def initialize(count, size) = (@count, @size = count, size)
@@ -50,6 +52,7 @@ end
 
 #[test]
 fn fields_of_all_kinds() {
+    requires!("ruby:rack");
     let running = Running::new(settings(
         Interface::Rack,
         "config.ru",
@@ -97,6 +100,7 @@ end
 
 #[test]
 fn early_hints_precede_and_callbacks_follow_responses() {
+    requires!("ruby:rack");
     let running = run(r##"
 run ->(env) do
   case env['PATH_INFO']
@@ -132,6 +136,7 @@ end
 
 #[test]
 fn garbage_is_collected_between_requests() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",
@@ -158,6 +163,7 @@ fn get(target: &str) -> String {
 /// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    requires!("ruby:rack");
     let running = run(r##"
 run ->(env) do
   name = { 'empty' => '', 'nul' => "x-a\0b\0x-c", 'end' => "x-a\0\0" }[env['QUERY_STRING']]

@@ -11,6 +11,7 @@ use std::{
 };
 
 use serow_apps::Interface;
+use serow_requirements::requires;
 use support::{Running, content, settings};
 
 /// One worker, which is busy where it should not be.
@@ -23,6 +24,7 @@ fn run(code: &str) -> Running {
 
 #[test]
 fn responses_written_to_a_socket() {
+    requires!("ruby:rack");
     let running = run(r#"
 class Stream
   def call(stream) = Thread.new { stream.write('wri'); sleep 0.2; stream << 'tten'; stream.close }
@@ -78,6 +80,7 @@ end
 
 #[test]
 fn streams_of_rack_3() {
+    requires!("ruby:rack");
     let (settings, folder) = settings(
         Interface::Rack,
         "config.ru",
@@ -94,6 +97,7 @@ run ->(env) { [200, { 'content-type' => 'text/plain' }, Stream.new] }
 
 #[test]
 fn hijacked_sockets_switch_protocols() {
+    requires!("ruby:rack");
     // Without the judge: it lets only some methods of sockets through.
     let running = Running::new(settings(
         Interface::Rack,
@@ -131,6 +135,7 @@ end
 /// As Action Cable has it: a thread of its own speaks with all clients, and the only worker goes on with requests.
 #[test]
 fn hijacked_websockets_exchange_messages() {
+    requires!("ruby:rack");
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", CABLE);
     settings.run.processes = NonZero::<usize>::MIN;
     let running = Running::new((settings, folder));
@@ -190,6 +195,7 @@ end
 
 #[test]
 fn a_body_ends_when_its_client_is_gone() {
+    requires!("ruby:rack");
     for concurrency in [1, 2] {
         let running = endless(concurrency);
         let clients: Vec<_> = (0..concurrency).map(|_| begin(&running)).collect();
@@ -207,6 +213,7 @@ fn a_body_ends_when_its_client_is_gone() {
 /// The worker is so quick that several waiting requests are in its socket already.
 #[test]
 fn bodies_end_when_their_client_disconnects() {
+    requires!("ruby:rack");
     let running = endless(1);
     let mut warm = TcpStream::connect(running.address()).unwrap();
     for _ in 0..100 {

@@ -7,6 +7,7 @@ mod support;
 use std::{fs, io::Write, net::TcpStream, num::NonZero, os::unix::fs::symlink, path::Path, thread, time::Duration};
 
 use serow_apps::{ApplicationSettings, Interface};
+use serow_requirements::requires;
 use support::{Running, content, settings};
 use tempfile::TempDir;
 
@@ -89,6 +90,7 @@ fn names_in(folder: &Path) -> usize {
 
 #[test]
 fn an_upload_writes_through_no_link_and_has_no_name() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in APPLICATIONS {
         let (settings, folder) = spooling(application);
         let spool = settings.run.buffer.folder.clone();
@@ -110,6 +112,7 @@ fn an_upload_writes_through_no_link_and_has_no_name() {
 
 #[test]
 fn another_worker_reads_the_body_from_its_beginning_after_a_crash() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in APPLICATIONS {
         let running = Running::new(spooling(application));
         let body: Vec<u8> = (0..300_000_u32).map(|number| (number % 241) as u8).collect();
@@ -121,6 +124,7 @@ fn another_worker_reads_the_body_from_its_beginning_after_a_crash() {
 
 #[test]
 fn an_upload_that_no_worker_takes_leaves_nothing() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in APPLICATIONS {
         let (mut settings, folder) = spooling(application);
         settings.run.processes = NonZero::<usize>::MIN;
@@ -141,6 +145,7 @@ fn an_upload_that_no_worker_takes_leaves_nothing() {
 
 #[test]
 fn threads_of_one_worker_get_their_own_bodies() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
     for application in [APPLICATIONS[0], APPLICATIONS[2]] {
         let (mut settings, folder) = spooling(application);
         settings.run.processes = NonZero::<usize>::MIN;

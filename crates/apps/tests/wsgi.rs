@@ -11,6 +11,7 @@ use std::{
 };
 
 use serow_apps::{Application, Interface};
+use serow_requirements::requires;
 use support::{Running, body, settings};
 
 fn run(code: &str) -> Running {
@@ -34,6 +35,7 @@ def app(environ, start_response):
 
 #[test]
 fn environments_follow_pep_3333() {
+    requires!("program:/usr/bin/python3");
     let running = run(ECHO);
     let cases = [
         ("GET", "/", "", "REQUEST_METHOD,SCRIPT_NAME,PATH_INFO,QUERY_STRING", "'GET' '' '/' ''"),
@@ -79,6 +81,7 @@ fn environments_follow_pep_3333() {
 
 #[test]
 fn bodies_of_requests() {
+    requires!("program:/usr/bin/python3");
     let code = r#"
 def app(environ, start_response):
     start_response('200 OK', [])
@@ -284,6 +287,7 @@ fn is_cut(response: &str) -> bool {
 
 #[test]
 fn responses_arrive_as_returned() {
+    requires!("program:/usr/bin/python3");
     let running = run_one(ANSWERS);
     for &(target, status, expected, said) in CASES {
         let response = running.get(&format!("/{target}"));
@@ -306,6 +310,7 @@ fn responses_arrive_as_returned() {
 
 #[test]
 fn long_responses_and_heads_alone() {
+    requires!("program:/usr/bin/python3");
     let running = run_one(ANSWERS);
     assert_eq!(running.get("/long").len() - running.get("/list").len(), 10_000_000 - 4 + "10000000".len() - 1);
     let joined = running.get("/joined");
@@ -322,6 +327,7 @@ fn long_responses_and_heads_alone() {
 
 #[test]
 fn wsgiref_validator_reports_no_errors() {
+    requires!("program:/usr/bin/python3");
     let running = run_one(
         &format!(
             "{ANSWERS}
@@ -352,6 +358,7 @@ app, app_ = inner, app
 
 #[test]
 fn file_wrappers_are_sent_as_files() {
+    requires!("program:/usr/bin/python3");
     let running = run_one(
         r#"
 import io, os, sys, tempfile
@@ -402,6 +409,7 @@ def app(environ, start_response):
 
 #[test]
 fn threads_answer_at_the_same_time() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = settings(
         Interface::Wsgi,
         "main.py",
@@ -434,6 +442,7 @@ def app(environ, start_response):
 
 #[test]
 fn responses_end_when_their_client_disconnects() {
+    requires!("program:/usr/bin/python3");
     for concurrency in [1, 2] {
         let (mut settings, folder) = settings(
             Interface::Wsgi,
@@ -466,6 +475,7 @@ def app(environ, start_response):
 
 #[test]
 fn a_failure_is_a_response_and_a_worker_that_exits_is_replaced() {
+    requires!("program:/usr/bin/python3");
     let running = run(r#"
 import os, signal, sys
 def app(environ, start_response):
@@ -486,6 +496,7 @@ def app(environ, start_response):
 
 #[test]
 fn applications_are_found_by_module_and_name() {
+    requires!("program:/usr/bin/python3");
     let code = r#"
 import other
 class Thing:
@@ -548,6 +559,7 @@ nested.deeper = Thing('deeper')
 
 #[test]
 fn load_errors_have_a_python_traceback() {
+    requires!("program:/usr/bin/python3");
     let cases = [
         ("def app(", "SyntaxError: ", "main.py\", line 1"),
         ("1 / 0", "ZeroDivisionError", "main.py\", line 1, in <module>\n    1 / 0"),
@@ -565,6 +577,7 @@ fn load_errors_have_a_python_traceback() {
 
 #[test]
 fn new_code_takes_over_and_broken_code_does_not() {
+    requires!("program:/usr/bin/python3");
     for preload in [false, true] {
         let code = |text: &str| format!("def app(e, s):\n    s('200 OK', [])\n    return [b'{text}']\n# {text}");
         let (mut settings, folder) = settings(Interface::Wsgi, "main.py", &code("one"));
@@ -582,6 +595,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 
 #[test]
 fn old_python_versions_are_refused() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", "");
     std::fs::write(folder.path().join("sitecustomize.py"), "import sys\nsys.version_info = (3, 8)").unwrap();
     settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));
@@ -591,6 +605,7 @@ fn old_python_versions_are_refused() {
 
 #[test]
 fn a_worker_whose_threads_go_on_is_ended_when_it_has_left() {
+    requires!("program:/usr/bin/python3");
     let (mut settings, folder) = settings(
         Interface::Wsgi,
         "main.py",

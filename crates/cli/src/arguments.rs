@@ -3,6 +3,7 @@
 
 mod admin;
 mod app;
+#[cfg(feature = "bench")]
 mod bench;
 mod completions;
 mod files;
@@ -13,15 +14,12 @@ mod settings_file;
 mod stop;
 mod supervise;
 mod upstream_command;
+#[cfg(feature = "bench")]
 mod waterfall;
 
 pub(crate) use self::{
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
-    bench::{
-        BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
-        ServerArguments,
-    },
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
     man::ManArguments,
@@ -31,5 +29,12 @@ pub(crate) use self::{
     stop::StopArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
     upstream_command::{ServerChangeArguments, UpstreamCommand, UpstreamCommandArguments, UpstreamListArguments},
+};
+#[cfg(feature = "bench")]
+pub(crate) use self::{
+    bench::{
+        BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
+        ServerArguments,
+    },
     waterfall::WaterfallArguments,
 };

@@ -35,7 +35,8 @@ use crate::{
 };
 
 /// Makes load and prints what came of it.
-pub(crate) fn run(arguments: BenchArguments) -> Result<(), CommandError> {
+pub(crate) fn run(arguments: Box<BenchArguments>) -> Result<(), CommandError> {
+    let arguments = *arguments;
     if let Some(BenchCommand::Waterfall(arguments)) = arguments.other {
         return waterfall::run(*arguments);
     }

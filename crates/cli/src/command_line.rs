@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AdminClientArguments, AppArguments, BenchArguments, CheckArguments, CompleteArguments, CompletionsArguments,
-        FilesArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
+        AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments, FilesArguments,
+        ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
         UpstreamCommandArguments,
     },
     command_error::CommandError,
@@ -69,8 +69,13 @@ pub(crate) enum Command {
     /// Each connection sends the next request as soon as it has received a response; with -R, requests are
     /// sent at a constant
     /// rate. Ctrl-C ends the run early and prints the report.
+    #[cfg(feature = "bench")]
     #[command(override_usage = "serow bench [OPTIONS] URL\n       serow bench waterfall [OPTIONS] URL...", after_help = BENCH_EXAMPLES)]
-    Bench(Box<BenchArguments>),
+    Bench(Box<crate::arguments::BenchArguments>),
+    /// The load generator, which this build does not contain.
+    #[cfg(not(feature = "bench"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(crate::bench_missing::BenchArguments),
     /// Supervise a server and restart it without losing a connection, with the command line of start_server.
     ///
     /// Binds the sockets, starts the command, which inherits them, and starts it again when it exits. On HUP
@@ -254,6 +259,7 @@ Signals:
   HUP        reload the application
   USR1       reopen the access log file, after rotation";
 
+#[cfg(feature = "bench")]
 const BENCH_EXAMPLES: &str = "\
 Examples:
   serow bench http://127.0.0.1:8080/

@@ -8,7 +8,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
-//! | `serow bench` | `bench.rs`, `bench/` |
+//! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
@@ -23,7 +23,10 @@ mod announcement;
 mod app;
 mod application_host;
 mod arguments;
+#[cfg(feature = "bench")]
 mod bench;
+#[cfg(not(feature = "bench"))]
+mod bench_missing;
 mod check;
 mod command_error;
 mod command_line;
@@ -52,6 +55,8 @@ use std::{env, process::ExitCode};
 
 use mimalloc::MiMalloc;
 
+#[cfg(not(feature = "bench"))]
+use self::bench_missing as bench;
 use self::{
     command_error::exit_code,
     command_line::{Command, CommandLine},
@@ -71,7 +76,7 @@ fn main() -> ExitCode {
         Ok(Command::Files(arguments)) => folder::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Proxy(arguments)) => proxy::ProxySettings::new(*arguments).and_then(proxy::serve),
         Ok(Command::App(arguments)) => app::AppSettings::new(*arguments).and_then(app::serve),
-        Ok(Command::Bench(arguments)) => bench::run(*arguments),
+        Ok(Command::Bench(arguments)) => bench::run(arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),
         Ok(Command::Status(arguments)) => status::run(&arguments),

@@ -20,6 +20,7 @@ use std::{
 use running::{Running, eventually, output, received, site};
 use rustix::process::Signal;
 use serde_json::Value;
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// A server with an admin socket in its folder.
@@ -58,6 +59,7 @@ fn status_of(admin: &str) -> (Option<i32>, String, String) {
 
 #[test]
 fn the_numbers_are_json_and_nobody_else_gets_them() {
+    requires!("program:curl");
     let folder = site();
     let (mut server, admin) = start(&folder, &[]);
     let socket = folder.path().join("admin.sock");
@@ -88,6 +90,7 @@ fn the_numbers_are_json_and_nobody_else_gets_them() {
 
 #[test]
 fn requests_of_both_versions_add_up() {
+    requires!("program:curl");
     let folder = site();
     let (server, admin) = start(&folder, &[]);
     let url = |path: &str| format!("http://{}{path}", server.address());
@@ -146,6 +149,7 @@ fn a_thousand_streams_at_once() {
 
 #[test]
 fn people_get_lines() {
+    requires!("program:curl");
     let folder = site();
     let (server, admin) = start(&folder, &[]);
     server.get("/");
@@ -218,6 +222,7 @@ fn no_answer_is_one_line() {
 
 #[test]
 fn a_port_is_possible_for_this_machine_only() {
+    requires!("program:curl");
     let folder = site();
     for (address, problem) in [
         ("0.0.0.0:0", "0.0.0.0:0 can be reached from other machines; write unix:/path, or a port of"),
@@ -241,6 +246,7 @@ fn a_port_is_possible_for_this_machine_only() {
 
 #[test]
 fn it_goes_on_until_the_server_has_ended() {
+    requires!("program:curl");
     let folder = site();
     fs::write(folder.path().join("large"), vec![b'x'; 64 << 20]).unwrap();
     let (mut server, admin) = start(&folder, &[]);
@@ -259,6 +265,7 @@ fn it_goes_on_until_the_server_has_ended() {
 
 #[test]
 fn other_users_get_403_even_where_the_file_admits_them() {
+    requires!("program:curl");
     let folder = site();
     let (server, admin) = start(&folder, &[]);
     let socket = folder.path().join("admin.sock");

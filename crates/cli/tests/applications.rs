@@ -8,6 +8,7 @@ use std::fs;
 use running::{Running, eventually, output, serow};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// Its answers are the number of its process.
@@ -57,6 +58,7 @@ impl Site {
 
 #[test]
 fn workers_and_what_becomes_of_them_are_counted() {
+    requires!("program:perl");
     let site = Site::start();
     let first = site.ask();
     let expected = json!({ "name": "app.psgi", "wanted": 2, "workers": 2, "busy": 0, "waiting": 0, "requests": 1,
@@ -87,6 +89,7 @@ fn workers_and_what_becomes_of_them_are_counted() {
 
 #[test]
 fn the_first_line_and_a_failure_to_load_say_which_interpreter_it_is() {
+    requires!("program:perl");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("app.psgi"), PERL).unwrap();
     fs::write(folder.path().join("broken.psgi"), "use No::Such::Module;").unwrap();

@@ -38,11 +38,25 @@ fn nobody_needs_to_read_the_help_to_its_end() {
     }
 }
 
+/// Its commands include `serow bench`.
+#[cfg(feature = "bench")]
 #[test]
 fn the_manual_is_up_to_date() {
     let manual = String::from_utf8(output(["manual"]).stdout).unwrap();
     let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual.md")).unwrap_or_default();
-    assert!(kept == manual, "regenerate it with: cargo run -p serow-cli -- manual > docs/manual.md");
+    assert!(kept == manual, "regenerate it with: cargo run -p serow-cli --features bench -- manual > docs/manual.md");
+}
+
+#[cfg(not(feature = "bench"))]
+#[test]
+fn the_load_generator_is_in_packages() {
+    for arguments in [&["bench", "http://127.0.0.1/"][..], &["bench", "--help"], &["bench"]] {
+        let output = output(arguments);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("does not contain the load generator"), "{text}");
+        assert!(text.contains("--features bench"), "{text}");
+        assert_eq!(output.status.code(), Some(1));
+    }
 }
 
 #[test]

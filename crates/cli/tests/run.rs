@@ -24,6 +24,7 @@ use rustix::{
     process::{Pid, Signal, getuid, kill_process},
 };
 use serde_json::Value;
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// A server with a settings file, beside the folder that it serves.
@@ -430,6 +431,7 @@ fn generations_are_started_by_the_master_only() {
 
 #[test]
 fn collectors_get_metrics() {
+    requires!("program:curl");
     let run = Run::start("");
     run.get("/");
     let socket = run.path("admin.sock");

@@ -16,6 +16,7 @@ use rcgen::{CertificateParams, KeyPair};
 use running::{Running, eventually, lines_of, output, serow};
 use rustix::process::Signal;
 use serde_json::Value;
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// A server with a settings file in a folder of its own.
@@ -170,6 +171,7 @@ fn a_log_is_reopened_on_usr1() {
 /// As certbot does: a link to the newest file, and files of other names.
 #[test]
 fn a_certificate_behind_a_link_is_renewed() {
+    requires!("program:curl");
     let issue = |folder: &Path, number: u32| {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
@@ -249,6 +251,7 @@ const LENGTH: usize = 1 << 20;
 
 #[test]
 fn what_runs_programs_is_not_restricted_and_the_status_says_why() {
+    requires!("program:perl");
     for (text, expected) in [
         (format!("access-log = \"| cat >lines\"\n{SITE}"), "off: the access log runs a command"),
         ("[[site]]\napp = { application = \"app.psgi\" }\n".to_owned(), "off: applications run programs"),

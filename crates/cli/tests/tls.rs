@@ -17,6 +17,7 @@ use rcgen::{
     PKCS_ECDSA_P256_SHA256,
 };
 use running::{Running, eventually, output, received, site};
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// A site, and the certificates of an authority that curl trusts.
@@ -101,6 +102,7 @@ fn s_client(port: &str, options: &[&str], of_certificate: &[&str]) -> String {
 
 #[test]
 fn a_certificate_for_development() {
+    requires!("program:curl", "program:openssl");
     let here = Encrypted::new();
     let server = here.start(&["--tls", "self-signed"]);
     assert!(server.urls()[0].starts_with("https://127.0.0.1:"), "{}", server.announcement);
@@ -123,6 +125,7 @@ fn a_certificate_for_development() {
 
 #[test]
 fn several_certificates_by_name() {
+    requires!("program:curl");
     let here = Encrypted::new();
     let one = here.issue("one", &["example.com"]);
     here.issue("two", &["*.example.org"]);
@@ -138,6 +141,7 @@ fn several_certificates_by_name() {
 
 #[test]
 fn large_and_many() {
+    requires!("program:curl");
     let here = Encrypted::new();
     let large: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
     fs::write(here.folder.path().join("large.bin"), &large).unwrap();
@@ -159,6 +163,7 @@ fn large_and_many() {
 
 #[test]
 fn only_the_versions_that_are_allowed() {
+    requires!("program:curl");
     let here = Encrypted::new();
     let certificate = here.issue("one", &["example.com"]);
     for (versions, with_12, with_13) in [("1.2", true, false), ("1.3", false, true), ("1.2-1.3", true, true)] {
@@ -170,6 +175,7 @@ fn only_the_versions_that_are_allowed() {
 
 #[test]
 fn sessions_go_on() {
+    requires!("program:openssl");
     let here = Encrypted::new();
     let server = here.start(&["--tls", &here.issue("one", &["example.com"])]);
     let session = here.path("session");
@@ -198,6 +204,7 @@ fn sessions_go_on() {
 
 #[test]
 fn clients_show_certificates() {
+    requires!("program:curl");
     let here = Encrypted::new();
     let certificate = here.issue("one", &["example.com"]);
     here.issue("client", &["client"]);
@@ -215,6 +222,7 @@ fn clients_show_certificates() {
 
 #[test]
 fn plain_requests_are_sent_to_tls() {
+    requires!("program:curl");
     let here = Encrypted::new();
     let certificate = here.issue("one", &["example.com"]);
     let server = here.start(&["--tls", &certificate, "--hsts", "365d", "--redirect-http", "127.0.0.1:0"]);
@@ -243,6 +251,7 @@ fn who_forgets_the_s_is_told() {
 
 #[test]
 fn new_certificates_are_used_without_a_restart() {
+    requires!("program:curl", "program:openssl");
     let here = Encrypted::new();
     let certificate = here.issue("one", &["example.com"]);
     let server = here.start(&["--tls", &certificate]);
@@ -326,6 +335,7 @@ fn a_certificate_that_has_expired_is_pointed_out_by_check_and_at_the_start() {
 
 #[test]
 fn broken_certificates_are_explained_in_sentences() {
+    requires!("program:openssl");
     let encrypted = Encrypted::new();
     encrypted.issue("whole", &["a.example"]);
     let whole = fs::read_to_string(encrypted.path("whole.pem")).unwrap();

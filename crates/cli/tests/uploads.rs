@@ -10,6 +10,7 @@ use std::{
 };
 
 use running::{Running, serow};
+use serow_requirements::requires;
 use tempfile::TempDir;
 
 /// Its answer is the length of the body.
@@ -44,6 +45,7 @@ fn post(server: &Running, fields: &str, piece: &[u8], count: usize) -> String {
 
 #[test]
 fn a_body_of_more_than_10_mib_is_refused_by_default_with_the_limit_and_the_log_names_the_option() {
+    requires!("program:perl");
     let (server, _folder) = application(&[]);
     let refused = post(&server, "Content-Length: 10485761", b"", 0);
     assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
@@ -63,6 +65,7 @@ fn a_body_of_more_than_10_mib_is_refused_by_default_with_the_limit_and_the_log_n
 
 #[test]
 fn max_body_unlimited_takes_longer_ones_and_0_takes_none() {
+    requires!("program:perl");
     let (server, _folder) = application(&["--max-body", "unlimited"]);
     let taken = post(&server, "Content-Length: 12582912", &[b'x'; 1 << 20], 12);
     assert!(taken.ends_with("\r\n\r\n12582912"), "{taken}");
@@ -94,11 +97,13 @@ fn space_is_shared(server: &Running) {
 
 #[test]
 fn bodies_that_would_take_more_disk_together_than_max_spool_are_refused_with_503() {
+    requires!("program:perl");
     space_is_shared(&application(&["--max-spool", "300k"]).0);
 }
 
 #[test]
 fn max_spool_of_a_settings_file_is_for_all_of_its_applications_together() {
+    requires!("program:perl");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("app.psgi"), PERL).unwrap();
     let text = "listen = \"127.0.0.1:0\"\nworkers = 1\nmax-spool = 300000\n\

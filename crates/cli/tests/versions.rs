@@ -6,6 +6,7 @@ mod running;
 use std::{io::Read, io::Write, process::Command};
 
 use running::{Running, output, site};
+use serow_requirements::requires;
 
 /// The version that curl got an answer in and its status; its exit code if it got none.
 fn curl(server: &Running, option: &str) -> Result<String, i32> {
@@ -50,16 +51,19 @@ const H2: &str = "--http2-prior-knowledge";
 
 #[test]
 fn both_without_tls() {
+    requires!("program:curl");
     check(&["--http", "both"], [(H1, Ok("1.1 200")), (UPGRADE, Ok("1.1 200")), (H2, Ok("2 200"))]);
 }
 
 #[test]
 fn http1_without_tls() {
+    requires!("program:curl");
     check(&["--http", "1"], [(H1, Ok("1.1 200")), (UPGRADE, Ok("1.1 200")), (H2, Err(&NOT_HTTP2))]);
 }
 
 #[test]
 fn http2_without_tls() {
+    requires!("program:curl");
     check(&["--http", "2"], [(H1, Err(&NOT_HTTP1)), (UPGRADE, Err(&NOT_HTTP1)), (H2, Ok("2 200"))]);
 }
 
@@ -67,18 +71,21 @@ const TLS: [&str; 2] = ["--tls", "self-signed"];
 
 #[test]
 fn both_with_tls() {
+    requires!("program:curl");
     let options = [&["--http", "both"][..], &TLS].concat();
     check(&options, [(H1, Ok("1.1 200")), (UPGRADE, Ok("2 200")), ("--no-alpn", Ok("1.1 200"))]);
 }
 
 #[test]
 fn http1_with_tls() {
+    requires!("program:curl");
     let options = [&["--http", "1"][..], &TLS].concat();
     check(&options, [(H1, Ok("1.1 200")), (UPGRADE, Ok("1.1 200")), ("--no-alpn", Ok("1.1 200"))]);
 }
 
 #[test]
 fn http2_with_tls() {
+    requires!("program:curl");
     let options = [&["--http", "2"][..], &TLS].concat();
     check(&options, [(H1, Err(&NO_TLS)), (UPGRADE, Ok("2 200")), ("--no-alpn", Err(&NOT_HTTP1))]);
 }
@@ -115,6 +122,7 @@ fn what_is_not_spoken_is_said_in_what_is() {
 
 #[test]
 fn pacing_is_what_it_is() {
+    requires!("program:curl");
     let folder = site();
     for pacing in ["adaptive", "off", "16k"] {
         let server = Running::start(folder.path(), &["--pacing", pacing]);

@@ -119,6 +119,7 @@ mod tests {
 
     #[test]
     fn ready_counts_from_the_users_of_the_worker_only() {
+        serow_requirements::requires!("program:python3");
         let own = rustix::process::geteuid().as_raw();
         Builder::new_current_thread().enable_io().build().unwrap().block_on(async {
             let notifications = Notifications::bind(u64::MAX).unwrap();

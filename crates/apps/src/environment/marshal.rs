@@ -134,6 +134,7 @@ mod tests {
 
     #[test]
     fn python_reads_marshalled_values() {
+        serow_requirements::requires!("program:/usr/bin/python3");
         let long = "x".repeat(300);
         let mut bytes = Vec::new();
         let mut marshal = Marshal(&mut bytes);

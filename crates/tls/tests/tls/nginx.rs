@@ -7,6 +7,7 @@ use std::{
 };
 
 use serow_net::Destination;
+use serow_requirements::requires;
 use serow_tls::{Protocol, TlsClientSettings, TlsConnector};
 
 use crate::{
@@ -49,6 +50,7 @@ impl Drop for Program {
 
 #[test]
 fn a_file_is_fetched_and_the_session_resumed() {
+    requires!("program:nginx");
     let site = Site::new();
     let content: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
     file(site.folder.path(), "file", &content);
@@ -75,6 +77,7 @@ fn a_file_is_fetched_and_the_session_resumed() {
 /// nginx sends its settings as soon as it may: with the last flight of its handshake, or right behind it.
 #[test]
 fn the_first_frame_of_http_2() {
+    requires!("program:nginx");
     let site = Site::new();
     let program = Program::start(&site);
     for version in VERSIONS {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serow_net::Destination;
+use serow_requirements::requires;
 use serow_tls::{MAX_RECORD_PLAINTEXT, Protocol, TlsClientSettings, TlsConnector, TlsVersion};
 
 use crate::{
@@ -73,6 +74,7 @@ impl Drop for Program {
 
 #[test]
 fn data_is_exchanged_and_the_session_resumed() {
+    requires!("program:openssl");
     let site = Site::new();
     for version in VERSIONS {
         let mut program = Program::start(&site, version, &[]);
@@ -97,6 +99,7 @@ fn data_is_exchanged_and_the_session_resumed() {
 
 #[test]
 fn key_updates_are_accepted() {
+    requires!("program:openssl");
     let site = Site::new();
     let mut program = Program::start(&site, TlsVersion::Tls13, &[]);
     let connector = site.connector(TlsVersion::Tls13);
@@ -118,6 +121,7 @@ fn key_updates_are_accepted() {
 /// OpenSSL ends the session of a peer that refuses to renegotiate, with an alert.
 #[test]
 fn renegotiation_is_refused() {
+    requires!("program:openssl");
     let site = Site::new();
     let mut program = Program::start(&site, TlsVersion::Tls12, &[]);
     let connector = site.connector(TlsVersion::Tls12);
@@ -131,6 +135,7 @@ fn renegotiation_is_refused() {
 
 #[test]
 fn a_large_file_arrives_unchanged() {
+    requires!("program:openssl");
     let site = Site::new();
     let content: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
     file(site.folder.path(), "file", &content);
@@ -152,6 +157,7 @@ fn a_large_file_arrives_unchanged() {
 
 #[test]
 fn a_client_certificate_is_presented_on_request() {
+    requires!("program:openssl");
     let site = Site::new();
     let files = site.authority.issue(&["client"]).store(site.folder.path(), "client");
     file(site.folder.path(), "authority.pem", site.authority.pem());
