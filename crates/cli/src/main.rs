@@ -12,6 +12,7 @@
 //! | `serow supervise` | `supervise.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
+//! | the certificate for development, kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ mod reload;
 mod run;
 mod sandbox;
 mod serving;
+mod state_folder;
 mod status;
 mod stop;
 mod supervise;

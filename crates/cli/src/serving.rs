@@ -16,6 +16,7 @@ use crate::{
     announcement::{self, announce},
     command_error::CommandError,
     sandbox::{Reason, SandboxState},
+    state_folder,
 };
 
 /// A server that has its sockets and its log.
@@ -42,7 +43,8 @@ pub(crate) struct Served<'a> {
 
 impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
-    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, CommandError> {
+    pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
+        state_folder::keep_certificate(&mut settings);
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));

@@ -42,8 +42,8 @@ fn blocks(text: &str) -> Vec<Block> {
             blocks.push(Block::Heading(depth, line[depth..].trim().to_owned()));
         } else if let Some(row) = line.strip_prefix("| ") {
             // The head of a table says nothing that its rows do not.
-            let cells = row.trim_end_matches(" |").split_once(" | ").filter(|row| *row != HEAD);
-            if let Some((name, rest)) = cells.filter(|(name, _)| !name.starts_with("---")) {
+            let cells = row.trim_end_matches(" |").split_once(" | ");
+            if let Some((name, rest)) = cells.filter(|cells| *cells != HEAD && !cells.0.starts_with("---")) {
                 blocks.push(Block::Row(plain(name), plain(rest)));
             }
         } else if !line.is_empty() {

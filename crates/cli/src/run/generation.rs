@@ -22,6 +22,7 @@ use crate::{
     command_error::{CommandError, exit_code},
     error_log,
     sandbox::{self, SandboxState},
+    state_folder,
 };
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
@@ -70,6 +71,7 @@ impl Generation {
         SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
+        state_folder::keep_certificate(settings);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {

@@ -1,8 +1,13 @@
 //! What the settings about TLS mean together.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use serow::{CertificateFiles, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+use serow::{
+    CertificateFiles, Certificates, ClientCertificates, KeepError, SelfSigned, TlsSettings, TlsVersion, TlsVersions,
+};
 
 use serow_site::{Redirected, TlsPolicy};
 
@@ -12,14 +17,40 @@ use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice
 /// What TLS needs besides the certificates.
 #[derive(Debug)]
 pub struct Encryption {
-    /// SHA-256 of a certificate that was made for this run.
-    pub fingerprint: Option<String>,
+    /// The certificate for development, if that is used.
+    pub development: Option<DevelopmentCertificate>,
     /// What is wrong with certificates that have expired, or are not valid yet.
     pub date_problems: Vec<String>,
     /// How long browsers use TLS only (HSTS).
     pub strict_transport: Option<Duration>,
     /// Which connections are redirected to TLS.
     pub redirected: Redirected,
+}
+
+/// A self-signed certificate for development, as the announcement names it.
+#[derive(Debug)]
+pub struct DevelopmentCertificate {
+    /// SHA-256 of it.
+    pub fingerprint: String,
+    /// The file that it is kept in; none if it is for this process only.
+    pub file: Option<PathBuf>,
+    /// The settings that it belongs to.
+    settings: TlsSettings,
+}
+
+impl DevelopmentCertificate {
+    /// The one in these settings, if they have one.
+    pub(super) fn of(settings: &TlsSettings) -> Option<Self> {
+        let Certificates::SelfSigned(one) = &settings.certificates else { return None };
+        let file = one.file().map(Path::to_owned);
+        Some(Self { fingerprint: one.fingerprint(), file, settings: settings.clone() })
+    }
+
+    /// The same settings with the certificate that is kept in this folder.
+    pub(super) fn kept_in(&self, folder: &Path) -> Result<TlsSettings, KeepError> {
+        let certificates = Certificates::SelfSigned(SelfSigned::kept_in(folder)?);
+        Ok(TlsSettings { certificates, ..self.settings.clone() })
+    }
 }
 
 impl Encryption {
