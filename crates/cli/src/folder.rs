@@ -12,6 +12,7 @@ use serow_config::{
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
+use serow_site::RouteHandler;
 
 use crate::{
     arguments::FilesArguments,
@@ -54,7 +55,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     }
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?.serve(handler, Served { name: &name, ..Served::default() })
+    Serving::bind(server)?.serve(RouteHandler::Files(handler), Served { name: &name, ..Served::default() })
 }
 
 /// A page for what is missing has to be there: without it, each client that misses something gets a plain 404.

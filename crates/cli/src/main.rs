@@ -12,7 +12,7 @@
 //! | `serow supervise` | `supervise.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
-//! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
+//! | the certificate for development, kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -31,7 +31,6 @@ mod command_error;
 mod command_line;
 mod completions;
 mod descriptors;
-mod encryption;
 mod error_log;
 mod folder;
 mod man;
@@ -41,11 +40,10 @@ mod reload;
 mod run;
 mod sandbox;
 mod serving;
+mod state_folder;
 mod status;
 mod stop;
-mod strict_transport;
 mod supervise;
-mod to_tls;
 mod upstream;
 mod usage;
 
