@@ -33,7 +33,7 @@ class Crate:
 @functools.cache
 def crates() -> tuple[Crate, ...]:
     """All crates in the binary of any target, sorted; without those that only build or test it."""
-    command = ["cargo", "metadata", "--format-version=1", "--locked", f"--manifest-path={project.ROOT / 'Cargo.toml'}"]
+    command = ["cargo", "metadata", "--format-version=1", "--locked", "--features=serow-cli/bench"]
     command += [f"--filter-platform={target}" for target in binaries.TARGETS]
     told = json.loads(project.run(command, cwd=project.ROOT))
     packages = {package["id"]: package for package in told["packages"]}
@@ -44,7 +44,9 @@ def crates() -> tuple[Crate, ...]:
         id = waiting.pop()
         if id in found:
             continue
-        linked = [edge["pkg"] for edge in nodes[id]["deps"] if is_linked(edge, packages[edge["pkg"]])]
+        # Crates with the sources of a library in C depend on compilers.
+        edges = [] if packages[id]["name"].endswith("-src") else nodes[id]["deps"]
+        linked = [edge["pkg"] for edge in edges if is_linked(edge, packages[edge["pkg"]])]
         found[id] = _crate(packages[id], [packages[other] for other in linked])
         waiting += linked
     return tuple(sorted(found.values(), key=lambda crate: crate.id))

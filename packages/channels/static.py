@@ -24,8 +24,8 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     for target in TARGETS:
         name = archive_name(target)
         path = output / f"{name}.tar.gz"
-        entries = contents(binaries, target)
-        path.write_bytes(compress(tar({f"{name}/{place}": entry for place, entry in entries.items()} | {name: folder()})))
+        entries = {f"{name}/{place}": entry for place, entry in contents(binaries, target).items()}
+        path.write_bytes(compress(tar(entries | {name: folder()})))
         written.append(path)
     return [*written, write_sums(output, written)]
 

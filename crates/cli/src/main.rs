@@ -13,7 +13,6 @@
 //! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
-//! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
 //! | the certificate for development, kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
@@ -33,7 +32,6 @@ mod command_error;
 mod command_line;
 mod completions;
 mod descriptors;
-mod encryption;
 mod error_log;
 mod folder;
 mod init;
@@ -48,9 +46,7 @@ mod serving;
 mod state_folder;
 mod status;
 mod stop;
-mod strict_transport;
 mod supervise;
-mod to_tls;
 mod upstream;
 mod usage;
 

@@ -15,12 +15,12 @@ use crate::{diagnostics::problem::Fault, explanation, root_table, settings::Appl
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [
-    include_str!("../../../examples/serow.toml"),
-    include_str!("../../../examples/tls.toml"),
-    include_str!("../../../examples/sites.toml"),
-    include_str!("../../../examples/behind-a-proxy.toml"),
-    include_str!("../../../examples/proxy.toml"),
-    include_str!("../../../examples/complete.toml"),
+    include_str!("../examples/serow.toml"),
+    include_str!("../examples/tls.toml"),
+    include_str!("../examples/sites.toml"),
+    include_str!("../examples/behind-a-proxy.toml"),
+    include_str!("../examples/proxy.toml"),
+    include_str!("../examples/complete.toml"),
 ];
 
 /// A folder with all that the examples name.

@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_complete_example_has_every_key_and_its_default() {
-        let text = include_str!("../../../examples/complete.toml");
+        let text = include_str!("../examples/complete.toml");
         let document = Document::parse(text).unwrap_or_else(|errors| panic!("{errors:?}"));
         let sites = list(document.root(), "site");
         let routes: Vec<_> = sites.iter().flat_map(|site| list(site, "route")).collect();

@@ -29,7 +29,7 @@ pub use self::{
     program::program,
     proxy::{forwarding_settings, reads_attempts},
     setting_error::{SettingError, in_options},
-    tls::{DevelopmentCertificate, Encryption, Redirected},
+    tls::{DevelopmentCertificate, Encryption},
     upstream::upstream_settings,
 };
 use crate::{

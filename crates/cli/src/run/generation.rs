@@ -12,6 +12,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
+use serow_site::SiteHandler;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -19,7 +20,7 @@ use crate::{
     announcement,
     application_host::application_host,
     command_error::{CommandError, exit_code},
-    encryption, error_log,
+    error_log,
     sandbox::{self, SandboxState},
     state_folder,
 };
@@ -129,7 +130,8 @@ impl Generation {
             stopped: settings.grace,
         };
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
-        let outcome = encryption::run(settings.encryption, server, router);
+        let policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        let outcome = serow_site::serve(server, SiteHandler::Routed(router), policy);
         drop(background_tasks);
         drop(workers);
         if let Some(log) = log {

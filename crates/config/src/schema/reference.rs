@@ -80,5 +80,5 @@ fn value(schema: &Value) -> String {
 }
 
 const INTRODUCTION: &str = include_str!("introduction.md");
-const SMALL: &str = include_str!("../../../../examples/serow.toml");
-const SITES: &str = include_str!("../../../../examples/sites.toml");
+const SMALL: &str = include_str!("../../examples/serow.toml");
+const SITES: &str = include_str!("../../examples/sites.toml");

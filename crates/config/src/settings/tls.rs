@@ -1,7 +1,6 @@
 //! What the settings about TLS mean together.
 
 use std::{
-    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -9,6 +8,8 @@ use std::{
 use serow::{
     CertificateFiles, Certificates, ClientCertificates, KeepError, SelfSigned, TlsSettings, TlsVersion, TlsVersions,
 };
+
+use serow_site::{Redirected, TlsPolicy};
 
 use super::SettingError;
 use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice};
@@ -53,21 +54,15 @@ impl DevelopmentCertificate {
 }
 
 impl Encryption {
+    /// What the server does because it has TLS.
+    pub fn policy(&self) -> TlsPolicy {
+        TlsPolicy { strict_transport: self.strict_transport, redirected: self.redirected }
+    }
+
     /// Warns of certificates that clients will refuse.
     pub fn warn_of_dates(&self) {
         self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
     }
-}
-
-/// Which connections without TLS are redirected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirected {
-    /// None.
-    None,
-    /// All.
-    All,
-    /// Those to this address; an address of zeroes is every address with its port.
-    At(SocketAddr),
 }
 
 /// What is wrong with the files of certificates, of all settings that name some.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require 'serow/program'
+
 module Serow
   # rackup -s serow: hands over to the program `serow`, with the options of Rhebok.
   module Handler
@@ -54,7 +56,7 @@ module Serow
       command = self.command(options.transform_keys(&:to_s))
       exec(*command, close_others: false)
     rescue Errno::ENOENT
-      abort "#{command.first} is not there: install Serow, or name the program in $SEROW"
+      abort "rackup -s serow: #{Program.advice}"
     end
 
     def self.valid_options
@@ -78,7 +80,7 @@ module Serow
       chosen.delete('max-requests') if chosen['max-requests'].to_s == '0'
       chosen.delete('min-requests') unless chosen['max-requests']
       chosen.delete('out-of-band-gc') unless true?(options['OobGC'])
-      words = [ENV['SEROW'] || 'serow', 'app', options['config'] || 'config.ru', '--interface', 'rack']
+      words = [Program.path, 'app', options['config'] || 'config.ru', '--interface', 'rack']
       chosen.sort.each do |word, value|
         if SWITCHES.include?(word)
           words << "--#{word}" if true?(value)

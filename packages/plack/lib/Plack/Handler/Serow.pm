@@ -5,7 +5,21 @@ package Plack::Handler::Serow;
 use strict;
 use warnings;
 
-our $VERSION = '0.1.0';
+use File::Spec;
+
+# packages/build writes the version of the workspace.
+our $VERSION = '0';
+
+# Where the channels put the program, after the PATH: services and cron run with a short one.
+my @HOME_FOLDERS = (
+    '.cargo/bin',                     # cargo
+    '.local/bin',                     # pip, uv, pipx
+    '.gem/ruby/*/bin', '.local/share/gem/ruby/*/bin',
+    '.nix-profile/bin', '.linuxbrew/bin',
+);
+my @SYSTEM_FOLDERS = qw(/usr/local/bin /usr/bin /home/linuxbrew/.linuxbrew/bin /run/current-system/sw/bin);
+# In the application's folder.
+my @PROJECT_FOLDERS = qw(node_modules/.bin .venv/bin venv/bin);
 
 # Gazelle's options, and Serow's words for them. Those that take no value here mean nothing to Serow.
 my %WORDS = (
@@ -35,8 +49,36 @@ sub run {
     my ($self) = @_;
     my $runner = _runner();
     my @command = $self->command($runner);
-    exec {$command[0]} @command
-        or die "$command[0] cannot be run: $!; install Serow, or name the program in \$SEROW\n";
+    exec {$command[0]} @command or die "$command[0] cannot be run: $!\n";
+}
+
+# The path of the program: $SEROW, or the first in the PATH, the application's folder, and the folders of the channels.
+sub program {
+    if (defined $ENV{SEROW} && length $ENV{SEROW}) {
+        return $ENV{SEROW} if $ENV{SEROW} !~ m{/} || _is_program($ENV{SEROW});
+        die "$ENV{SEROW} is not a program: correct \$SEROW\n";
+    }
+    my @folders = (File::Spec->path, @PROJECT_FOLDERS);
+    push @folders, "$ENV{GEM_HOME}/bin" if defined $ENV{GEM_HOME};
+    push @folders, map { glob _quoted($ENV{HOME}) . "/$_" } @HOME_FOLDERS if defined $ENV{HOME};
+    for my $folder (@folders, @SYSTEM_FOLDERS) {
+        my $path = File::Spec->catfile($folder, 'serow');
+        return $path if _is_program($path);
+    }
+    die "plackup -s Serow: the program serow is not installed: run cargo install serow-cli, pip install serow or "
+        . "gem install serow, install the package of your system, or name the program in \$SEROW\n";
+}
+
+sub _is_program {
+    my ($path) = @_;
+    return -f $path && -x _;
+}
+
+# A folder's name for glob, without its special characters.
+sub _quoted {
+    my ($name) = @_;
+    $name =~ s/([\\\s{}\[\]*?~'"])/\\$1/g;
+    return $name;
 }
 
 # The command line of Serow that does the same.
@@ -61,7 +103,7 @@ sub command {
     }
     delete $chosen{'min-requests'} if !$chosen{'max-requests'};
     my @perl = ('perl', (map { "-I$_" } @{ $runner->{includes} || [] }), (map { "-M$_" } @{ $runner->{modules} || [] }));
-    my @command = ($ENV{SEROW} || 'serow', 'app', $file, '--interface', 'psgi', '--interpreter', "@perl");
+    my @command = (program(), 'app', $file, '--interface', 'psgi', '--interpreter', "@perl");
     push @command, map { ("--$_", $chosen{$_}) } sort keys %chosen;
     # A supervisor's sockets are found by Serow itself.
     push @command, $self->listeners unless defined $ENV{SERVER_STARTER_PORT} || defined $ENV{LISTEN_FDS};
@@ -102,9 +144,31 @@ Plack::Handler::Serow - run a PSGI application with Serow
 
 =head1 DESCRIPTION
 
-Hands over to the program C<serow>, which has to be installed; C<$SEROW> may name it. The options are those of L<Gazelle>:
+Replaces C<plackup> with the program C<serow>, which loads the application itself. The options are those of L<Gazelle>:
 C<--max-workers>, C<--timeout>, C<--max-reqs-per-child>, C<--min-reqs-per-child>, C<--spawn-interval>, with its defaults.
 C<start_server --port 8080 -- plackup -s Serow app.psgi> works as well.
+
+=head1 INSTALLATION
+
+The handler is a Perl module without a program. Install the program in any way that Serow offers:
+
+    cargo install serow-cli      # ~/.cargo/bin
+    pip install --user serow     # ~/.local/bin
+    gem install serow
+    npm install serow            # node_modules/.bin in the application's folder
+    apt install ./serow_*.deb    # Debian and Ubuntu
+
+or unpack the archive for your processor and copy C<serow> into a folder in the C<PATH>. All of them contain the same
+static program, which needs no libraries.
+
+Then install the module:
+
+    cpanm Plack::Handler::Serow
+
+or, from its archive: C<perl Makefile.PL && make test && make install>.
+
+The handler looks for the program in the C<PATH>, in C<node_modules/.bin>, C<.venv/bin> and C<venv/bin> of the working
+directory, and in the folders above. C<$SEROW> names another one.
 
 =head1 LICENSE
 
