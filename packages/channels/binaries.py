@@ -16,6 +16,9 @@ ARCHITECTURES = {"x86_64-unknown-linux-musl": "amd64", "aarch64-unknown-linux-mu
 TARGETS = tuple(ARCHITECTURES)
 # The profile of the binaries that users install (Cargo.toml).
 PROFILE = "dist"
+# Rust's own linker, since Zig's has neither option: identical functions once (-0.7 MB), and relocations as a bitmap
+# (-0.35 MB).
+LINKING = ("-Clink-arg=--icf=all", "-Clink-arg=-zpack-relative-relocs", "-Clink-self-contained=yes")
 
 
 def machine(target: str) -> str:
@@ -55,15 +58,15 @@ class Binaries:
 
 
 def build(target: str) -> pathlib.Path:
-    """Builds the binary with Zig as the C compiler and linker, which compiles for every target from every machine."""
+    """Builds the binary with Zig as the C compiler, which compiles for every target from every machine."""
     command = ["cargo", "zigbuild", "--profile", PROFILE, "--package", "serow-cli", "--features", "bench"]
-    command += ["--target", target]
+    command += ["--target", target, "--config", f'target.{target}.linker="rust-lld"']
     print(f"packages: {' '.join(command)}", file=sys.stderr, flush=True)
     environment = project.environment()
     # Paths of the machine that builds do not belong into panic messages, and differ between machines.
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo"]
-    flags += [f"--remap-path-prefix={project.ROOT}=."]
+    flags += [f"--remap-path-prefix={project.ROOT}=.", *LINKING]
     environment["RUSTFLAGS"] = " ".join(filter(None, flags))
     # LuaJIT's own program, which is built on the way, needs libunwind, which Zig does not link by itself; and this
     # machine's strip does not know every processor.
