@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 
 from . import project
+from .archive import extract
 from .isolation import Program
 
 # What a runtime mounts into each container; everything else is read-only.
@@ -38,7 +39,7 @@ class Image:
         """Writes the files of the image, and returns their size in bytes."""
         for layer in self.manifest["layers"]:
             with tarfile.open(fileobj=io.BytesIO(self.blob(layer))) as archive:
-                archive.extractall(root, filter="tar")
+                extract(archive, root)
         return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
 
