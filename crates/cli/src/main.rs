@@ -10,6 +10,7 @@
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
+//! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | the certificate for development, kept between starts | `state_folder.rs` |
@@ -33,8 +34,10 @@ mod completions;
 mod descriptors;
 mod error_log;
 mod folder;
+mod init;
 mod man;
 mod manual;
+mod project;
 mod proxy;
 mod reload;
 mod run;
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Init(arguments)) => init::run(&arguments),
         Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
         Ok(Command::Complete(arguments)) => completions::complete(&arguments),
         Ok(Command::Reference) => check::print_reference(),

@@ -1,4 +1,4 @@
-//! A self-signed certificate that is kept in a folder, so that clients that were told to trust it still do after a
+//! A self-signed certificate that is kept in a folder, so that clients that trust it still do after a
 //! restart.
 //!
 //! The folder belongs to the user of this process, and others may not write to it; the key is readable to that user only.
