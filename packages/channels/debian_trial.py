@@ -13,7 +13,7 @@ import urllib.error
 from . import project
 from .binaries import ARCHITECTURES, TARGETS, is_native
 from .error import ChannelError
-from .isolation import Program, emulator, fetch, require
+from .isolation import Program, emulator, fetch, require, require_root
 from .machine import Machine, system
 
 URL = "http://127.0.0.1/"
@@ -34,6 +34,7 @@ OF_SYSTEM = (
 
 def prepare() -> None:
     """Fetches a Debian system."""
+    require_root("the Debian package")
     system()
 
 

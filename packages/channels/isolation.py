@@ -36,6 +36,12 @@ def is_isolated() -> bool:
     return {name for _, name in socket.if_nameindex()} == {"lo"}
 
 
+def require_root(test: str) -> None:
+    """Raises an error unless root runs the test: others have one user in their namespaces."""
+    if os.geteuid() != 0:
+        raise ChannelError(f"the test of {test} needs several users; run it as root")
+
+
 class Program:
     """A program that runs while the `with` block does, by default in a root of its own."""
 
