@@ -55,6 +55,12 @@ def compress(data: bytes) -> bytes:
     return gzip.compress(data, compresslevel=9, mtime=project.build_time())
 
 
+def extract(archive: tarfile.TarFile, root: pathlib.Path, members: list[tarfile.TarInfo] | None = None) -> None:
+    """Writes the files of an archive of ours, with their modes; Debian 12's Python has no filters yet."""
+    archive.extraction_filter = getattr(tarfile, "tar_filter", None)
+    archive.extractall(root, members)
+
+
 def write_sums(folder: pathlib.Path, files: list[pathlib.Path]) -> pathlib.Path:
     """Writes SHA256SUMS, which `sha256sum --check` reads."""
     lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(files)]

@@ -62,10 +62,12 @@ def build(target: str) -> pathlib.Path:
     environment = project.environment()
     # Paths of the machine that builds do not belong into panic messages, and differ between machines.
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
-    flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo", f"--remap-path-prefix={project.ROOT}=."]
+    flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo"]
+    flags += [f"--remap-path-prefix={project.ROOT}=."]
     environment["RUSTFLAGS"] = " ".join(filter(None, flags))
-    # LuaJIT's own program needs it, which is built on the way; Zig does not link it by itself.
-    environment["TARGET_LIBS"] = "-lunwind"
+    # LuaJIT's own program, which is built on the way, needs libunwind, which Zig does not link by itself; and this
+    # machine's strip does not know every processor.
+    environment |= {"TARGET_LIBS": "-lunwind", "TARGET_STRIP": "true"}
     try:
         ended = subprocess.run(command, cwd=project.ROOT, env=environment, check=False)
     except FileNotFoundError as error:

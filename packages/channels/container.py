@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 
 from . import project
+from .archive import extract
 from .isolation import Program
 
 # What a runtime mounts into each container; everything else is read-only.
@@ -38,7 +39,7 @@ class Image:
         """Writes the files of the image, and returns their size in bytes."""
         for layer in self.manifest["layers"]:
             with tarfile.open(fileobj=io.BytesIO(self.blob(layer))) as archive:
-                archive.extractall(root, filter="tar")
+                extract(archive, root)
         return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
 
@@ -60,6 +61,7 @@ class Container(Program):
                         "noNewPrivileges": True, "capabilities": {}},
             "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "ipc", "uts")]},
         }))
+        unify_cgroups()
         super().__init__([*self.crun(), "run", f"--bundle={bundle}", self.name], environment=dict(os.environ))
 
     def crun(self) -> list[str]:
@@ -78,3 +80,10 @@ class Container(Program):
     def kill(self, signal: str) -> None:
         """Sends a signal to process 1 of the container."""
         project.run([*self.crun(), "kill", self.name, signal])
+
+
+def unify_cgroups() -> None:
+    """Mounts cgroups of version 2 for this process and its children: crun refuses to mix them with version 1."""
+    place = pathlib.Path("/sys/fs/cgroup")
+    if not (place / "cgroup.controllers").exists():
+        project.run(["mount", "-t", "cgroup2", "cgroup2", place])

@@ -44,7 +44,9 @@ def crates() -> tuple[Crate, ...]:
         id = waiting.pop()
         if id in found:
             continue
-        linked = [edge["pkg"] for edge in nodes[id]["deps"] if is_linked(edge, packages[edge["pkg"]])]
+        # Crates with the sources of a library in C depend on compilers.
+        edges = [] if packages[id]["name"].endswith("-src") else nodes[id]["deps"]
+        linked = [edge["pkg"] for edge in edges if is_linked(edge, packages[edge["pkg"]])]
         found[id] = _crate(packages[id], [packages[other] for other in linked])
         waiting += linked
     return tuple(sorted(found.values(), key=lambda crate: crate.id))

@@ -1,7 +1,7 @@
 """The Debian package: a service with a user, a unit and settings, for every release of Debian since 12.
 
-`dpkg-deb` builds it from a folder. cargo-deb would do so, too, but takes longer to compile than all other tools together,
-and its maintainer scripts restart a service on upgrade; ours reload it.
+`dpkg-deb` builds it from a folder. cargo-deb would do so, too, but takes longer to compile than all other tools
+together, and its maintainer scripts restart a service on upgrade; ours reload it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def contents(binaries: Binaries, target: str) -> dict[str, Entry]:
     files = {place: Entry((SOURCES / name).read_bytes()) for name, place in FILES.items()}
     files["usr/bin/serow"] = program(binaries.path(target))
     files |= documents.shell_files(binaries, COMPLETIONS)
-    files |= {f"{name}.gz": packed(entry.data) for name, entry in documents.man_files(binaries, "usr/share/man").items()}
+    pages = documents.man_files(binaries, "usr/share/man")
+    files |= {f"{name}.gz": packed(entry.data) for name, entry in pages.items()}
     files[f"{DOCUMENTS}/copyright"] = Entry(copyright_file())
     files[f"{DOCUMENTS}/changelog.Debian.gz"] = packed(changelog())
     files[f"{DOCUMENTS}/third-party.txt.gz"] = packed(documents.licences()["LICENSES-THIRD-PARTY.txt"])
@@ -102,7 +103,8 @@ Description: {project.SUMMARY}
     sums = "".join(f"{hashlib.md5(entry.data, usedforsecurity=False).hexdigest()}  {name}\n"
                    for name, entry in sorted(files.items()) if entry.data is not None and not name.startswith("etc/"))
     settings = "".join(f"/{name}\n" for name in sorted(files) if name.startswith("etc/"))
-    entries = {"control": Entry(fields.encode()), "md5sums": Entry(sums.encode()), "conffiles": Entry(settings.encode())}
+    texts = {"control": fields, "md5sums": sums, "conffiles": settings}
+    entries = {name: Entry(text.encode()) for name, text in texts.items()}
     entries |= {name: Entry((SOURCES / name).read_bytes(), 0o755) for name in SCRIPTS}
     return {f"DEBIAN/{name}": entry for name, entry in entries.items()}
 

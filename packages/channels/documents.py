@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import pathlib
-import sys
 import tempfile
 
 from . import project
 from .archive import Entry
 from .binaries import Binaries
-from .error import ChannelError
 from .licences import third_party
 
 # Shell -> the file's name in its folder of completions.
@@ -20,23 +18,14 @@ SHELLS = {"bash": "serow", "zsh": "_serow", "fish": "serow.fish"}
 @functools.cache
 def completions(binary: pathlib.Path) -> dict[str, bytes]:
     """Shell -> completion script, printed by `serow completions SHELL`."""
-    try:
-        return {shell: project.run([binary, "completions", shell]).encode() for shell in SHELLS}
-    except ChannelError as error:
-        if not is_unknown(error):
-            raise
-        return {}
+    return {shell: project.run([binary, "completions", shell]).encode() for shell in SHELLS}
 
 
 @functools.cache
 def man_pages(binary: pathlib.Path) -> dict[str, bytes]:
     """File name -> man page, written by `serow man FOLDER`: section 1 for the commands, 5 for the settings file."""
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            project.run([binary, "man", folder])
-        except ChannelError as error:
-            if not is_unknown(error):
-                raise
+        project.run([binary, "man", folder])
         return {path.name: path.read_bytes() for path in sorted(pathlib.Path(folder).iterdir())}
 
 
@@ -57,9 +46,3 @@ def man_files(binaries: Binaries, folder: str) -> dict[str, Entry]:
     """Man pages as files, in a folder per section."""
     return {f"{folder}/man{name.rsplit('.', 1)[1]}/{name}": Entry(text)
             for name, text in man_pages(binaries.native()).items()}
-
-
-def is_unknown(error: ChannelError) -> bool:
-    """Whether a binary does not have the command, which it takes for the name of a folder."""
-    print(f"packages: without completions and man pages: {error}", file=sys.stderr)
-    return "unexpected argument" in str(error)

@@ -1,4 +1,4 @@
-"""The container image: the binary, certificate authorities and a page, for both architectures, as an OCI layout in a tar.
+"""The container image: the binary, certificate authorities and a page; an OCI layout in a tar, for both architectures.
 
 Written by this script, without a daemon: <https://github.com/opencontainers/image-spec>.
 """
@@ -38,8 +38,10 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
         "schemaVersion": 2, "mediaType": f"{OCI}.index.v1+json", "manifests": manifests, "annotations": labels()}))
     index["annotations"] = {"org.opencontainers.image.ref.name": project.version()}
     entries = {f"blobs/sha256/{digest}": Entry(blob) for digest, blob in blobs.items()}
-    entries |= {"blobs": folder(), "blobs/sha256": folder(), "oci-layout": Entry(encode({"imageLayoutVersion": "1.0.0"}))}
-    entries["index.json"] = Entry(encode({"schemaVersion": 2, "mediaType": f"{OCI}.index.v1+json", "manifests": [index]}))
+    entries |= {"blobs": folder(), "blobs/sha256": folder()}
+    entries["oci-layout"] = Entry(encode({"imageLayoutVersion": "1.0.0"}))
+    entries["index.json"] = Entry(encode({
+        "schemaVersion": 2, "mediaType": f"{OCI}.index.v1+json", "manifests": [index]}))
     name = f"{project.NAME}-{project.version()}"
     (output / f"{name}-image.tar").write_bytes(tar(entries))
     (output / f"{name}.spdx.json").write_bytes(sbom.document())

@@ -39,7 +39,8 @@ def test(artifacts: list[pathlib.Path]) -> float:
 def check_format(image: pathlib.Path, bill: pathlib.Path) -> None:
     """Other programs read the image and the list of its contents."""
     with tempfile.TemporaryDirectory() as folder:
-        project.run(["skopeo", "--insecure-policy", "copy", "--all", f"oci-archive:{image}:{project.version()}", f"dir:{folder}"])
+        source = f"oci-archive:{image}:{project.version()}"
+        project.run(["skopeo", "--insecure-policy", "copy", "--all", source, f"dir:{folder}"])
     project.run([project.TOOLS / "bin" / "pyspdxtools", "--infile", bill])
 
 
@@ -49,7 +50,7 @@ def run(path: pathlib.Path, target: str, bundle: pathlib.Path) -> float:
     image = Image(path, ARCHITECTURES[target])
     size = image.unpack(bundle / "rootfs")
     if size > MAX_BYTES:
-        raise ChannelError(f"the image for {ARCHITECTURES[target]} has {size:,} bytes; at most {MAX_BYTES:,} are allowed")
+        raise ChannelError(f"the image for {ARCHITECTURES[target]} has {size:,} bytes; the limit is {MAX_BYTES:,}")
     if not is_native(target):
         command = [*emulator(bundle / "rootfs", target), "/serow", "files", "/public", "--listen", ":8080"]
         with Program(command, root=bundle / "rootfs", user=65532) as running:

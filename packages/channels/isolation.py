@@ -27,8 +27,8 @@ def isolated(command: list[str]) -> list[str]:
     others see."""
     own_user = [] if os.geteuid() == 0 else ["--map-root-user"]
     namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    return ["unshare", *own_user, *namespaces, "--", "sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin; ip link set lo up && exec "$@"',
-            "sh", *command]
+    start = 'PATH=$PATH:/usr/sbin:/sbin; ip link set lo up && exec "$@"'
+    return ["unshare", *own_user, *namespaces, "--", "sh", "-c", start, "sh", *command]
 
 
 def is_isolated() -> bool:

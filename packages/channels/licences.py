@@ -15,7 +15,7 @@ NAME = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)([-._].*)?(\.
 # Folders in which crates have libraries in C that the binary contains: aws-lc-sys, mimalloc, zstd, LuaJIT, zlib.
 MAX_DEPTH = 4
 # Folders that do not go into the binary.
-SKIPPED = ("test", "tests", "benches", "examples", "doc", "docs", "contrib", "programs", "util", "third_party", "target")
+SKIPPED = ("test", "tests", "benches", "examples", "doc", "docs", "contrib", "programs", "util", "third_party")
 RULE = "=" * 78
 
 
@@ -37,7 +37,8 @@ def third_party() -> bytes:
         terms.setdefault(text, []).append(name)
     parts = [HEAD, "\n".join(map(row, (crate for crate in crates() if not crate.is_ours)))]
     if without:
-        parts += ["Without a file of their own:\n\n" + "\n".join(f"{crate.id}: {', '.join(crate.authors)}" for crate in without)]
+        authors = "\n".join(f"{crate.id}: {', '.join(crate.authors)}" for crate in without)
+        parts.append(f"Without a file of their own:\n\n{authors}")
     for text, places in sorted(terms.items(), key=lambda pair: pair[1][0]):
         parts.append(f"{RULE}\n" + "\n".join(places) + f"\n{RULE}\n\n{text}")
     return ("\n\n".join(parts) + "\n").encode()

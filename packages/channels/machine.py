@@ -29,7 +29,8 @@ def system() -> pathlib.Path:
             raise ChannelError("the test of the Debian package installs a Debian system; run it as root")
         unfinished = archive.with_name(f"unfinished-{archive.name}")
         archive.parent.mkdir(parents=True, exist_ok=True)
-        project.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(INCLUDED)}", RELEASE, unfinished])
+        included = f"--include={','.join(INCLUDED)}"
+        project.run(["mmdebstrap", "--quiet", "--variant=minbase", included, RELEASE, unfinished])
         unfinished.rename(archive)
     return archive
 
@@ -80,7 +81,8 @@ class Machine:
         """Runs a command of the machine to its end, and returns what it printed."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         enter = ["nsenter", f"--target={children.split()[0]}", "--mount", "--pid", "--cgroup", "--ipc", "--uts"]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+        environment["DEBIAN_FRONTEND"] = "noninteractive"
         ended = subprocess.run([*enter, "--", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, env=environment, check=False)
         if expected is not None and ended.returncode != expected:

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from . import page, project, static
+from .archive import extract
 from .binaries import TARGETS, Binaries, is_native, machine
 from .error import ChannelError
 
@@ -92,7 +93,7 @@ def install(recipe: pathlib.Path, archive: pathlib.Path, home: pathlib.Path) -> 
     """Seconds until a page is served by the program that the recipe for Arch Linux has installed as makepkg runs it."""
     began = time.monotonic()
     with tarfile.open(archive) as opened:
-        opened.extractall(home / "src", filter="tar")
+        extract(opened, home / "src")
     environment = project.environment() | {"srcdir": str(home / "src"), "pkgdir": str(home / "root"),
                                            "CARCH": next(machine(target) for target in TARGETS if is_native(target))}
     project.run(["bash", "-e", "-c", MAKEPKG, "bash", recipe, archive], env=environment)

@@ -10,7 +10,9 @@ from . import project
 from .error import ChannelError
 
 # Semantic Versioning 2.0.0 without build metadata, which Debian and RubyGems have no place for.
-VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:[a-z]+|0|[1-9]\d*)(?:\.(?:[a-z]+|0|[1-9]\d*))*))?")
+NUMBER = r"(?:0|[1-9]\d*)"
+WORD = rf"(?:[a-z]+|{NUMBER})"
+VERSION = re.compile(rf"({NUMBER})\.({NUMBER})\.({NUMBER})(?:-({WORD}(?:\.{WORD})*))?")
 # The lock files of all workspaces with crates of the project.
 LOCKS = ("Cargo.lock", "fuzz/Cargo.lock")
 CHANGELOG = "CHANGELOG.md"
@@ -58,7 +60,7 @@ def changes(version: str, date: datetime.date) -> dict[str, str]:
             changed[name] = lock(path.read_text(), old, version)
     path = project.ROOT / CHANGELOG
     if not path.exists():
-        raise ChannelError(f"{CHANGELOG} is missing; it starts with a heading `{UNRELEASED}` (https://keepachangelog.com)")
+        raise ChannelError(f"{CHANGELOG} is missing; write it with a heading `{UNRELEASED}`")
     changed[CHANGELOG] = changelog(path.read_text(), version, date)
     return {name: text for name, text in changed.items() if text != (project.ROOT / name).read_text()}
 
@@ -79,7 +81,8 @@ def manifest(text: str, old: str, new: str) -> str:
     ours = {name: entry for name, entry in workspace["dependencies"].items() if name.startswith("serow")}
     late = [name for name, entry in ours.items() if entry.get("version") != new]
     if workspace["package"]["version"] != new or late:
-        raise ChannelError(f"Cargo.toml does not have the version {old} everywhere: {', '.join(late) or 'workspace.package'}")
+        where = ", ".join(late) or "workspace.package"
+        raise ChannelError(f"Cargo.toml does not have the version {old} everywhere: {where}")
     return changed
 
 

@@ -12,6 +12,7 @@ import time
 import tomllib
 
 from . import page, project, static
+from .archive import extract
 from .binaries import TARGETS, Binaries, is_native, machine
 from .error import ChannelError
 
@@ -128,7 +129,7 @@ def install(metadata: dict, target: str, archives: dict[str, pathlib.Path]) -> f
         with tarfile.open(path) as archive:
             if name not in archive.getnames():
                 raise ChannelError(f"crates/cli/Cargo.toml: bin-dir is {name}, which is not in {path.name}")
-            archive.extract(name, home, filter="tar")
+            extract(archive, home, [archive.getmember(name)])
         if not is_native(target):
             return 0.0
         return page.serve([home / name, page.public(home)], {}) - began

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from . import documents, project
-from .archive import Entry, compress, folder, program, tar, write_sums
+from .archive import Entry, compress, extract, folder, program, tar, write_sums
 from .binaries import TARGETS, Binaries, machine
 from .error import ChannelError
 from .isolation import Program, emulator, require
@@ -24,8 +24,8 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     for target in TARGETS:
         name = archive_name(target)
         path = output / f"{name}.tar.gz"
-        entries = contents(binaries, target)
-        path.write_bytes(compress(tar({f"{name}/{place}": entry for place, entry in entries.items()} | {name: folder()})))
+        entries = {f"{name}/{place}": entry for place, entry in contents(binaries, target).items()}
+        path.write_bytes(compress(tar(entries | {name: folder()})))
         written.append(path)
     return [*written, write_sums(output, written)]
 
@@ -62,7 +62,7 @@ def serve(path: pathlib.Path) -> float:
         with tarfile.open(path) as archive:
             member = archive.getmember(f"{archive_name(target)}/serow")
             member.name = "serow"
-            archive.extract(member, root, filter="tar")
+            extract(archive, root, [member])
         with Program([*emulated, "/serow", "public"], root=root) as running:
             require(running.fetch(URL), PAGE, URL)
             seconds = time.monotonic() - began

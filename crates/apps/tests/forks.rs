@@ -109,8 +109,8 @@ def app(environ, start_response):
     return [str(os.getpid()).encode()]
 ";
 
-/// The template process reports forks before ends, whatever interrupts it: Serow would wait for ever for the exit of a worker
-/// that it hears of after its exit.
+/// The template process reports forks before ends, whatever interrupts it: Serow would wait for ever for the end of a worker
+/// whose fork is reported after it.
 #[test]
 fn workers_whose_end_is_noticed_before_their_fork_is_reported_are_replaced() {
     requires!("ruby:rack", "program:/usr/bin/python3");

@@ -28,8 +28,12 @@ pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encry
     // Several sockets of one address that belong to one thread.
     urls.dedup();
     let mut line = format!("Serving {served} at {}", urls.join(" and "));
-    if let Some(fingerprint) = encryption.and_then(|encryption| encryption.fingerprint.as_ref()) {
-        line.push_str(&format!(" (certificate for development, SHA-256 {fingerprint})"));
+    if let Some(certificate) = encryption.and_then(|encryption| encryption.development.as_ref()) {
+        let place = match &certificate.file {
+            Some(file) => format!("in {}", file.display()),
+            None => "for this run only".to_owned(),
+        };
+        line.push_str(&format!(" (certificate for development {place}, SHA-256 {})", certificate.fingerprint));
     }
     line
 }

@@ -7,6 +7,7 @@ mod app;
 mod bench;
 mod completions;
 mod files;
+mod init;
 mod man;
 mod proxy;
 mod run;
@@ -22,6 +23,7 @@ pub(crate) use self::{
     app::AppArguments,
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
+    init::InitArguments,
     man::ManArguments,
     proxy::ProxyArguments,
     run::RunArguments,

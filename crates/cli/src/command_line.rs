@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments, FilesArguments,
-        ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
+        InitArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
         UpstreamCommandArguments,
     },
     command_error::CommandError,
@@ -84,6 +84,12 @@ pub(crate) enum Command {
     /// it runs this command.
     #[command(override_usage = "serow supervise [OPTIONS] -- COMMAND [ARGUMENT...]", after_help = SUPERVISE_HELP)]
     Supervise(Box<SuperviseArguments>),
+    /// Write a settings file for what a folder contains: a static site or an application.
+    ///
+    /// It looks for config.ru, app.psgi, manage.py, wsgi.py, asgi.py, app.py and main.py, Procfile, a package.json with a
+    /// script 'start', and index.html, also in dist, build, public, _site and out. If there are several, the others are
+    /// commented out. An existing file is never changed.
+    Init(InitArguments),
     /// Check a settings file, and report each error with its position.
     ///
     /// Like 'serow run', it checks that folders, certificates and the user exist, but it does not open any sockets.

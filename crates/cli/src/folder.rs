@@ -12,19 +12,22 @@ use serow_config::{
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
+use serow_site::RouteHandler;
 
 use crate::{
+    announcement::announce,
     arguments::FilesArguments,
     command_error::CommandError,
     error_log,
+    project::{self, FoundApplication},
     serving::{Served, Serving},
     usage,
 };
 
 /// The settings of `serow files`.
 pub(crate) struct FolderSettings {
-    /// The folder.
-    pub(crate) folder: PathBuf,
+    /// The folder; the current one if none is named.
+    pub(crate) folder: Option<PathBuf>,
     /// What is served of it.
     pub(crate) files: FilesSettings,
     /// The settings of the server as a whole.
@@ -46,6 +49,8 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     let FolderSettings { folder, files, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
+    name_application(folder.as_deref(), &files)?;
+    let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let handler = Files::with_settings(&folder, files.clone()).map_err(FolderError)?;
     require_pages(&folder, &files)?;
     let served = ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off };
@@ -54,7 +59,31 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     }
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?.serve(handler, Served { name: &name, ..Served::default() })
+    Serving::bind(server)?.serve(RouteHandler::Files(handler), Served { name: &name, ..Served::default() })
+}
+
+/// Names the command that runs the application in a folder without an index file. Its source code is served only if the
+/// folder was named: who writes `serow` there probably wants the application.
+fn name_application(folder: Option<&Path>, files: &FilesSettings) -> Result<(), CommandError> {
+    let path = folder.unwrap_or(Path::new("."));
+    if files.fallback.is_some() || files.index.iter().any(|index| path.join(index).is_file()) {
+        return Ok(());
+    }
+    let Some(application) = project::applications(path).into_iter().next() else { return Ok(()) };
+    let command = application.command(folder.filter(|folder| *folder != Path::new(".")));
+    let FoundApplication { file, kind, .. } = application;
+    if folder.is_none() {
+        return Err(CommandError::Usage(format!(
+            "this folder contains {kind} ({file}), and no index file: to run the application, write {command}; to serve \
+             the files of the folder, with the source code, write serow ."
+        )));
+    }
+    let place = match path == Path::new(".") {
+        true => "this folder".to_owned(),
+        false => path.display().to_string(),
+    };
+    announce(&format!("Hint: {place} contains {kind} ({file}); to run it, write {command}"));
+    Ok(())
 }
 
 /// A page for what is missing has to be there: without it, each client that misses something gets a plain 404.

@@ -10,9 +10,10 @@
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
+//! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
-//! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
+//! | the certificate for development, kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -31,21 +32,21 @@ mod command_error;
 mod command_line;
 mod completions;
 mod descriptors;
-mod encryption;
 mod error_log;
 mod folder;
+mod init;
 mod man;
 mod manual;
+mod project;
 mod proxy;
 mod reload;
 mod run;
 mod sandbox;
 mod serving;
+mod state_folder;
 mod status;
 mod stop;
-mod strict_transport;
 mod supervise;
-mod to_tls;
 mod upstream;
 mod usage;
 
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Init(arguments)) => init::run(&arguments),
         Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
         Ok(Command::Complete(arguments)) => completions::complete(&arguments),
         Ok(Command::Reference) => check::print_reference(),

@@ -5,6 +5,7 @@ use serow_config::settings::{
 };
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
+use serow_site::RouteHandler;
 
 use crate::{
     arguments::ProxyArguments,
@@ -49,7 +50,8 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let upstream = Upstream::new(upstream);
     let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
-    Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
+    Serving::bind(server)?
+        .serve(RouteHandler::Proxy(proxy), Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }
 
 /// What the servers of a command line are called together.

@@ -1,6 +1,6 @@
 //! Serving until the process is stopped, whatever the handler is: for `serow files`, `serow proxy` and `serow app`.
 
-use serow::{BoundServer, Handler, Stopper};
+use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_admin::{AdminEndpoint, Sources, Subject};
 use serow_apps::Reloader;
@@ -10,12 +10,13 @@ use serow_config::{
     values::AdminAddress,
 };
 use serow_proxy::{SpoolSpace, Upstream};
+use serow_site::{RouteHandler, SiteHandler};
 
 use crate::{
     announcement::{self, announce},
     command_error::CommandError,
-    encryption,
     sandbox::{Reason, SandboxState},
+    state_folder,
 };
 
 /// A server that has its sockets and its log.
@@ -42,7 +43,8 @@ pub(crate) struct Served<'a> {
 
 impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
-    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, CommandError> {
+    pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
+        state_folder::keep_certificate(&mut settings);
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
@@ -61,7 +63,7 @@ impl Serving {
     }
 
     /// Serves with this handler until TERM or INT.
-    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), CommandError> {
+    pub(crate) fn serve(self, handler: RouteHandler, served: Served<'_>) -> Result<(), CommandError> {
         let Self { server, encryption, admin, admin_token, log } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
@@ -80,7 +82,8 @@ impl Serving {
             admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
         announce(&announcement::line(name, &server, encryption.as_ref()));
         serow_supervisor::tell_parent("READY=1");
-        let outcome = encryption::run(encryption, server, handler);
+        let policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        let outcome = serow_site::serve(server, SiteHandler::Single(handler), policy);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         if let Some(log) = log {

@@ -3,7 +3,7 @@
 use serow_apps::{ApplicationReport, CommandApplication, Workers};
 use serow_proxy::Upstream;
 
-use crate::RouteHandler;
+use serow_site::RouteHandler;
 
 /// An application, whatever runs it. Clones are handles to the same one.
 #[derive(Clone, Debug)]

@@ -34,7 +34,6 @@ mod mutations;
 pub mod options;
 mod place;
 pub mod printable;
-mod route_handler;
 mod schema;
 mod served_folder;
 pub mod settings;
@@ -49,6 +48,7 @@ use std::{
 use serde_json::Value;
 use serow_proxy::Upstream;
 use serow_router::Router;
+use serow_site::RouteHandler;
 
 pub use self::{
     admin_settings::AdminSettings,
@@ -56,7 +56,6 @@ pub use self::{
     error::ConfigurationError,
     file::{Source, bytes},
     meaning::account::Account,
-    route_handler::RouteHandler,
     served_folder::{ServedFolder, UnreadableFolder},
     tables::root::SandboxChoice,
 };

@@ -13,9 +13,9 @@ mod setting_error;
 mod tls;
 mod upstream;
 
-use std::time::Duration;
+use std::{mem, path::Path, time::Duration};
 
-use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use serow_access_log::{Destination, Format};
 use tracing::level_filters::LevelFilter;
 
@@ -29,7 +29,7 @@ pub use self::{
     program::program,
     proxy::{forwarding_settings, reads_attempts},
     setting_error::{SettingError, in_options},
-    tls::{Encryption, Redirected},
+    tls::{DevelopmentCertificate, Encryption},
     upstream::upstream_settings,
 };
 use crate::{
@@ -80,7 +80,7 @@ impl ServerSettings {
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
         listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
-            fingerprint: settings.fingerprint(),
+            development: DevelopmentCertificate::of(settings),
             date_problems: settings.date_problems(),
             strict_transport: tls.hsts.map(|span| span.0),
             redirected,
@@ -108,6 +108,23 @@ impl ServerSettings {
             grace: timeouts.grace.0,
             max_spool: limits.max_spool.0,
         })
+    }
+}
+
+impl ServerSettings {
+    /// Uses the certificate for development that is kept in this folder, if a certificate for development is used. Without
+    /// this call, each process has one of its own.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be used, and the server keeps the certificate of this process.
+    pub fn keep_certificate(&mut self, folder: &Path) -> Result<(), KeepError> {
+        let Some(encryption) = &mut self.encryption else { return Ok(()) };
+        let Some(development) = &encryption.development else { return Ok(()) };
+        let settings = development.kept_in(folder)?;
+        encryption.development = DevelopmentCertificate::of(&settings);
+        self.server = mem::take(&mut self.server).tls(settings);
+        Ok(())
     }
 }
 

@@ -181,6 +181,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
     fn what_is_forgotten_is_not_held_against_the_peer() {
         let mut streams = Streams::default();
         for number in 0..=REMEMBERED as u32 {

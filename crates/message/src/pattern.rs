@@ -242,8 +242,11 @@ mod tests {
         }
     }
 
+    /// Miri interprets, some hundred times slower.
+    const CASES: u32 = if cfg!(miri) { 4 } else { 2_000 };
+
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn what_fits_a_covered_pattern_fits_both(

@@ -28,6 +28,7 @@ fn bulk(link: Link, pacing: Pacing, demand: Demand) -> Simulation {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn unsent_bytes_wait_for_no_more_than_50_ms_or_two_segments() {
     for link in links() {
         let paced = bulk(link, Pacing::Adaptive, Demand::Urgent);
@@ -41,6 +42,7 @@ fn unsent_bytes_wait_for_no_more_than_50_ms_or_two_segments() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn links_do_not_run_dry() {
     for link in links() {
         let unpaced = bulk(link, Pacing::Off, Demand::Urgent).delivered();
@@ -53,6 +55,7 @@ fn links_do_not_run_dry() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn urgent_bytes_overtake_less_urgent_ones() {
     let link = Link { rate: 128_000, round_trip: 300_000, queue: 170, latency: 300 };
     let bound = Duration::from_millis(450);
@@ -68,6 +71,7 @@ fn urgent_bytes_overtake_less_urgent_ones() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn fast_paths_are_sampled_rarely() {
     for round_trip in [50, 10_000] {
         let link = Link { rate: 2_000_000_000, round_trip, queue: 100, latency: 20 };

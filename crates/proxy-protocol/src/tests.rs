@@ -61,7 +61,7 @@ fn headers_are_read_whole_cut_anywhere_and_with_a_tail() {
     for (bytes, header) in accepted() {
         let name = bytes.escape_ascii();
         assert_eq!(parse(&bytes), Ok(Some((header, bytes.len()))), "{name}");
-        for end in 0..bytes.len() {
+        for end in (0..bytes.len()).step_by(STEP) {
             assert_eq!(parse(&bytes[..end]), Ok(None), "{name} cut after {end}");
         }
         for tail in [&b"G"[..], b"\r\n", b"\n", b"GET / HTTP/1.1\r\n\r\n", b"PROXY UNKNOWN\r\n", &bytes] {
@@ -137,7 +137,7 @@ fn invalid_headers_are_refused_whole_and_at_every_prefix() {
     for (bytes, error) in refused_text().into_iter().chain(refused_binary()) {
         let name = bytes.escape_ascii();
         assert_eq!(parse(&bytes), Err(error), "{name}");
-        for end in 0..bytes.len() {
+        for end in (0..bytes.len()).step_by(STEP) {
             let part = parse(&bytes[..end]);
             assert!(!matches!(part, Ok(Some(_))), "{name} cut after {end}: {part:?}");
         }
@@ -182,3 +182,6 @@ fn version_2_is_written_byte_by_byte() {
     write_version_2(&Header::Local, &mut output);
     assert_eq!(output, version_2(0x20, 0, &[]));
 }
+
+/// Between the positions at which a header is cut: Miri interprets, some hundred times slower.
+const STEP: usize = if cfg!(miri) { 61 } else { 1 };

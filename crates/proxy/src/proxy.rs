@@ -1,6 +1,6 @@
 //! The handler.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use serow_message::{Handler, Request, Response};
 
@@ -32,8 +32,9 @@ impl Proxy {
     }
 }
 
-impl Handler for Proxy {
-    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+impl Proxy {
+    /// Forwards a request to a server of the upstream.
+    pub fn respond(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>> {
         let shared = Arc::clone(&self.shared);
         // Boxed, since futures are moved several times before they are polled, and this one is large.
         Box::pin(async move {
@@ -45,5 +46,11 @@ impl Handler for Proxy {
             };
             forwarding.respond().await
         })
+    }
+}
+
+impl Handler for Proxy {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.respond(request)
     }
 }

@@ -42,7 +42,7 @@
 //! | what the connections of a server share, and those of a client share | `acceptor.rs`, `connector.rs` |
 //! | cipher suites, key exchanges and versions | `provider.rs` |
 //! | certificates: read, chosen by name, reloaded | `identity.rs`, `pem.rs`, `names.rs`, `certificates.rs`, `file.rs` |
-//! | a self-signed certificate for development | `self_signed.rs` |
+//! | a self-signed certificate for development; kept in a folder | `self_signed.rs`; `self_signed/kept.rs` |
 //! | verifying certificates, and the reason for a rejection | `authorities.rs`, `verifier.rs`, `rejection.rs` |
 //! | one connection | `session.rs`, `side.rs` |
 //! | its handshake, by rustls | `handshake.rs`, `connection.rs` |
@@ -89,7 +89,7 @@ pub use description::TlsDescription;
 pub use error::{Fault, TlsError, UnexpectedProtocol};
 pub use protocol::Protocol;
 pub use record::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD};
-pub use self_signed::SelfSigned;
+pub use self_signed::{KeepError, SelfSigned};
 pub use session::{Received, TlsSession};
 pub use settings::{CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
 pub use settings_error::TlsSettingsError;

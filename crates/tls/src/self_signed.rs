@@ -1,7 +1,10 @@
-//! A self-signed certificate for development, generated when the server starts.
+//! A self-signed certificate for development.
+
+mod kept;
 
 use std::{
     fmt::Write,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -16,23 +19,29 @@ use rustls::{
     sign::CertifiedKey,
 };
 
+pub use self::kept::KeepError;
 use crate::TlsSettingsError;
 
-/// A self-signed certificate for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for 30 days; its
-/// key is never stored.
+/// A self-signed certificate for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for a year.
 #[derive(Clone, Debug)]
 pub struct SelfSigned {
     certificate: CertificateDer<'static>,
     key: Arc<PrivatePkcs8KeyDer<'static>>,
+    /// Where it is kept.
+    file: Option<PathBuf>,
 }
 
 impl SelfSigned {
-    /// Generates one.
+    /// Generates one, whose key is never stored.
     ///
     /// # Errors
     ///
     /// When the system has no randomness.
     pub fn new() -> Result<Self, TlsSettingsError> {
+        Self::generate(SystemTime::now())
+    }
+
+    fn generate(now: SystemTime) -> Result<Self, TlsSettingsError> {
         let failed = |error: rcgen::Error| TlsSettingsError::SelfSigned(error.to_string());
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(failed)?;
         let mut parameters = CertificateParams::new(NAMES.map(str::to_owned)).map_err(failed)?;
@@ -40,11 +49,10 @@ impl SelfSigned {
         parameters.is_ca = IsCa::ExplicitNoCa;
         parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let now = SystemTime::now();
         parameters.not_before = (now - CLOCK_SKEW).into();
         parameters.not_after = (now + LIFETIME).into();
         let certificate = parameters.self_signed(&key).map_err(failed)?;
-        Ok(Self { certificate: certificate.der().clone(), key: Arc::new(key.serialize_der().into()) })
+        Ok(Self { certificate: certificate.der().clone(), key: Arc::new(key.serialize_der().into()), file: None })
     }
 
     /// SHA-256 of the certificate, as browsers and `openssl x509 -fingerprint` show it.
@@ -65,6 +73,12 @@ impl SelfSigned {
         &self.certificate
     }
 
+    /// The file that it is kept in, with its key beside it; none if it is for this process only.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     pub(crate) fn certified_key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, rustls::Error> {
         let key = PrivateKeyDer::Pkcs8(self.key.clone_key());
         CertifiedKey::from_der(vec![self.certificate.clone()], key, provider)
@@ -74,8 +88,9 @@ impl SelfSigned {
 /// RFC 6761 §6.3: names that lead to this machine; and its addresses.
 const NAMES: [&str; 4] = ["localhost", "*.localhost", "127.0.0.1", "::1"];
 
-/// Longer than a development server runs, and short enough that a browser's stored exception expires.
-const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Long enough that a browser's stored exception is rarely needed again, and less than the 398 days that some clients
+/// accept at most.
+const LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// For phones and virtual machines whose clock is a little behind.
 const CLOCK_SKEW: Duration = Duration::from_secs(60 * 60);

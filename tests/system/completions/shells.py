@@ -83,6 +83,13 @@ class Zsh(Shell):
              "print-line() {{ zle -I; printf '<<<%s>>>' \"$BUFFER\"; BUFFER=; }}; zle -N print-line; bindkey '^O' print-line")
 
 
+class ZshFolder(Zsh):
+    """Zsh that finds the script in a folder, where packages install it."""
+
+    setup = Zsh.setup.replace("autoload -Uz compinit", "mkdir ../functions; cp {script} ../functions/_serow; "
+                              "fpath=(../functions(:A) $fpath); autoload -Uz compinit").replace("source {script}; ", "")
+
+
 class Fish(Shell):
     """Fish draws too much for a terminal to be read: it is asked for the completions of a line."""
 
@@ -111,4 +118,4 @@ class Fish(Shell):
         return line if line.endswith("/") else f"{line} "
 
 
-SHELLS = (Bash, Zsh, Fish)
+SHELLS = (Bash, Zsh, ZshFolder, Fish)

@@ -8,9 +8,11 @@ use serow_config::options::{FolderOptions, GeneralOptions};
 /// The options of `serow files`.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArguments {
-    /// The folder to serve.
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// The folder to serve [default: the current folder]
+    ///
+    /// If the current folder contains an application (config.ru, app.psgi, manage.py, package.json …) and no index file,
+    /// Serow names the command that runs it, and serves the folder only if DIR names it, as in 'serow .'.
+    pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) folder: FolderOptions,
     #[command(flatten)]

@@ -227,15 +227,23 @@ mod tests {
             ("supervise plackup --po", &[":programs"]),
             ("upstream w", &["weight"]),
             ("upstream drain --persist --pers", &[]),
-            ("bench --lat", &["--latency"]),
-            ("bench -t2 -d", &[]),
-            ("bench --fi", &[]),
-            ("bench -c10 -kd ", &[]),
-            ("bench -c10 -d5 -k ", &[":hosts"]),
             ("help che", &["check"]),
             ("help files ", &[]),
             ("completions ", &["bash", "zsh", "fish"]),
             ("nothing such ", &[]),
+        ] {
+            assert_eq!(complete(words), expected, "{words}");
+        }
+    }
+    #[cfg(feature = "bench")]
+    #[test]
+    fn options_in_one_word_with_their_values_are_read() {
+        for (words, expected) in [
+            ("bench --lat", &["--latency"][..]),
+            ("bench -t2 -d", &[]),
+            ("bench --fi", &[]),
+            ("bench -c10 -kd ", &[]),
+            ("bench -c10 -d5 -k ", &[":hosts"]),
         ] {
             assert_eq!(complete(words), expected, "{words}");
         }

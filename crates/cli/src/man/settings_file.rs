@@ -42,10 +42,9 @@ fn blocks(text: &str) -> Vec<Block> {
             blocks.push(Block::Heading(depth, line[depth..].trim().to_owned()));
         } else if let Some(row) = line.strip_prefix("| ") {
             // The head of a table says nothing that its rows do not.
-            if let Some((name, rest)) = row.trim_end_matches(" |").split_once(" | ").filter(|row| *row != HEAD) {
-                if !name.starts_with("---") {
-                    blocks.push(Block::Row(plain(name), plain(rest)));
-                }
+            let cells = row.trim_end_matches(" |").split_once(" | ");
+            if let Some((name, rest)) = cells.filter(|cells| *cells != HEAD && !cells.0.starts_with("---")) {
+                blocks.push(Block::Row(plain(name), plain(rest)));
             }
         } else if !line.is_empty() {
             let rest = lines.by_ref().take_while(|line| !line.is_empty());

@@ -12,6 +12,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
+use serow_site::SiteHandler;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -19,8 +20,9 @@ use crate::{
     announcement,
     application_host::application_host,
     command_error::{CommandError, exit_code},
-    encryption, error_log,
+    error_log,
     sandbox::{self, SandboxState},
+    state_folder,
 };
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
@@ -69,6 +71,7 @@ impl Generation {
         SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
+        state_folder::keep_certificate(settings);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
@@ -127,7 +130,8 @@ impl Generation {
             stopped: settings.grace,
         };
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
-        let outcome = encryption::run(settings.encryption, server, router);
+        let policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        let outcome = serow_site::serve(server, SiteHandler::Routed(router), policy);
         drop(background_tasks);
         drop(workers);
         if let Some(log) = log {

@@ -7,6 +7,7 @@ use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
     Redirect, Route, Router, RouterError, Site,
 };
+use serow_site::RouteHandler;
 
 use crate::{
     descriptor_shares::Shares,
@@ -17,7 +18,6 @@ use crate::{
         proxying::Proxying,
     },
     place::Place,
-    route_handler::RouteHandler,
     settings::{SettingError, folder_settings},
     tables::{
         handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},

@@ -27,8 +27,11 @@ pub struct TlsOptions {
     /// The files are in PEM format; the certificate is followed by its intermediate certificates. Without KEY, the
     /// first file contains both. With several certificates, Serow selects by the server name that the client sends
     /// (SNI), then by the signature algorithms that it supports; the first certificate is the default. The files are
-    /// reloaded when they change. self-signed generates a certificate for localhost, *.localhost, 127.0.0.1 and ::1,
-    /// which browsers warn about; its fingerprint is printed.
+    /// reloaded when they change.
+    ///
+    /// self-signed generates a certificate for localhost, *.localhost, 127.0.0.1 and ::1, which browsers warn about, and
+    /// keeps it for later starts: in $STATE_DIRECTORY, $XDG_STATE_HOME/serow or ~/.local/state/serow, as self-signed.pem.
+    /// It is valid for a year, and replaced a month before it expires. The place and the fingerprint are printed.
     #[arg(long, value_name = "CERT[,KEY]|self-signed")]
     pub tls: Vec<CertificateChoice>,
 

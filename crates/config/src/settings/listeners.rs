@@ -5,8 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use serow::{Address, Scheme, Server};
 
 use serow_net::inheritance;
+use serow_site::Redirected;
 
-use super::{SettingError, tls::Redirected};
+use super::SettingError;
 use crate::options::{ListeningOptions, TlsOptions};
 
 /// A listener.

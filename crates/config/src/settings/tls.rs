@@ -1,8 +1,15 @@
 //! What the settings about TLS mean together.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use serow::{CertificateFiles, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+use serow::{
+    CertificateFiles, Certificates, ClientCertificates, KeepError, SelfSigned, TlsSettings, TlsVersion, TlsVersions,
+};
+
+use serow_site::{Redirected, TlsPolicy};
 
 use super::SettingError;
 use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice};
@@ -10,8 +17,8 @@ use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice
 /// What TLS needs besides the certificates.
 #[derive(Debug)]
 pub struct Encryption {
-    /// SHA-256 of a certificate that was made for this run.
-    pub fingerprint: Option<String>,
+    /// The certificate for development, if that is used.
+    pub development: Option<DevelopmentCertificate>,
     /// What is wrong with certificates that have expired, or are not valid yet.
     pub date_problems: Vec<String>,
     /// How long browsers use TLS only (HSTS).
@@ -20,22 +27,42 @@ pub struct Encryption {
     pub redirected: Redirected,
 }
 
+/// A self-signed certificate for development, as the announcement names it.
+#[derive(Debug)]
+pub struct DevelopmentCertificate {
+    /// SHA-256 of it.
+    pub fingerprint: String,
+    /// The file that it is kept in; none if it is for this process only.
+    pub file: Option<PathBuf>,
+    /// The settings that it belongs to.
+    settings: TlsSettings,
+}
+
+impl DevelopmentCertificate {
+    /// The one in these settings, if they have one.
+    pub(super) fn of(settings: &TlsSettings) -> Option<Self> {
+        let Certificates::SelfSigned(one) = &settings.certificates else { return None };
+        let file = one.file().map(Path::to_owned);
+        Some(Self { fingerprint: one.fingerprint(), file, settings: settings.clone() })
+    }
+
+    /// The same settings with the certificate that is kept in this folder.
+    pub(super) fn kept_in(&self, folder: &Path) -> Result<TlsSettings, KeepError> {
+        let certificates = Certificates::SelfSigned(SelfSigned::kept_in(folder)?);
+        Ok(TlsSettings { certificates, ..self.settings.clone() })
+    }
+}
+
 impl Encryption {
+    /// What the server does because it has TLS.
+    pub fn policy(&self) -> TlsPolicy {
+        TlsPolicy { strict_transport: self.strict_transport, redirected: self.redirected }
+    }
+
     /// Warns of certificates that clients will refuse.
     pub fn warn_of_dates(&self) {
         self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
     }
-}
-
-/// Which connections without TLS are redirected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirected {
-    /// None.
-    None,
-    /// All.
-    All,
-    /// Those to this address; an address of zeroes is every address with its port.
-    At(SocketAddr),
 }
 
 /// What is wrong with the files of certificates, of all settings that name some.

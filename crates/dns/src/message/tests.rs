@@ -103,6 +103,7 @@ fn srv_records_are_parsed() {
 /// Parsing damaged messages terminates and returns nothing wrong: every byte is changed in turn, and every prefix is
 /// parsed.
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn nonsense_is_refused_in_order() {
     let alias =
         b"\xc0\x0c\0\x05\0\x01\0\0\0\x07\0\x04\x01b\xc0\x10\x01b\xc0\x10\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x03";

@@ -84,6 +84,7 @@ fn dependence_on_itself_is_passed_over() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn a_flood_of_groups_keeps_the_first_few() {
     let mut dependencies = Dependencies::new();
     for stream in 0..100_000 {

@@ -213,6 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
     fn what_is_held_follows_what_is_used() {
         let mut table = DynamicTable::new(4096);
         assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));

@@ -278,6 +278,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
     fn every_pair_of_bytes_comes_back() {
         for first in 0..=255 {
             assert_eq!(decoded(&encoded(&[first])).unwrap(), [first]);
@@ -304,6 +305,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
     fn two_bytes_of_any_kind_are_what_they_are_bit_by_bit() {
         let symbols = (0..=255).map(|byte| (CODES[usize::from(byte)], byte));
         let symbols: BTreeMap<_, _> = symbols.map(|(code, byte)| ((code.length, code.bits), byte)).collect();

@@ -42,6 +42,7 @@ fn a_field_says_what_it_says() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn usual_forms_are_read_as_any_other() {
     let mut usual = 0;
     // All values of up to six of these bytes.

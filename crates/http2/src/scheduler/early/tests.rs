@@ -33,6 +33,7 @@ fn no_more_early_priorities_than_streams() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn a_flood_of_early_priorities_is_bounded() {
     let mut early = EarlyPriorities::new();
     for stream in (1..100_000).rev() {

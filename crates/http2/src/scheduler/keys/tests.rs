@@ -6,6 +6,7 @@ fn class(key: u64) -> u64 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
 fn keys_are_in_order_whatever_they_are_kept_in() {
     let mut keys = Keys::default();
     // In an order that is none.

@@ -1,9 +1,20 @@
 //! Redirects requests that come without TLS to the same URL with TLS: a handler around a handler.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serow::{Handler, KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
-use serow_config::settings::Redirected;
+
+/// Which connections without TLS are redirected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Redirected {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those to this address; an address of zeroes is every address with its port.
+    At(SocketAddr),
+}
 
 /// Answers requests that come without TLS with a redirect.
 #[derive(Clone)]

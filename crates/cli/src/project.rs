@@ -1,0 +1,195 @@
+//! What a folder contains that Serow can run or serve. Files are read, and nothing is executed.
+//!
+//! | kind | file |
+//! | --- | --- |
+//! | Rack, PSGI | here: the names of their files are conventions |
+//! | Django and other Python | `project/python.rs` |
+//! | Node.js, Procfile | `project/programs.rs` |
+
+mod programs;
+mod python;
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// An application in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundApplication {
+    /// The file by which it was found.
+    pub(crate) file: String,
+    /// What it is, as in `a Rack application`.
+    pub(crate) kind: &'static str,
+    /// How it is started.
+    pub(crate) start: Start,
+    /// Whether this runs a server for development, which builds pages while a browser waits.
+    pub(crate) is_for_development: bool,
+}
+
+/// How an application is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// As an application of this name, in workers.
+    Application(String),
+    /// As a program that serves HTTP.
+    Program(Vec<String>),
+}
+
+impl FoundApplication {
+    fn new(file: &str, kind: &'static str, start: Start) -> Self {
+        Self { file: file.to_owned(), kind, start, is_for_development: false }
+    }
+
+    /// The command that runs it, for a shell in this folder, or anywhere if none is given.
+    pub(crate) fn command(&self, folder: Option<&Path>) -> String {
+        let place = folder.map(|folder| format!(" --chdir {}", quoted(&folder.display().to_string())));
+        let place = place.unwrap_or_default();
+        match &self.start {
+            Start::Application(name) if name.contains('.') && !name.contains(':') => {
+                // A file, whose folder is the application's.
+                let path = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+                format!("serow app {}", quoted(&path.display().to_string()))
+            }
+            Start::Application(name) => format!("serow app {}{place}", quoted(name)),
+            Start::Program(command) => {
+                let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
+                format!("serow app{place} -- {}", words.join(" "))
+            }
+        }
+    }
+}
+
+/// The applications in a folder, the most likely one first.
+pub(crate) fn applications(folder: &Path) -> Vec<FoundApplication> {
+    let mut found = Vec::new();
+    if folder.join("config.ru").is_file() {
+        let kind = match folder.join("config/application.rb").is_file() {
+            true => "a Rails application",
+            false => "a Rack application",
+        };
+        found.push(FoundApplication::new("config.ru", kind, Start::Application("config.ru".to_owned())));
+    }
+    if folder.join("app.psgi").is_file() {
+        found.push(FoundApplication::new("app.psgi", "a PSGI application", Start::Application("app.psgi".to_owned())));
+    }
+    found.extend(python::applications(folder));
+    found.extend(programs::procfile(folder));
+    found.extend(programs::package(folder));
+    found
+}
+
+/// The folder with the pages of a static site: this one, or the one into which a generator writes.
+pub(crate) fn static_folder(folder: &Path) -> Option<&'static str> {
+    STATIC_FOLDERS.into_iter().find(|name| folder.join(name).join("index.html").is_file())
+}
+
+/// A text file of a project, if it is one.
+fn text_of(path: &Path) -> Option<String> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    let mut text = String::new();
+    file.take(MAX_LENGTH).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// A word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// This folder, and those of Vite, Create React App, Hugo, Jekyll and Next.js. What was built comes before its sources:
+/// the page of a Vite project beside them needs Vite's own server.
+const STATIC_FOLDERS: [&str; 6] = ["dist", "build", "public", "_site", "out", "."];
+
+/// Nobody writes such files by hand; one of this length is something else.
+const MAX_LENGTH: u64 = 1 << 20;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A folder with these files.
+    pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn commands(files: &[(&str, &str)]) -> Vec<String> {
+        applications(folder(files).path()).iter().map(|found| found.command(None)).collect()
+    }
+
+    #[test]
+    fn applications_are_found_by_their_files() {
+        let manage = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', \"shop.settings\")\n";
+        for (files, expected) in [
+            (&[("config.ru", "")][..], &["serow app config.ru"][..]),
+            (&[("app.psgi", "")], &["serow app app.psgi"]),
+            (&[("manage.py", manage), ("shop/wsgi.py", "")], &["serow app shop.wsgi:application"]),
+            (&[("manage.py", manage), ("shop/asgi.py", "")], &["serow app shop.asgi:application"]),
+            (&[("manage.py", manage)], &[]),
+            (&[("manage.py", "DJANGO_SETTINGS_MODULE = '../../etc'")], &[]),
+            (
+                &[("manage.py", "'DJANGO_SETTINGS_MODULE', 'config.settings.local'"), ("config/wsgi.py", "")],
+                &["serow app config.wsgi:application"],
+            ),
+            (&[("app.py", "import flask\napp = flask.Flask(__name__)\n")], &["serow app app:app"]),
+            (&[("main.py", "from fastapi import FastAPI\napi = FastAPI(title='a')\n")], &["serow app main:api"]),
+            (&[("main.py", "def make():\n    app = FastAPI()\n")], &[]),
+            (&[("wsgi.py", "def application(environ, start_response):\n")], &["serow app wsgi:application"]),
+            (&[("asgi.py", "async def app(scope, receive, send):\n")], &["serow app asgi:app"]),
+            (&[("app.py", "print('hello')\n")], &[]),
+            (&[("package.json", r#"{"scripts": {"start": "node server.js"}}"#)], &["serow app -- npm start"]),
+            (
+                &[("package.json", r#"{"scripts": {"start": "node a.js"}}"#), ("yarn.lock", "")],
+                &["serow app -- yarn start"],
+            ),
+            (&[("package.json", r#"{"scripts": {"test": "jest"}}"#)], &[]),
+            (&[("package.json", "{")], &[]),
+            (
+                &[("Procfile", "# a\nweb: bin/web -p $PORT\nworker: x\n")],
+                &["serow app -- sh -c 'exec bin/web -p $PORT'"],
+            ),
+            (&[("Procfile", "worker: x\n")], &[]),
+            (
+                &[("config.ru", ""), ("Procfile", "web: puma\n"), ("package.json", r#"{"scripts": {"start": "x"}}"#)],
+                &["serow app config.ru", "serow app -- sh -c 'exec puma'", "serow app -- npm start"],
+            ),
+        ] {
+            assert_eq!(commands(files), expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn commands_for_another_folder_name_it() {
+        let here = Path::new("/srv/my shop");
+        for (start, expected) in [
+            (Start::Application("config.ru".to_owned()), "serow app '/srv/my shop/config.ru'"),
+            (Start::Application("a.wsgi:b".to_owned()), "serow app a.wsgi:b --chdir '/srv/my shop'"),
+            (Start::Program(vec!["it's".to_owned()]), r"serow app --chdir '/srv/my shop' -- 'it'\''s'"),
+        ] {
+            assert_eq!(FoundApplication::new("", "", start).command(Some(here)), expected);
+        }
+    }
+
+    #[test]
+    fn pages_that_were_built_come_before_their_sources() {
+        let sources = ("index.html", "");
+        assert_eq!(static_folder(folder(&[sources]).path()), Some("."));
+        assert_eq!(static_folder(folder(&[sources, ("dist/index.html", "")]).path()), Some("dist"));
+        assert_eq!(static_folder(folder(&[("public/a.txt", "")]).path()), None);
+    }
+}

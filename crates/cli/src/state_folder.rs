@@ -1,0 +1,62 @@
+//! The folder in which Serow keeps what later starts need: the certificate for development.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+use serow_config::settings::ServerSettings;
+
+/// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
+/// its own, which a warning says.
+pub(crate) fn keep_certificate(settings: &mut ServerSettings) {
+    let is_used = settings.encryption.as_ref().is_some_and(|encryption| encryption.development.is_some());
+    if !is_used {
+        return;
+    }
+    let reason = match state_folder(|name| env::var_os(name)) {
+        Some(folder) => settings.keep_certificate(&folder).err().map(|error| error.to_string()),
+        None => Some("neither XDG_STATE_HOME nor HOME names a folder".to_owned()),
+    };
+    if let Some(reason) = reason {
+        tracing::warn!(
+            "the certificate for development is not kept, so browsers will warn of another one after the next start: \
+             {reason}; set XDG_STATE_HOME to a folder that only this user may write to"
+        );
+    }
+}
+
+/// `StateDirectory=` of systemd, or the user's folder by the XDG Base Directory Specification.
+fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(folders) = variable("STATE_DIRECTORY").filter(|folders| !folders.is_empty()) {
+        return env::split_paths(&folders).next();
+    }
+    // The specification: "All paths … must be absolute. If … relative path …, the path should be considered invalid".
+    let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let above = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(above.join(OsStr::new("serow")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_that_of_systemd_or_of_the_user() {
+        for (variables, expected) in [
+            (&[("STATE_DIRECTORY", "/var/lib/serow:/var/lib/other"), ("HOME", "/root")][..], Some("/var/lib/serow")),
+            (&[("XDG_STATE_HOME", "/home/a/state"), ("HOME", "/home/a")], Some("/home/a/state/serow")),
+            (&[("XDG_STATE_HOME", "state"), ("HOME", "/home/a")], Some("/home/a/.local/state/serow")),
+            (&[("XDG_STATE_HOME", ""), ("STATE_DIRECTORY", ""), ("HOME", "/a")], Some("/a/.local/state/serow")),
+            (&[("HOME", "")], None),
+            (&[], None),
+        ] {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(other, _)| *other == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(state_folder(variable), expected.map(PathBuf::from), "{variables:?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What the requests of a server reach, and serving it.
+//!
+//! [`serve`] is the only place where the server's code is compiled for a handler: the commands of the program share one
+//! copy of it, which this crate optimises for speed, whatever the crates that read options and settings are optimised
+//! for.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | handlers around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
+//! | serving until the server is stopped | `serving.rs` |
+#![forbid(unsafe_code)]
+
+mod route_handler;
+mod serving;
+mod site_handler;
+mod strict_transport;
+mod to_tls;
+
+pub use self::{
+    route_handler::{RouteHandler, RouteResponse},
+    serving::{TlsPolicy, serve},
+    site_handler::SiteHandler,
+    to_tls::Redirected,
+};

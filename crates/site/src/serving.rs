@@ -1,0 +1,38 @@
+//! Serving, with what TLS needs around the handler.
+
+use std::time::Duration;
+
+use serow::{Address, BoundServer};
+
+use crate::{Redirected, SiteHandler, strict_transport::StrictTransport, to_tls::ToTls};
+
+/// What a server does because it has TLS. By default nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TlsPolicy {
+    /// How long browsers use TLS only (HSTS).
+    pub strict_transport: Option<Duration>,
+    /// Which connections without TLS are redirected to TLS.
+    pub redirected: Redirected,
+}
+
+/// Serves until the server is stopped.
+///
+/// # Errors
+///
+/// If a worker cannot be started.
+pub fn serve(server: BoundServer, handler: SiteHandler, policy: TlsPolicy) -> Result<(), serow::Error> {
+    let port = tls_port(&server);
+    let handler = StrictTransport::new(handler, policy.strict_transport);
+    server.run(ToTls::new(handler, port, policy.redirected))
+}
+
+/// The port on which the server listens with TLS.
+fn tls_port(server: &BoundServer) -> u16 {
+    let ports = server.addresses().map(|address| match address {
+        Address::Tcp(address) => Some(address.port()),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    });
+    let encrypted = ports.zip(server.urls()).find_map(|(port, url)| port.filter(|_| url.starts_with("https://")));
+    // Behind a proxy that reaches the server on a unix socket, clients use the usual port.
+    encrypted.unwrap_or(443)
+}
