@@ -28,11 +28,11 @@ class Names(unittest.TestCase):
         names = rust.published()
         self.assertIn("serow-cli", names)
         self.assertNotIn("serow-netlab", names)
-        for package in rust.workspace():
-            if package["name"] in names:
-                rust.require_metadata(package)
+        packages = [package for package in rust.workspace() if package["name"] in names]
+        for package in packages:
+            rust.require_metadata(package)
         with self.assertRaisesRegex(ChannelError, "write keywords"):
-            rust.require_metadata(package | {"keywords": []})
+            rust.require_metadata(packages[0] | {"keywords": []})
 
     def test_the_command_of_npm_depends_on_a_package_for_each_processor(self) -> None:
         with mock.patch("channels.documents.licences", return_value={}):
