@@ -61,7 +61,7 @@ def build_one(binaries: Binaries, target: str) -> pathlib.Path:
         root.chmod(0o755)
         for folder in (path for path in root.rglob("*") if path.is_dir()):
             folder.chmod(0o755)
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, path]
+        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", root, path]
         project.run(command, env=project.environment())
     return path
 

@@ -13,7 +13,7 @@ import urllib.error
 from . import project
 from .binaries import ARCHITECTURES, TARGETS, is_native
 from .error import ChannelError
-from .isolation import Program, emulator, fetch, require
+from .isolation import Program, emulator, fetch, require, require_root
 from .machine import Machine, system
 
 URL = "http://127.0.0.1/"
@@ -34,6 +34,7 @@ OF_SYSTEM = (
 
 def prepare() -> None:
     """Fetches a Debian system."""
+    require_root("the Debian package")
     system()
 
 
@@ -82,6 +83,7 @@ def live(package: pathlib.Path) -> float:
         check_service(machine)
         upgrade(machine, package)
         refuse_invalid_settings(machine, package)
+        encrypt(machine)
         rotate(machine)
         remove(machine, before)
     return seconds
@@ -186,6 +188,19 @@ def refuse_invalid_settings(machine: Machine, package: pathlib.Path) -> None:
     if "the old one continues" not in said:
         raise ChannelError(f"an upgrade with invalid settings does not say so: {said}")
     require(page(), WELCOME, URL)
+    settings.write_text(text)
+    machine.run("systemctl", "reload", "serow")
+
+
+def encrypt(machine: Machine) -> None:
+    """A reload opens port 443, and keeps its certificate in the state folder, without root's rights."""
+    settings = machine.root / "etc/serow/serow.toml"
+    text = settings.read_text()
+    both = 'listen = [":443", { address = ":80", tls = false }]\ntls = "self-signed"'
+    settings.write_text(text.replace('listen = ":80"', both))
+    machine.run("systemctl", "reload", "serow")
+    require(fetch("https://127.0.0.1/"), WELCOME, "https://127.0.0.1/")
+    machine.run("test", "-s", "/var/lib/serow/self-signed.key")
     settings.write_text(text)
     machine.run("systemctl", "reload", "serow")
 

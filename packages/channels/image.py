@@ -14,9 +14,9 @@ from . import documents, project, sbom
 from .archive import Entry, compress, folder, program, tar
 from .binaries import ARCHITECTURES, TARGETS, Binaries
 from .error import ChannelError
-from .image_trial import test
+from .image_trial import prepare, test
 
-__all__ = ["build", "test"]
+__all__ = ["build", "prepare", "test"]
 
 SOURCES = project.SOURCES / "image"
 # A user that no machine has, the number that distroless images introduced.

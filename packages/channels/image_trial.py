@@ -13,7 +13,7 @@ from . import project
 from .binaries import ARCHITECTURES, TARGETS, is_native
 from .container import Container, Image
 from .error import ChannelError
-from .isolation import Program, emulator, fetch, require
+from .isolation import Program, emulator, fetch, require, require_root
 
 URL = "http://127.0.0.1:8080/"
 WELCOME = b"Serow serves this page"
@@ -21,6 +21,11 @@ WELCOME = b"Serow serves this page"
 MAX_BYTES = 16_000_000
 # More than the kernel's queues hold, so that the response is in progress when the container has to end.
 LARGE = 64 << 20
+
+
+def prepare() -> None:
+    """Fetches nothing."""
+    require_root("the container image")
 
 
 def test(artifacts: list[pathlib.Path]) -> float:

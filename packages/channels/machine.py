@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -25,8 +24,6 @@ def system() -> pathlib.Path:
     """An archive with Debian as debootstrap installs it; fetched once, with the network."""
     archive = project.OUTPUT / f"{RELEASE}-{'-'.join(INCLUDED)}.tar"
     if not archive.exists():
-        if os.geteuid() != 0:
-            raise ChannelError("the test of the Debian package installs a Debian system; run it as root")
         unfinished = archive.with_name(f"unfinished-{archive.name}")
         archive.parent.mkdir(parents=True, exist_ok=True)
         included = f"--include={','.join(INCLUDED)}"

@@ -59,8 +59,8 @@ def contents(binary: pathlib.Path, target: str) -> dict[str, Entry]:
         "preferUnplugged": True,
     }
     readme = f"# {package_name(target)}\n\nThe program of the package `serow` for {name}. Install that package.\n"
-    files = {"bin/serow": program(binary), "package.json": manifest_entry(manifest), "README.md": Entry(readme.encode())}
-    return files | licences()
+    described = {"package.json": manifest_entry(manifest), "README.md": Entry(readme.encode())}
+    return described | {"bin/serow": program(binary)} | licences()
 
 
 def command_contents() -> dict[str, Entry]:

@@ -39,7 +39,8 @@ def serve(command: list[str | pathlib.Path], environment: dict[str, str], *, fol
         served = time.monotonic()
         if is_replaced:
             name = pathlib.Path(f"/proc/{running.process.pid}/exe").resolve().name
-            require(name.encode(), b"serow", f"the program of process {running.process.pid}")
+            if name != "serow":
+                raise ChannelError(f"the command did not replace itself with serow: {name} runs")
         end(running)
         require_stopped(url)
     return served

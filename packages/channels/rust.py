@@ -73,9 +73,7 @@ def test(artifacts: list[pathlib.Path]) -> float:
         if path.suffix == ".crate":
             require_files(path)
     archives = {path.name: path for path in artifacts if path.name.endswith(".tar.gz")}
-    metadata = tomllib.loads((project.ROOT / "crates/cli/Cargo.toml").read_text())["package"]["metadata"]["binstall"]
-    require_overrides(metadata)
-    return max(install(metadata, target, archives) for target in TARGETS)
+    return max(install(target, archives[require_archive(target)]) for target in TARGETS)
 
 
 def require_metadata(package: dict) -> None:
@@ -86,7 +84,7 @@ def require_metadata(package: dict) -> None:
         raise ChannelError(f"{package['manifest_path']}: write {', '.join(missing)}")
     keywords = package["keywords"]
     if len(keywords) > MAX_KEYWORDS or any(len(word) > MAX_KEYWORD_LENGTH for word in keywords):
-        raise ChannelError(f"{name}: keywords are at most {MAX_KEYWORDS} of {MAX_KEYWORD_LENGTH} characters: {keywords}")
+        raise ChannelError(f"{name}: at most {MAX_KEYWORDS} keywords of {MAX_KEYWORD_LENGTH} characters: {keywords}")
     if not package["homepage"] == package["repository"] == project.HOMEPAGE:
         raise ChannelError(f"Cargo.toml: homepage and repository of {name} are not {project.HOMEPAGE} (project.toml)")
     if package["license"] != project.LICENCE:
@@ -105,31 +103,35 @@ def require_files(path: pathlib.Path) -> None:
         raise ChannelError(f"{path.name} lacks {', '.join(missing)}")
 
 
-def require_overrides(metadata: dict) -> None:
-    """Raises an error unless each processor has archives for both libcs, and other systems have none."""
+def binstall() -> dict:
+    """The metadata for cargo-binstall, which has an address for each processor and libc, and none for other systems."""
+    metadata = tomllib.loads((project.ROOT / "crates/cli/Cargo.toml").read_text())["package"]["metadata"]["binstall"]
     expected = {f"{machine(target)}-unknown-linux-{libc}" for target in TARGETS for libc in ("gnu", "musl")}
     if set(metadata["overrides"]) != expected or "pkg-url" in metadata:
         raise ChannelError(f"crates/cli/Cargo.toml: write a pkg-url for each of: {' '.join(sorted(expected))}")
+    return metadata
 
 
-def install(metadata: dict, target: str, archives: dict[str, pathlib.Path]) -> float:
-    """Seconds until the program that cargo-binstall takes from an archive serves a page; 0 on other processors."""
-    for triple, override in metadata["overrides"].items():
-        if not triple.startswith(machine(target)):
-            continue
+def require_archive(target: str) -> str:
+    """The name of the static archive of a target; raises an error unless cargo-binstall takes it with any libc."""
+    expected = f"{static.archive_name(target)}.tar.gz"
+    for triple, override in binstall()["overrides"].items():
         url = render(override["pkg-url"], triple)
-        expected = f"{project.DOWNLOADS}/{project.version()}/"
-        if not url.startswith(expected) or url.removeprefix(expected) not in archives:
-            raise ChannelError(f"crates/cli/Cargo.toml: {url} is not one of {expected}: {' '.join(archives)}")
-        path = archives[url.removeprefix(expected)]
+        if triple.startswith(machine(target)) and url != f"{project.DOWNLOADS}/{project.version()}/{expected}":
+            raise ChannelError(f"crates/cli/Cargo.toml: {url} is not the address of {expected}")
+    return expected
+
+
+def install(target: str, path: pathlib.Path) -> float:
+    """Seconds until the program that cargo-binstall takes from an archive serves a page; 0 on other processors."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as parent:
         home = pathlib.Path(parent)
-        name = render(metadata["bin-dir"], target)
+        name = render(binstall()["bin-dir"], target)
         with tarfile.open(path) as archive:
             if name not in archive.getnames():
                 raise ChannelError(f"crates/cli/Cargo.toml: bin-dir is {name}, which is not in {path.name}")
-            extract(archive, home, [archive.getmember(name)])
+            archive.extract(name, home, filter="tar")
         if not is_native(target):
             return 0.0
         return page.serve([home / name, page.public(home)], {}) - began

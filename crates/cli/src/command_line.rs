@@ -185,6 +185,8 @@ Examples:
   serow public --listen :80  serve another folder, on all addresses
   serow ./files              serve a folder that is named like a command
   serow proxy app:9000       forward requests to another server
+  serow init                 write a settings file for what this folder contains
+  serow run                  run the server that the settings file describes
   serow files -h             list the options (--help: with details)";
 
 const FILES_EXAMPLES: &str = "\

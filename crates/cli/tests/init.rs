@@ -37,7 +37,8 @@ fn folder(files: &[&str]) -> TempDir {
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    serow(arguments).current_dir(folder).env("PATH", INTERPRETERS).output().unwrap()
+    let path = format!("{INTERPRETERS}:/usr/bin:/bin");
+    serow(arguments).current_dir(folder).env("PATH", path).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -47,7 +47,7 @@ pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
             Err(format!("{name} is a folder: name the file, as in {}", file.display()))
         }
         Err((io::ErrorKind::NotFound, _)) => {
-            Err(format!("there is no settings file {name}: name it with -c, or write one, as docs/settings.md shows"))
+            Err(format!("there is no settings file {name}: name it with -c, or write one with serow init"))
         }
         Err((_, error)) => Err(format!("cannot read the settings file {name}: {error}")),
     }

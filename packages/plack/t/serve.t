@@ -26,7 +26,10 @@ my ($plackup) = grep { -x } map { "$_/plackup" } File::Spec->path;
 plan skip_all => 'needs plackup in the PATH' unless $plackup;
 defined(my $pid = fork) or die $!;
 if (!$pid) {
-    open STDERR, '>', "$folder/log" or die $!;
+    # In a group of its own, so that nothing stays if plackup did not replace itself.
+    setpgrp;
+    open STDOUT, '>', "$folder/log" or die $!;
+    open STDERR, '>&', \*STDOUT or die $!;
     # The script may name another Perl.
     exec $^X, (map { "-I$_" } @INC), $plackup, qw(-s Serow --max-workers 1 --host 127.0.0.1), '--port', $port,
         "$folder/app.psgi";
@@ -41,6 +44,8 @@ for (1 .. LIMIT / PAUSE) {
 is($response->{content}, 'a page', 'the page');
 kill TERM => $pid;
 waitpid $pid, 0;
-is($?, 0, 'TERM ends Serow, which has replaced plackup');
+my $status = $?;
+ok(!kill(KILL => -$pid), 'nothing stays');
+is($status, 0, 'TERM ends Serow, which has replaced plackup');
 
 done_testing;
