@@ -10,7 +10,7 @@ use serow_config::{
     values::AdminAddress,
 };
 use serow_proxy::{SpoolSpace, Upstream};
-use serow_site::{RouteHandler, SiteHandler};
+use serow_site::{RouteHandler, Site};
 
 use crate::{
     announcement::{self, announce},
@@ -83,7 +83,7 @@ impl Serving {
         announce(&announcement::line(name, &server, encryption.as_ref()));
         serow_supervisor::tell_parent("READY=1");
         let policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
-        let outcome = serow_site::serve(server, SiteHandler::Single(handler), policy);
+        let outcome = serow_site::serve(server, Site::Single(handler), policy);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         if let Some(log) = log {

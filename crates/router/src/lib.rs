@@ -93,6 +93,6 @@ pub use self::{
     path_pattern::{InvalidPath, PathPattern},
     redirect::{InvalidRedirect, Redirect},
     rewrite::RewriteTarget,
-    router::Router,
+    router::{Routed, Router},
     site::{Action, Route, Site},
 };

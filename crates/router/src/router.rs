@@ -6,6 +6,7 @@ use serow_message::{Handler, Request, Response};
 
 use crate::{
     error::RouterError,
+    header_changes::HeaderChanges,
     site::Site,
     table::{Decision, Table},
 };
@@ -19,7 +20,7 @@ pub struct Router<H> {
     handlers: Vec<H>,
 }
 
-impl<H: Handler> Router<H> {
+impl<H> Router<H> {
     /// Makes a router of sites.
     ///
     /// # Errors
@@ -31,16 +32,41 @@ impl<H: Handler> Router<H> {
     }
 }
 
+impl<H> Router<H> {
+    /// Finds the route of a request, and rewrites the request as the route says.
+    #[inline]
+    pub fn route(&self, request: &mut Request) -> Routed<'_, H> {
+        match self.table.decide(request) {
+            Decision::Answer(response) => Routed::Answer(response),
+            // The table numbers the handlers that are kept here.
+            Decision::Handle { handler, headers } => Routed::Handler { handler: &self.handlers[handler], headers },
+        }
+    }
+}
+
+/// What a [`Router`] found for a request.
+#[derive(Debug)]
+pub enum Routed<'a, H> {
+    /// The router's own response: a redirect, a fixed response or an error.
+    Answer(Response),
+    /// The handler of a route.
+    Handler {
+        /// The handler.
+        handler: &'a H,
+        /// What the route changes in the headers of its response.
+        headers: HeaderChanges,
+    },
+}
+
 impl<H: Handler> Handler for Router<H> {
     #[inline]
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
-        let turn = match self.table.decide(&mut request) {
-            Decision::Answer(response) => Ok(response),
-            // The table numbers the handlers that are kept here.
-            Decision::Handle { handler, headers } => Err((self.handlers[handler].call(request), headers)),
+        let routed = match self.route(&mut request) {
+            Routed::Answer(response) => Ok(response),
+            Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
         };
         async move {
-            match turn {
+            match routed {
                 Ok(response) => response,
                 Err((response, headers)) => {
                     let mut response = response.await;

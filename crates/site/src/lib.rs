@@ -7,19 +7,21 @@
 //! | subject | file |
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
-//! | handlers around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
+//! | the future of a response | `site_response.rs` |
+//! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
 mod route_handler;
 mod serving;
 mod site_handler;
+mod site_response;
 mod strict_transport;
 mod to_tls;
 
 pub use self::{
-    route_handler::{RouteHandler, RouteResponse},
+    route_handler::RouteHandler,
     serving::{TlsPolicy, serve},
-    site_handler::SiteHandler,
+    site_handler::Site,
     to_tls::Redirected,
 };

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serow::{Address, BoundServer};
 
-use crate::{Redirected, SiteHandler, strict_transport::StrictTransport, to_tls::ToTls};
+use crate::{
+    Redirected,
+    site_handler::{Site, SiteHandler},
+};
 
 /// What a server does because it has TLS. By default nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,10 +23,9 @@ pub struct TlsPolicy {
 /// # Errors
 ///
 /// If a worker cannot be started.
-pub fn serve(server: BoundServer, handler: SiteHandler, policy: TlsPolicy) -> Result<(), serow::Error> {
+pub fn serve(server: BoundServer, site: Site, policy: TlsPolicy) -> Result<(), serow::Error> {
     let port = tls_port(&server);
-    let handler = StrictTransport::new(handler, policy.strict_transport);
-    server.run(ToTls::new(handler, port, policy.redirected))
+    server.run(SiteHandler::new(site, policy, port))
 }
 
 /// The port on which the server listens with TLS.

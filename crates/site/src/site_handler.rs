@@ -1,36 +1,71 @@
-//! What all requests of a server go to.
+//! The handler of a server.
 
 use serow::{Handler, Request, Response};
-use serow_router::Router;
+use serow_router::{Routed, Router};
 
-use crate::{RouteHandler, RouteResponse};
+use crate::{
+    RouteHandler, serving::TlsPolicy, site_response::SiteResponse, strict_transport::StrictTransport, to_tls::ToTls,
+};
 
 /// What all requests of a server go to.
 #[derive(Clone)]
-pub enum SiteHandler {
+pub enum Site {
     /// One folder, application or proxy.
     Single(RouteHandler),
     /// Sites with routes.
     Routed(Router<RouteHandler>),
 }
 
-impl Handler for SiteHandler {
-    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let response = match self {
-            Self::Single(handler) => SiteResponse::Single(handler.respond(request)),
-            Self::Routed(router) => SiteResponse::Routed(router.call(request)),
-        };
-        async move {
-            match response {
-                SiteResponse::Single(response) => response.await,
-                SiteResponse::Routed(response) => response.await,
-            }
+impl Site {
+    #[inline]
+    fn respond(&self, mut request: Request) -> SiteResponse {
+        match self {
+            Self::Single(handler) => handler.respond(request),
+            Self::Routed(router) => match router.route(&mut request) {
+                Routed::Answer(response) => SiteResponse::Ready(Some(response)),
+                Routed::Handler { handler, headers } => {
+                    let mut response = handler.respond(request);
+                    if !headers.is_empty() {
+                        response.change(headers);
+                    }
+                    response
+                }
+            },
         }
     }
 }
 
-/// The future of a site's response.
-enum SiteResponse<F> {
-    Single(RouteResponse),
-    Routed(F),
+/// A site, with what TLS needs around it.
+#[derive(Clone)]
+pub(crate) struct SiteHandler {
+    site: Site,
+    policy: TlsPolicy,
+    /// Where clients are redirected to.
+    to_tls: ToTls,
+}
+
+impl SiteHandler {
+    /// Redirects lead to this port.
+    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16) -> Self {
+        Self { site, policy, to_tls: ToTls { redirected: policy.redirected, port } }
+    }
+
+    #[inline]
+    fn respond(&self, request: Request) -> SiteResponse {
+        if let Some(redirect) = self.to_tls.redirect(&request) {
+            return SiteResponse::Ready(Some(redirect));
+        }
+        let Some(time) = self.policy.strict_transport else { return self.site.respond(request) };
+        let header = StrictTransport::new(time, request.connection().scheme());
+        let mut response = self.site.respond(request);
+        response.add(header);
+        response
+    }
+}
+
+impl Handler for SiteHandler {
+    #[inline]
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.respond(request)
+    }
 }

@@ -1,8 +1,8 @@
-//! Redirects requests that come without TLS to the same URL with TLS: a handler around a handler.
+//! Redirects requests that come without TLS to the same URL with TLS.
 
 use std::net::{IpAddr, SocketAddr};
 
-use serow::{Handler, KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
+use serow::{KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
 
 /// Which connections without TLS are redirected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,12 +17,21 @@ pub enum Redirected {
 }
 
 /// Answers requests that come without TLS with a redirect.
-#[derive(Clone)]
-pub(crate) struct ToTls<H> {
-    inner: H,
-    /// Where the server listens with TLS.
-    port: u16,
-    redirected: Redirected,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToTls {
+    /// Which ones.
+    pub(crate) redirected: Redirected,
+    /// The port that the redirect leads to.
+    pub(crate) port: u16,
+}
+
+impl ToTls {
+    /// The redirect, if the request is one of those that are redirected.
+    #[inline]
+    pub(crate) fn redirect(self, request: &Request) -> Option<Response> {
+        (self.redirected != Redirected::None && is_redirected(self.redirected, request))
+            .then(|| redirect(request, self.port))
+    }
 }
 
 /// Whether a request is one of those that are redirected.
@@ -35,27 +44,6 @@ fn is_redirected(redirected: Redirected, request: &Request) -> bool {
             address.port() == local.port() && (ip.is_unspecified() || ip == local_ip)
         }
         (Redirected::None, _) | (Redirected::At(_), None) => false,
-    }
-}
-
-impl<H> ToTls<H> {
-    pub(crate) fn new(inner: H, port: u16, redirected: Redirected) -> Self {
-        Self { inner, port, redirected }
-    }
-}
-
-impl<H: Handler> Handler for ToTls<H> {
-    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let answer = match is_redirected(self.redirected, &request) {
-            false => Err(self.inner.call(request)),
-            true => Ok(redirect(&request, self.port)),
-        };
-        async move {
-            match answer {
-                Ok(redirect) => redirect,
-                Err(response) => response.await,
-            }
-        }
     }
 }
 

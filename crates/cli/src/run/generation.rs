@@ -12,7 +12,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::SiteHandler;
+use serow_site::Site;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -131,7 +131,7 @@ impl Generation {
         };
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
-        let outcome = serow_site::serve(server, SiteHandler::Routed(router), policy);
+        let outcome = serow_site::serve(server, Site::Routed(router), policy);
         drop(background_tasks);
         drop(workers);
         if let Some(log) = log {
