@@ -117,6 +117,7 @@ fn requests_of_both_versions_add_up() {
 
 #[test]
 fn a_thousand_streams_at_once() {
+    requires!("program:curl");
     let folder = site();
     fs::write(folder.path().join("large"), vec![b'x'; 1 << 20]).unwrap();
     let (server, admin) = start(&folder, &[]);

@@ -50,6 +50,21 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
+/// Whether the user may do what a test needs; says that the test is skipped where the answer was `EPERM` or `EACCES`.
+///
+/// # Panics
+///
+/// If `SEROW_CI` is set and it is not permitted.
+#[must_use]
+pub fn is_permitted<T>(outcome: &io::Result<T>, action: &str) -> bool {
+    let denied = outcome.as_ref().err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let Some(error) = denied else { return true };
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    assert!(env::var_os("SEROW_CI").is_none(), "{test} needs {action}: {error}");
+    skip(&test, &format!("{action} is not permitted to this user"));
+    false
+}
+
 /// What `tests/install` says about a requirement that is not installed. Each is looked for once in a process.
 fn missing(requirement: &str) -> Option<String> {
     static LOOKED_FOR: Mutex<Option<HashMap<String, Option<String>>>> = Mutex::new(None);
