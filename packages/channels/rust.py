@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -23,6 +24,8 @@ FILES = ("Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT")
 # A registry accepts at most five, of 20 characters each.
 MAX_KEYWORDS = 5
 MAX_KEYWORD_LENGTH = 20
+# Where the crates are compiled from their packages; beside the workspace's own, so that neither compiles all again.
+VERIFIED = project.OUTPUT / "verified"
 
 
 def build(binaries: Binaries) -> list[pathlib.Path]:
@@ -45,7 +48,22 @@ def prepare() -> None:
     It compiles each crate from its package, and against the packages of the others; that of serow-cli is what
     `cargo install serow-cli` compiles.
     """
-    cargo(["publish", "--workspace", "--dry-run", "--allow-dirty"])
+    forget(VERIFIED)
+    cargo(["publish", "--workspace", "--dry-run", "--allow-dirty", f"--target-dir={VERIFIED}"])
+
+
+def forget(folder: pathlib.Path) -> None:
+    """Removes what cargo keeps of the crates since the last time.
+
+    cargo takes a crate from a registry for unchangeable, and would compile the old contents of a version again.
+    """
+    home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
+    for name in published():
+        # A registry that is a folder has a name that begins with a hyphen, where others have their host.
+        unpacked = (home / "registry" / "src").glob(f"-*/{name}-{project.version()}")
+        compiled = folder.glob(f"*/.fingerprint/{name}-*")
+        for path in [*unpacked, *compiled]:
+            shutil.rmtree(path)
 
 
 def cargo(arguments: list[str]) -> None:
