@@ -17,8 +17,9 @@ TARGETS = tuple(ARCHITECTURES)
 # The profile of the binaries that users install (Cargo.toml).
 PROFILE = "dist"
 # Rust's own linker, since Zig's has neither option: identical functions once (-0.7 MB), and relocations as a bitmap
-# (-0.35 MB).
-LINKING = ("-Clink-arg=--icf=all", "-Clink-arg=-zpack-relative-relocs", "-Clink-self-contained=yes")
+# (-0.35 MB). On aarch64, LuaJIT needs __clear_cache, which only Zig's linker has.
+SMALL = ("-Clink-arg=--icf=all", "-Clink-arg=-zpack-relative-relocs", "-Clink-self-contained=yes")
+LINKERS = {"x86_64-unknown-linux-musl": "rust-lld"}
 
 
 def machine(target: str) -> str:
@@ -60,13 +61,15 @@ class Binaries:
 def build(target: str) -> pathlib.Path:
     """Builds the binary with Zig as the C compiler, which compiles for every target from every machine."""
     command = ["cargo", "zigbuild", "--profile", PROFILE, "--package", "serow-cli", "--features", "bench"]
-    command += ["--target", target, "--config", f'target.{target}.linker="rust-lld"']
+    command += ["--target", target]
+    if target in LINKERS:
+        command += ["--config", f'target.{target}.linker="{LINKERS[target]}"']
     print(f"packages: {' '.join(command)}", file=sys.stderr, flush=True)
     environment = project.environment()
     # Paths of the machine that builds do not belong into panic messages, and differ between machines.
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo"]
-    flags += [f"--remap-path-prefix={project.ROOT}=.", *LINKING]
+    flags += [f"--remap-path-prefix={project.ROOT}=.", *(SMALL if target in LINKERS else ())]
     environment["RUSTFLAGS"] = " ".join(filter(None, flags))
     # LuaJIT's own program, which is built on the way, needs libunwind, which Zig does not link by itself; and this
     # machine's strip does not know every processor.
