@@ -10,6 +10,9 @@ MAX_SUBJECT = 72
 EXCEPTIONS = frozenset({
     "c568a3bf9ad6e68ea9ef93f4d70c8100d35e2776",
     "f434a384d6dcccde450f784b022a99765b10560b",
+    "6e27705efd59930a75a65ee159d441f035e71810",
+    "aa8f545842c333eee6132fdc43af5e5241fa14f8",
+    "eebe5cde8e285cb29831540b2ce41f3e4d6995d8",
 })
 
 
