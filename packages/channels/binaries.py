@@ -80,4 +80,12 @@ def build(target: str) -> pathlib.Path:
         raise ChannelError("cargo does not exist; install Rust") from error
     if ended.returncode != 0:
         raise ChannelError(f"the binary for {target} does not build; run: packages/install")
-    return project.TARGET / target / PROFILE / "serow"
+    return stripped(target, project.TARGET / target / PROFILE / "serow")
+
+
+def stripped(target: str, binary: pathlib.Path) -> pathlib.Path:
+    """The binary without its symbols, which cargo-zigbuild leaves in it."""
+    output = project.output("binaries") / target / "serow"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    project.run([f"{machine(target)}-linux-gnu-strip", "--strip-all", "-o", str(output), str(binary)])
+    return output
