@@ -74,7 +74,7 @@ fn rails_answers() {
 
 #[test]
 fn bundled_applications_run_with_fork_hooks() {
-    requires!("ruby:bundler", "ruby:rack");
+    requires!("program:bundle", "ruby:rack");
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",
