@@ -1,5 +1,7 @@
 //! The handler of a server.
 
+use std::time::Duration;
+
 use serow::{Handler, Request, Response};
 use serow_router::{Routed, Router};
 
@@ -39,15 +41,15 @@ impl Site {
 #[derive(Clone)]
 pub(crate) struct SiteHandler {
     site: Site,
-    policy: TlsPolicy,
-    /// Where clients are redirected to.
     to_tls: ToTls,
+    /// How long browsers use TLS only (HSTS).
+    strict_transport: Option<Duration>,
 }
 
 impl SiteHandler {
     /// Redirects lead to this port.
     pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16) -> Self {
-        Self { site, policy, to_tls: ToTls { redirected: policy.redirected, port } }
+        Self { site, to_tls: ToTls { redirected: policy.redirected, port }, strict_transport: policy.strict_transport }
     }
 
     #[inline]
@@ -55,7 +57,7 @@ impl SiteHandler {
         if let Some(redirect) = self.to_tls.redirect(&request) {
             return SiteResponse::Ready(Some(redirect));
         }
-        let Some(time) = self.policy.strict_transport else { return self.site.respond(request) };
+        let Some(time) = self.strict_transport else { return self.site.respond(request) };
         let header = StrictTransport::new(time, request.connection().scheme());
         let mut response = self.site.respond(request);
         response.add(header);
