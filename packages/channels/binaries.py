@@ -16,8 +16,8 @@ ARCHITECTURES = {"x86_64-unknown-linux-musl": "amd64", "aarch64-unknown-linux-mu
 TARGETS = tuple(ARCHITECTURES)
 # The profile of the binaries that users install (Cargo.toml).
 PROFILE = "dist"
-# Rust's own linker, since Zig's has neither option: identical functions once (-0.7 MB), and relocations as a bitmap
-# (-0.35 MB). On aarch64, LuaJIT needs __clear_cache, which only Zig's linker has.
+# Rust's own linker, since Zig's has neither option: identical functions once, and relocations as a bitmap
+# (docs/measurements/packages.md). On aarch64, LuaJIT needs __clear_cache, which only Zig's linker has.
 SMALL = ("-Clink-arg=--icf=all", "-Clink-arg=-zpack-relative-relocs", "-Clink-self-contained=yes")
 LINKERS = {"x86_64-unknown-linux-musl": "rust-lld"}
 

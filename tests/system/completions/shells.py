@@ -91,7 +91,7 @@ class ZshFolder(Zsh):
 
 
 class Fish(Shell):
-    """Fish draws too much for a terminal to be read: it is asked for the completions of a line."""
+    """Fish redraws its whole line, so the test runs `complete -C`, which prints the completions of a line."""
 
     name = "fish"
     command = ("fish", "--no-config")
