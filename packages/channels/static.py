@@ -12,9 +12,7 @@ from .archive import Entry, compress, extract, folder, program, tar, write_sums
 from .binaries import TARGETS, Binaries, machine
 from .error import ChannelError
 from .isolation import Program, emulator, require
-
-PAGE = b"<!doctype html><title>A page</title>"
-URL = "http://127.0.0.1:8080/"
+from .page import PAGE, URL, public
 
 
 def build(binaries: Binaries) -> list[pathlib.Path]:
@@ -55,8 +53,7 @@ def serve(path: pathlib.Path) -> float:
     target = next(target for target in TARGETS if path.name == f"{archive_name(target)}.tar.gz")
     with tempfile.TemporaryDirectory() as parent:
         root = pathlib.Path(parent)
-        (root / "public").mkdir()
-        (root / "public" / "index.html").write_bytes(PAGE)
+        public(root)
         emulated = emulator(root, target)
         began = time.monotonic()
         with tarfile.open(path) as archive:

@@ -1,6 +1,6 @@
 //! Classic BPF programs on sockets: those that choose the socket of a reuseport group, and those that drop packets
-//! before a socket sees them. Some kernels demand a privilege for a filter. `serow-reuse-port` writes the programs; here are the system
-//! calls.
+//! before a socket sees them. Some kernels demand a privilege for the latter. `serow-reuse-port` writes the programs;
+//! here are the system calls.
 
 use std::{
     io,
