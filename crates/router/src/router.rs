@@ -30,9 +30,7 @@ impl<H> Router<H> {
         let (table, handlers) = Table::new(sites)?;
         Ok(Self { table: Arc::new(table), handlers })
     }
-}
 
-impl<H> Router<H> {
     /// Finds the route of a request, and rewrites the request as the route says.
     #[inline]
     pub fn route(&self, request: &mut Request) -> Routed<'_, H> {
