@@ -75,7 +75,7 @@ impl Fields {
         let mut collector = Collector { fields: self, size: 0, regular: false, cookie: Vec::new(), limits };
         decoder.decode(block, |field| {
             collector.take(&field);
-            ControlFlow::Continue(())
+            if collector.is_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         collector.finish();
         Ok(())
@@ -149,6 +149,14 @@ impl Collector<'_> {
         if let Err(problem) = outcome {
             self.fields.problem.get_or_insert(problem);
         }
+    }
+
+    /// Whether the other fields change nothing: there is a problem, and the method, which the refusal depends on, is known
+    /// or comes no more. What is left of an HPACK bomb is only skipped.
+    #[inline]
+    fn is_decided(&self) -> bool {
+        let has_method = || self.fields.pseudo[Pseudo::Method as usize].range().is_some();
+        self.fields.problem.is_some() && (self.regular || has_method())
     }
 
     /// RFC 9113 §8.3: before all other fields, and each once.

@@ -89,9 +89,13 @@ impl Decoder {
         }
         let mut wanted = true;
         while let Some(&first) = rest.first() {
+            if first >= INDEXED && !wanted {
+                self.skip_references(&mut rest)?;
+                continue;
+            }
             if first >= INDEXED {
                 let line = line(&self.table, integer::decode::<7>(&mut rest)?)?;
-                wanted = wanted && field(line.into_field(false)).is_continue();
+                wanted = field(line.into_field(false)).is_continue();
                 continue;
             }
             let literal = self.literal(first, &mut rest)?;
@@ -103,6 +107,18 @@ impl Decoder {
             }
         }
         self.texts.forget();
+        Ok(())
+    }
+
+    /// Takes references to entries that nobody wants to see: they change nothing (RFC 7541 §6.1). Each byte of an HPACK
+    /// bomb is one.
+    fn skip_references(&self, rest: &mut &[u8]) -> Result<(), DecodeError> {
+        let entries = static_table::COUNT + self.table.len();
+        while rest.first().is_some_and(|first| *first >= INDEXED) {
+            if !(1..=entries).contains(&integer::decode::<7>(rest)?) {
+                return Err(DecodeError::Index);
+            }
+        }
         Ok(())
     }
 

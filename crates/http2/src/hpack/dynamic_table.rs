@@ -57,6 +57,11 @@ impl DynamicTable {
         self.capacity
     }
 
+    /// How many entries it has.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entry of so many newer ones.
     #[inline]
     pub(super) fn get(&self, newer: usize) -> Option<Line<'_>> {

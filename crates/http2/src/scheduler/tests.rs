@@ -1,4 +1,4 @@
-//! The order of streams is tested in tests/scheduler.rs.
+//! The order of streams is tested in tests/suite/scheduler.rs.
 
 use super::*;
 
