@@ -7,7 +7,7 @@ use serow_dns::message::{Question, RecordData, RecordType, Reply};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (kind, flags, behind) = input;
-    let kind = [RecordType::A, RecordType::Aaaa, RecordType::Srv][usize::from(kind) % 3];
+    let kind = KINDS[usize::from(kind) % KINDS.len()];
     let Ok(question) = Question::new("a.example", kind) else { return };
     let _ = question.read_reply(behind, ID);
     // An answer to the question, with records of the fuzzer's: as many as it says.
@@ -27,11 +27,23 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
                 assert!(host.len() <= MAX_NAME_LENGTH);
                 assert!(!host.bytes().any(|byte| byte.is_ascii_uppercase()), "{host:?}");
             }
+            (RecordData::Host(host), RecordType::Ns | RecordType::Cname) => assert!(host.len() <= MAX_NAME_LENGTH),
+            (RecordData::Text(text), RecordType::Txt) => assert!(text.len() < records.len()),
+            (RecordData::StartOfZone, RecordType::Soa) => {}
             found => panic!("{found:?}"),
         }
     }
 });
 
+const KINDS: [RecordType; 7] = [
+    RecordType::A,
+    RecordType::Aaaa,
+    RecordType::Srv,
+    RecordType::Ns,
+    RecordType::Cname,
+    RecordType::Soa,
+    RecordType::Txt,
+];
 const ID: u16 = 0x1234;
 /// RFC 1035 §4.1.1.
 const RESPONSE: u16 = 0x8000;

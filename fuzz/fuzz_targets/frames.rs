@@ -2,7 +2,7 @@
 //! is taken back.
 #![no_main]
 
-#[path = "../../crates/http2/tests/frames/taken.rs"]
+#[path = "../../crates/http2/tests/suite/frames/taken.rs"]
 mod taken;
 
 use libfuzzer_sys::fuzz_target;

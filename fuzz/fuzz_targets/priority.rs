@@ -1,7 +1,7 @@
 //! The field `priority`, read as the crate `sfv` reads any dictionary.
 #![no_main]
 
-#[path = "../../crates/message/tests/structured_fields/reference.rs"]
+#[path = "../../crates/message/tests/suite/structured_fields/reference.rs"]
 mod reference;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,9 +1,9 @@
 //! Whatever one role writes, the other reads back, wherever the bytes are split.
 #![no_main]
 
-#[path = "../../crates/http1/tests/conversation/mod.rs"]
+#[path = "../../crates/http1/tests/suite/conversation/mod.rs"]
 mod conversation;
-#[path = "../../crates/http1/tests/splitter/mod.rs"]
+#[path = "../../crates/http1/tests/suite/splitter/mod.rs"]
 mod splitter;
 
 use arbitrary::Arbitrary;

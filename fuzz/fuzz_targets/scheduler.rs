@@ -1,7 +1,7 @@
 //! Streams come, go and are served in any order: the scheduler does what a list that is searched from end to end does.
 #![no_main]
 
-#[path = "../../crates/http2/tests/scheduler_model/mod.rs"]
+#[path = "../../crates/http2/tests/suite/scheduler_model/mod.rs"]
 mod scheduler_model;
 
 use arbitrary::Arbitrary;

@@ -1,7 +1,7 @@
 //! A server sees the same requests and the same error, wherever the bytes are split.
 #![no_main]
 
-#[path = "../../crates/http1/tests/splitter/mod.rs"]
+#[path = "../../crates/http1/tests/suite/splitter/mod.rs"]
 mod splitter;
 
 use libfuzzer_sys::fuzz_target;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serow::{Connection, Peer, PeerCredentials, Request, StatusCode};
+use serow_acme::{CertificateAction, CertificateCommand};
 use serow_net::monotonic;
 
 use super::server_command::{Action, ServerCommand};
@@ -20,6 +21,8 @@ pub(super) enum Command {
     Stop,
     /// Change a server of an upstream.
     Server(ServerCommand),
+    /// Order or revoke a certificate.
+    Certificate(CertificateCommand),
 }
 
 /// The sender of a command.
@@ -73,6 +76,10 @@ impl fmt::Display for Command {
         match self {
             Self::Reload => f.write_str("reload"),
             Self::Stop => f.write_str("stop the server"),
+            Self::Certificate(CertificateCommand { certificate, action }) => match action {
+                CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),
+                CertificateAction::Revoke => write!(f, "revoke the certificate of {certificate:?}"),
+            },
             // In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
             Self::Server(ServerCommand { upstream, server, action, weight, persist }) => {
                 let name = match action {

@@ -17,10 +17,12 @@ use std::{
 use bytes::BytesMut;
 use serde_json::Value;
 use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
+use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 
 use super::{
+    certificate_table,
     client_error::{AdminClientError, Reason},
     server_command::ServerCommand,
     server_table, summary,
@@ -38,6 +40,8 @@ enum AdminRequest {
     Stop,
     /// A command for a server of an upstream, in JSON.
     Server(String),
+    /// A command for a certificate, in JSON.
+    Certificate(String),
 }
 
 /// A client of the admin endpoint of a running server.
@@ -134,6 +138,38 @@ impl AdminClient {
         }
     }
 
+    /// Applies a command to a certificate; returns a line about what is being done.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or there is no such certificate.
+    pub fn change_certificate(&self, command: &CertificateCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Certificate(json))
+    }
+
+    /// The automatic certificates in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn certificates(&self) -> Result<String, AdminClientError> {
+        let status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        Ok(format!("{:#}\n", status["certificates"]))
+    }
+
+    /// The automatic certificates as a table for people.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn certificate_table(&self) -> Result<String, AdminClientError> {
+        let status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        let table = certificate_table::of(&status);
+        let none = || "the server has no automatic certificates\n".to_owned();
+        Ok(if table.is_empty() { none() } else { table.trim_start().to_owned() })
+    }
+
     /// The address of the endpoint.
     #[must_use]
     pub fn address(&self) -> &Address {
@@ -195,6 +231,7 @@ impl AdminRequest {
             Self::Reload => (Method::POST, "/reload"),
             Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
+            Self::Certificate(_) => (Method::POST, "/certificates"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
@@ -210,7 +247,7 @@ impl AdminRequest {
     /// How long the response may take.
     fn timeout(&self) -> Duration {
         match self {
-            Self::Status | Self::Stop | Self::Server(_) => TIMEOUT,
+            Self::Status | Self::Stop | Self::Server(_) | Self::Certificate(_) => TIMEOUT,
             Self::Reload => RELOAD_TIMEOUT,
         }
     }
@@ -229,7 +266,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
     let body = match request {
-        AdminRequest::Server(json) => json.as_bytes(),
+        AdminRequest::Server(json) | AdminRequest::Certificate(json) => json.as_bytes(),
         AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);

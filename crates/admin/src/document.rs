@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
 use serow_access_log::LineCounts;
+use serow_acme::CertificateReport;
 use serow_apps::ApplicationReport;
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
@@ -15,6 +16,7 @@ pub(crate) fn value(
     sandbox: &str,
     applications: &[ApplicationReport],
     upstreams: &[UpstreamReport],
+    certificates: &[CertificateReport],
 ) -> Value {
     let started = report.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
@@ -36,6 +38,7 @@ pub(crate) fn value(
         },
         "applications": applications.iter().map(application).collect::<Vec<_>>(),
         "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
+        "certificates": certificates.iter().map(certificate).collect::<Vec<_>>(),
     })
 }
 
@@ -116,6 +119,19 @@ fn application(report: &ApplicationReport) -> Value {
     })
 }
 
+fn certificate(report: &CertificateReport) -> Value {
+    let seconds = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    json!({
+        "names": report.names.join(","),
+        "issuer": report.issuer,
+        "expires": report.expires.as_ref().map(seconds),
+        "next_order": report.next_order.as_ref().map(seconds),
+        "failures": report.failures,
+        "last_error": report.last_error,
+        "on_demand": report.is_on_demand,
+    })
+}
+
 fn upstream(report: &UpstreamReport) -> Value {
     json!({
         "name": report.name,
@@ -183,6 +199,18 @@ mod tests {
         vec![Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report()]
     }
 
+    fn certificates() -> Vec<CertificateReport> {
+        vec![CertificateReport {
+            names: vec!["a.example".to_owned()],
+            issuer: None,
+            expires: None,
+            next_order: None,
+            failures: 0,
+            last_error: None,
+            is_on_demand: false,
+        }]
+    }
+
     /// The path of each number, with dots between; those of a list's elements with `[]`.
     fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
         let below = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
@@ -201,10 +229,14 @@ mod tests {
         let mut report = serow::Server::new().listen("127.0.0.1:0").bind().unwrap().status().report();
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
-        paths(&value(&report, LineCounts::default(), "off", &applications(), &upstreams()), "", &mut found);
+        paths(
+            &value(&report, LineCounts::default(), "off", &applications(), &upstreams(), &certificates()),
+            "",
+            &mut found,
+        );
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();
-        let report = Some(value(&report, LineCounts::default(), "off", &applications(), &upstreams()));
+        let report = Some(value(&report, LineCounts::default(), "off", &applications(), &upstreams(), &certificates()));
         of_run
             .remembered
             .push(json!({ "upstream": "a", "server": "b", "action": "weight", "weight": 1, "persist": true }));
@@ -228,7 +260,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read = value(&report, log, "off", &[], &[]);
+        let read = value(&report, log, "off", &[], &[], &[]);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

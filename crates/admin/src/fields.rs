@@ -73,6 +73,13 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   applications[].requests            requests that needed a worker
   applications[].replaced            workers that were replaced, for their age or memory, or at their own request
   applications[].deaths              workers that crashed or exited, and those that exceeded the timeout of a request
+  certificates[].names               the automatic certificates (ACME): their names, with commas between them
+  certificates[].issuer              who issued it; null until there is one
+  certificates[].expires             until when it is valid, in seconds since 1970
+  certificates[].next_order          when the next one is ordered, in seconds since 1970
+  certificates[].failures            orders that have failed since the last one that did not
+  certificates[].last_error          why the last of them failed
+  certificates[].on_demand           whether a client's request has caused it (acme-on-demand)
   upstreams[].name                   the upstreams: groups of servers
   upstreams[].generation             number of changes of its servers and their overrides, from 1
   upstreams[].waiting                requests in the queue for a server

@@ -1,6 +1,7 @@
 //! The requests that an admin endpoint answers.
 
 use serow::{Handler, KnownHeader, Method, Request, Response, StatusCode};
+use serow_acme::CertificateCommand;
 
 use super::{
     audit::{Caller, Command},
@@ -104,13 +105,19 @@ impl Pages {
         let command = match request.target.path() {
             "/reload" => Command::Reload,
             "/stop" => Command::Stop,
-            "/upstreams" => match std::mem::take(&mut request.body).collect(MAX_COMMAND).await {
-                Ok(body) => match ServerCommand::read(&body) {
-                    Ok(command) => Command::Server(command),
+            path @ ("/upstreams" | "/certificates") => {
+                let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
+                    return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE);
+                };
+                let command = match path {
+                    "/upstreams" => ServerCommand::read(&body).map(Command::Server),
+                    _ => certificate_command(&body).map(Command::Certificate),
+                };
+                match command {
+                    Ok(command) => command,
                     Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
-                },
-                Err(_) => return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
-            },
+                }
+            }
             path => return wrong_method(path),
         };
         let response = self.execute(command.clone()).await;
@@ -122,6 +129,7 @@ impl Pages {
         let done = match command {
             Command::Reload => self.subject.reload().await,
             Command::Server(command) => self.subject.apply(command).await,
+            Command::Certificate(command) => self.subject.apply_to_certificate(command).await,
             Command::Stop => {
                 self.subject.stop().await;
                 Ok("stopping: the server finishes the requests in progress\n".to_owned())
@@ -162,6 +170,14 @@ impl Handler for Pages {
     }
 }
 
+/// Reads a command for a certificate from JSON, or returns what is wrong with the text.
+fn certificate_command(json: &[u8]) -> Result<CertificateCommand, String> {
+    serde_json::from_slice(json).map_err(|error| {
+        let example = r#"{"certificate":"example.com","action":"renew"}"#;
+        format!("invalid command ({error}); write it as in {example}")
+    })
+}
+
 fn text(media_type: &str, text: &str) -> Response {
     let mut response = Response::text(text.to_owned());
     set(&mut response, KnownHeader::ContentType, media_type);
@@ -180,7 +196,7 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/stop" => not_allowed("POST"),
+        "/reload" | "/stop" | "/certificates" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
@@ -253,7 +269,14 @@ mod tests {
         let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
         let sandbox = Arc::from("off");
         let (upstreams, applications) = (Vec::new(), Vec::new());
-        let sources = Sources { status: server.status(), log: Default::default(), upstreams, applications, sandbox };
+        let sources = Sources {
+            status: server.status(),
+            log: Default::default(),
+            upstreams,
+            applications,
+            sandbox,
+            certificates: Default::default(),
+        };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
         let pages = Pages::new(subject, Access::Owner { user: 1000 });
         let credentials = user.map(|user| PeerCredentials { process: None, user });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
+use serow_acme::CertificateControl;
 use serow_config::Application;
 use serow_proxy::Upstream;
 
@@ -21,6 +22,8 @@ pub struct Sources {
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
+    /// Its automatic certificates.
+    pub certificates: CertificateControl,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
     pub sandbox: Arc<str>,
 }
@@ -30,6 +33,8 @@ impl Sources {
     pub fn document(&self) -> Value {
         let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
-        document::value(&self.status.report(), self.log.counts(), &self.sandbox, &applications, &upstreams)
+        let certificates = self.certificates.reports();
+        let status = self.status.report();
+        document::value(&status, self.log.counts(), &self.sandbox, &applications, &upstreams, &certificates)
     }
 }

@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use serow::Stopper;
+use serow_acme::CertificateCommand;
 use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
@@ -64,6 +65,18 @@ impl Subject {
             Self::Server { sources, .. } => command.apply(&sources.upstreams),
             Self::Master(control) => match serde_json::to_value(&command) {
                 Ok(value) => control.command(value, command.persist).await,
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+    }
+
+    /// Applies a command to a certificate; returns what is being done.
+    pub(super) async fn apply_to_certificate(&self, command: CertificateCommand) -> Result<String, Refusal> {
+        let done = match self {
+            Self::Server { sources, .. } => sources.certificates.apply(command),
+            Self::Master(control) => match serde_json::to_value(&command) {
+                Ok(value) => control.command(value, false).await,
                 Err(error) => Err(error.to_string()),
             },
         };

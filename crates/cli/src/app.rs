@@ -6,7 +6,7 @@ use serow::Stopper;
 use serow_apps::Reloader;
 use serow_config::{
     Application,
-    settings::{ServerSettings, SettingError, application, program, shares},
+    settings::{ServerSettings, SettingError, application, program},
 };
 use serow_net::process::forbid_tracing;
 use tokio::{
@@ -21,12 +21,15 @@ use crate::{
     command_error::CommandError,
     error_log,
     serving::{Served, Serving},
+    static_files::StaticFiles,
 };
 
 /// The settings of `serow app`.
 pub(crate) struct AppSettings {
     /// The application.
     pub(crate) application: Application,
+    /// Static files, before the application.
+    pub(crate) static_files: StaticFiles,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -34,8 +37,8 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, run, general } = arguments;
-        let shares = shares(&general.listening, 0).with_upstreams();
+        let AppArguments { application, command, run, static_files, general } = arguments;
+        let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();
         let name = APPLICATION.to_owned();
@@ -45,13 +48,13 @@ impl AppSettings {
         };
         let application =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
-        Ok(Self { application, server })
+        Ok(Self { application, static_files: static_files.open(shares)?, server })
     }
 }
 
 /// Runs the application and serves it until TERM or INT; HUP reloads it.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
-    let AppSettings { application, server } = settings;
+    let AppSettings { application, static_files, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     // From here on, who sends HUP too early does not end the server.
@@ -65,8 +68,8 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
-    let handler = application.handler();
-    serving.serve(handler, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
+    let site = static_files.before(application.handler());
+    serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
 }
 
 /// HUP, which reloads the application.

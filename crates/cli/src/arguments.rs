@@ -1,6 +1,7 @@
 //! The options of the commands, as clap reads them. Those that a settings file can have too are in
 //! [`serow_config::options`].
 
+mod acme;
 mod admin;
 mod app;
 #[cfg(feature = "bench")]
@@ -19,6 +20,7 @@ mod upstream_command;
 mod waterfall;
 
 pub(crate) use self::{
+    acme::{AcmeArguments, AcmeCommand, CertificateNameArguments},
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
     completions::{CompleteArguments, CompletionsArguments, Shell},

@@ -22,8 +22,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         lines.extend(configuration.server.listeners.iter().map(purpose));
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
-    let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.date_problems);
-    lines.extend(problems.map(|problem| format!("warning: {problem}")));
+    lines.extend(warnings(&configuration).map(|warning| format!("warning: {warning}")));
     for application in &configuration.applications {
         let name = application.name();
         let interpreter = application.interpreter().map_err(|why| CommandError::report(format!("{name}: {why}")))?;
@@ -34,6 +33,13 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     let sign = if arguments.explain { "# " } else { "" };
     let lines: String = lines.iter().map(|line| format!("{sign}{}\n", on_one_line(line))).collect();
     write!(io::stdout(), "{lines}{explanation}").map_err(CommandError::output)
+}
+
+/// What may be wrong, and only the clock or the network can tell.
+fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
+    let server = &configuration.server;
+    let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
+    dates.chain(server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners)))
 }
 
 /// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a

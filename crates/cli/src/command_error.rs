@@ -8,6 +8,7 @@ use std::{
 };
 
 use serow_access_log::AccessLogError;
+use serow_acme::AcmeError;
 use serow_admin::{AdminClientError, AdminError};
 use serow_config::{
     ConfigurationError,
@@ -142,6 +143,12 @@ impl From<ConfigurationError> for CommandError {
             ConfigurationError::Unreadable(line) => Self::Usage(line),
             wrong @ ConfigurationError::Wrong(_) => Self::Diagnostics(Box::new(wrong)),
         }
+    }
+}
+
+impl From<AcmeError> for CommandError {
+    fn from(error: AcmeError) -> Self {
+        Self::Failed(format!("automatic certificates: {error}").into())
     }
 }
 

@@ -6,9 +6,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments, FilesArguments,
-        InitArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments,
-        UpstreamCommandArguments,
+        AcmeArguments, AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments,
+        FilesArguments, InitArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments,
+        SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -124,6 +124,12 @@ pub(crate) enum Command {
     /// delay' is how long HTTP/2 data waits in the kernel before it is sent.
     #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
     Status(StatusArguments),
+    /// List the automatic certificates (ACME) of a running server: issuer, expiry, next order and last error.
+    ///
+    /// The server needs an admin socket, as in `serow files --acme example.com --admin unix:/run/serow/admin.sock`.
+    Certificates(StatusArguments),
+    /// Renew or revoke an automatic certificate of a running server.
+    Acme(AcmeArguments),
     /// Print a completion script for a shell.
     ///
     /// The script calls 'serow' for each completion, so it stays valid when a new version is installed.
@@ -157,6 +163,7 @@ impl CommandLine {
         let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
         {
             ["bench", "waterfall"] => "bench waterfall".to_owned(),
+            ["acme", command] => format!("acme {command}").trim_end().to_owned(),
             ["upstream", command] => format!("upstream {command}").trim_end().to_owned(),
             [command, _] => command.to_owned(),
         };

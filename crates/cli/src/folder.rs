@@ -12,7 +12,7 @@ use serow_config::{
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
-use serow_site::RouteHandler;
+use serow_site::{RouteHandler, Site};
 
 use crate::{
     announcement::announce,
@@ -59,7 +59,8 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     }
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?.serve(RouteHandler::Files(handler), Served { name: &name, ..Served::default() })
+    Serving::bind(server)?
+        .serve(Site::Single(RouteHandler::Files(handler)), Served { name: &name, ..Served::default() })
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the

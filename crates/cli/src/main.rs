@@ -8,12 +8,13 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
+//! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
 //! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
-//! | the certificate for development, kept between starts | `state_folder.rs` |
+//! | the folder for certificates that are kept between starts | `state_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ mod arguments;
 mod bench;
 #[cfg(not(feature = "bench"))]
 mod bench_missing;
+mod certificates;
 mod check;
 mod command_error;
 mod command_line;
@@ -44,6 +46,7 @@ mod run;
 mod sandbox;
 mod serving;
 mod state_folder;
+mod static_files;
 mod status;
 mod stop;
 mod supervise;
@@ -79,6 +82,8 @@ fn main() -> ExitCode {
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),
         Ok(Command::Status(arguments)) => status::run(&arguments),
+        Ok(Command::Acme(arguments)) => certificates::run(arguments),
+        Ok(Command::Certificates(arguments)) => certificates::print(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => reload::run(&arguments),
         Ok(Command::Stop(arguments)) => stop::run(&arguments),

@@ -1,8 +1,6 @@
 //! `serow proxy`: forwards requests to other servers until it is stopped.
 
-use serow_config::settings::{
-    ServerSettings, SettingError, forwarding_settings, reads_attempts, shares, upstream_settings,
-};
+use serow_config::settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
 use serow_site::RouteHandler;
@@ -12,6 +10,7 @@ use crate::{
     command_error::CommandError,
     error_log,
     serving::{Served, Serving},
+    static_files::StaticFiles,
 };
 
 /// The settings of `serow proxy`.
@@ -20,6 +19,8 @@ pub(crate) struct ProxySettings {
     pub(crate) upstream: UpstreamSettings,
     /// How requests are changed on their way.
     pub(crate) forwarding: ForwardingSettings,
+    /// Static files, before the servers.
+    pub(crate) static_files: StaticFiles,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -27,8 +28,8 @@ pub(crate) struct ProxySettings {
 impl ProxySettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
-        let ProxyArguments { servers, upstream, forwarding, general } = arguments;
-        let shares = shares(&general.listening, 0).with_upstreams();
+        let ProxyArguments { servers, upstream, forwarding, static_files, general } = arguments;
+        let shares = static_files.shares(&general.listening);
         let note_attempts = reads_attempts(&general.logging);
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {
@@ -36,6 +37,7 @@ impl ProxySettings {
             upstream: upstream
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
+            static_files: static_files.open(shares)?,
             server: ServerSettings::new(general, shares)?,
         })
     }
@@ -43,15 +45,17 @@ impl ProxySettings {
 
 /// Proxies until TERM or INT.
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
-    let ProxySettings { upstream, forwarding, server } = settings;
+    let ProxySettings { upstream, forwarding, static_files, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
     let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
-    Serving::bind(server)?
-        .serve(RouteHandler::Proxy(proxy), Served { name: &served, upstreams: vec![upstream], ..Served::default() })
+    Serving::bind(server)?.serve(
+        static_files.before(RouteHandler::Proxy(proxy)),
+        Served { name: &served, upstreams: vec![upstream], ..Served::default() },
+    )
 }
 
 /// What the servers of a command line are called together.

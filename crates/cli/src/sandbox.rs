@@ -9,10 +9,12 @@ mod places;
 use std::{env, fmt, path::PathBuf};
 
 use serow_access_log::Destination;
-use serow_config::{Configuration, SandboxChoice, ServedFolder};
+use serow_acme::StoreSettings;
+use serow_config::{Configuration, SandboxChoice, ServedFolder, settings::AcmePlan};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
+use crate::certificates;
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub(crate) enum Reason {
     Applications,
     /// The shell and what it starts, likewise.
     LogCommand,
+    /// A program that changes DNS records, likewise.
+    DnsCommand,
     /// The system's resolver loads libraries of its own choice (nsswitch.conf).
     SyslogName,
     /// It does not exist yet: what is created later has no rule.
@@ -71,11 +75,19 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
     if let Some(Destination::File(path)) = log {
         paths.extend(places_of(path, FileAccess::Write)?);
     }
-    if !configuration.upstreams.is_empty() {
+    let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
+    if let Some(StoreSettings::Directory(folder)) = certificates.as_ref().map(|certificates| &certificates.store) {
+        // It exists: as root, it was created a moment ago.
+        let path = existing(folder)?.unwrap_or_else(|| folder.clone());
+        paths.push(AllowedPath { path, access: FileAccess::Write });
+    }
+    if certificates.is_some() || !configuration.upstreams.is_empty() {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
         }
         paths.push(AllowedPath { path: INTERFACES.into(), access: FileAccess::Read });
+    }
+    if !configuration.upstreams.is_empty() {
         // Where bodies are spooled; a folder as such, which nobody replaces.
         let path = existing(&env::temp_dir())?.ok_or(Reason::TemporaryFolder)?;
         paths.push(AllowedPath { path, access: FileAccess::Write });
@@ -96,6 +108,9 @@ fn require_no_programs(configuration: &Configuration, log: Option<&Destination>)
     }
     if !configuration.applications.is_empty() {
         return Err(Reason::Applications);
+    }
+    if configuration.server.acme.as_ref().is_some_and(AcmePlan::runs_program) {
+        return Err(Reason::DnsCommand);
     }
     match log {
         Some(Destination::Command(_)) => Err(Reason::LogCommand),
@@ -125,6 +140,7 @@ impl fmt::Display for Reason {
             Self::Settings => f.write_str("the settings say so"),
             Self::OtherCommand => f.write_str("only 'serow run' has one"),
             Self::Applications => f.write_str("applications run programs"),
+            Self::DnsCommand => f.write_str("a program changes DNS records"),
             Self::LogCommand => f.write_str("the access log runs a command"),
             Self::SyslogName => f.write_str("the name of the syslog server is resolved by libraries of the system"),
             Self::TemporaryFolder => f.write_str("the folder for spooled bodies (TMPDIR) does not exist"),

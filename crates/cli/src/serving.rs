@@ -2,6 +2,7 @@
 
 use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
+use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AdminEndpoint, Sources, Subject};
 use serow_apps::Reloader;
 use serow_config::{
@@ -10,10 +11,11 @@ use serow_config::{
     values::AdminAddress,
 };
 use serow_proxy::{SpoolSpace, Upstream};
-use serow_site::{RouteHandler, Site};
+use serow_site::Site;
 
 use crate::{
     announcement::{self, announce},
+    certificates,
     command_error::CommandError,
     sandbox::{Reason, SandboxState},
     state_folder,
@@ -26,6 +28,7 @@ pub(crate) struct Serving {
     admin: Option<AdminAddress>,
     admin_token: Option<String>,
     log: Option<AccessLog>,
+    certificates: Option<CertificateManager>,
 }
 
 /// What is served besides by the handler itself.
@@ -45,6 +48,7 @@ impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
     pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
         state_folder::keep_certificate(&mut settings);
+        let certificates = certificates::prepare(&settings, None)?.map(PreparedManager::open).transpose()?;
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
@@ -54,7 +58,7 @@ impl Serving {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());
         }
-        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log })
+        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates })
     }
 
     /// Stops the server from elsewhere.
@@ -62,9 +66,9 @@ impl Serving {
         self.server.stopper()
     }
 
-    /// Serves with this handler until TERM or INT.
-    pub(crate) fn serve(self, handler: RouteHandler, served: Served<'_>) -> Result<(), CommandError> {
-        let Self { server, encryption, admin, admin_token, log } = self;
+    /// Serves this site until TERM or INT.
+    pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
+        let Self { server, encryption, admin, admin_token, log, certificates } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
         let subject = Subject::Server {
@@ -73,6 +77,7 @@ impl Serving {
                 log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
+                certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
             },
             stopper: server.stopper(),
@@ -82,10 +87,13 @@ impl Serving {
             admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
         announce(&announcement::line(name, &server, encryption.as_ref()));
         serow_supervisor::tell_parent("READY=1");
-        let policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
-        let outcome = serow_site::serve(server, Site::Single(handler), policy);
+        let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
+        let certificates = certificates.map(CertificateManager::start).transpose()?;
+        let outcome = serow_site::serve(server, site, policy);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
+        drop(certificates);
         if let Some(log) = log {
             log.finish();
         }

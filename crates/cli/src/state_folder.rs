@@ -1,4 +1,4 @@
-//! The folder in which Serow keeps what later starts need: the certificate for development.
+//! The folder in which Serow keeps what later starts need: the certificate for development, and automatic certificates.
 
 use std::{
     env,
@@ -15,7 +15,7 @@ pub(crate) fn keep_certificate(settings: &mut ServerSettings) {
     if !is_used {
         return;
     }
-    let reason = match state_folder(|name| env::var_os(name)) {
+    let reason = match of_user() {
         Some(folder) => settings.keep_certificate(&folder).err().map(|error| error.to_string()),
         None => Some("neither XDG_STATE_HOME nor HOME names a folder".to_owned()),
     };
@@ -25,6 +25,11 @@ pub(crate) fn keep_certificate(settings: &mut ServerSettings) {
              {reason}; set XDG_STATE_HOME to a folder that only this user may write to"
         );
     }
+}
+
+/// The folder of the user who runs this process.
+pub(crate) fn of_user() -> Option<PathBuf> {
+    state_folder(|name| env::var_os(name))
 }
 
 /// `StateDirectory=` of systemd, or the user's folder by the XDG Base Directory Specification.

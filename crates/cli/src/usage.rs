@@ -75,7 +75,7 @@ fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String
 }
 
 /// Options of other servers and tools, and what to write here.
-const OPTIONS_OF_OTHERS: [(&str, &str); 8] = [
+const OPTIONS_OF_OTHERS: [(&str, &str); 13] = [
     ("--port", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-p", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-l", "write --listen 8000, or --listen :8000 for all addresses"),
@@ -84,6 +84,11 @@ const OPTIONS_OF_OTHERS: [(&str, &str); 8] = [
     ("-c", "a settings file is run by: serow run -c FILE"),
     ("--config", "a settings file is run by: serow run -c FILE"),
     ("-z", "write -d TIME, as in -d 10s"),
+    ("-b", "write --listen ADDRESS:PORT"),
+    ("-w", "write --processes 4 for workers of an application, --workers 4 for threads of the server"),
+    ("-t", "to check a settings file, write serow check -c FILE"),
+    ("-s", "write serow reload, serow stop"),
+    ("-R", "the application is the argument, as in serow app config.ru"),
 ];
 
 /// Whether it is an option of `serow files`.
@@ -141,12 +146,16 @@ mod tests {
 
     #[test]
     fn errors_of_the_command_line_become_one_line() {
-        let cases: [(&[&str], &str); 17] = [
+        let cases: [(&[&str], &str); 18] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
             (
                 &["--port", "8000"],
                 "there is no option --port; write --listen 8000, or --listen :8000 for all addresses",
+            ),
+            (
+                &["app", "-w", "4", "config.ru"],
+                "there is no option -w; write --processes 4 for workers of an application, --workers 4 for threads of the server",
             ),
             (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
             (

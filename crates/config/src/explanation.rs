@@ -1,7 +1,7 @@
 //! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It
 //! can be read again and says the same.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::PathBuf};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::{
     meaning::applications::AppTable,
     options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
     tables::{
-        handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+        handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         root::{AccountTable, ReloadTable, RootTable, SandboxTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
@@ -20,7 +20,7 @@ use crate::{
 
 /// What a file says.
 pub(super) fn of(table: &RootTable) -> String {
-    let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = &table.general;
+    let GeneralOptions { listening, tls, acme, http, logging, admin, limits, timeouts } = &table.general;
     let mut keys = Keys::default();
     keys.add(&table.account, &AccountTable::default());
     keys.add(&table.sandbox, &SandboxTable::default());
@@ -32,9 +32,12 @@ pub(super) fn of(table: &RootTable) -> String {
     keys.add(admin, &without_options());
     keys.add(limits, &without_options());
     keys.add(timeouts, &without_options());
+    let mut of_acme = Keys::default();
+    of_acme.add(acme, &without_options());
+    let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{upstreams}{sites}", keys.lines())
 }
 
 fn of_upstream(upstream: &UpstreamTable) -> String {
@@ -97,7 +100,8 @@ fn of_route(route: &RouteTable) -> String {
 fn of_files(files: &FilesTable) -> Keys {
     let FolderOptions { content, caching } = &files.folder;
     let mut keys = Keys::default();
-    keys.add_all(&files.settings);
+    let default = FilesSettings { root: PathBuf::new(), missing: MissingChoice::default(), strip_prefix: false };
+    keys.add(&files.settings, &default);
     keys.add(content, &without_options());
     keys.add(caching, &without_options());
     keys

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the text | `file.rs` |
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
-//! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; `values.rs`, `values/` |
+//! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; the crate [`values`] |
 //! | what the types mean together | `meaning.rs`, `meaning/` |
 //! | what options mean, on a command line and in a file alike | `settings.rs`, `settings/` |
 //! | errors: noted with their places, and all shown at the end | `diagnostics.rs`, `diagnostics/`, `error.rs` |
@@ -38,7 +38,6 @@ mod schema;
 mod served_folder;
 pub mod settings;
 mod tables;
-pub mod values;
 
 use std::{
     path::{Path, PathBuf},
@@ -49,6 +48,9 @@ use serde_json::Value;
 use serow_proxy::Upstream;
 use serow_router::Router;
 use serow_site::RouteHandler;
+
+/// The values of options and settings.
+pub use serow_values as values;
 
 pub use self::{
     admin_settings::AdminSettings,

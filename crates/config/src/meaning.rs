@@ -17,15 +17,16 @@ use crate::{
         proxying::Proxying,
         routing::Routing,
     },
-    options::ListingChoice,
+    options::{AcmeOptions, ListingChoice},
     place::Place,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
     tables::{
-        handlers::{FilesTable, HandlerTable},
+        handlers::{FilesTable, HandlerTable, MissingChoice},
         root::{AccountTable, RootTable},
-        sites::{SiteContent, SiteTable},
+        sites::{SiteContent, SiteTable, SiteTlsChoice},
     },
+    values::CertificateNames,
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
@@ -37,6 +38,9 @@ pub(crate) fn of(
 ) -> Option<Configuration> {
     let RootTable { account, sandbox, reload, mut general, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
+    for site in &sites {
+        add_names(&mut general.acme, site, problems);
+    }
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
@@ -76,6 +80,29 @@ pub(crate) fn of(
     })
 }
 
+/// Has a certificate ordered for each host of a site that wants one.
+fn add_names(acme: &mut AcmeOptions, site: &SiteTable, problems: &Problems) {
+    if site.settings.tls != Some(SiteTlsChoice::Acme) {
+        return;
+    }
+    let hosts = site.settings.hosts.as_deref().unwrap_or_default();
+    if hosts.is_empty() {
+        let text = "\"acme\" needs `hosts`: name those that need a certificate";
+        problems.add(Problem::of_value(site.place.key("tls"), text));
+    }
+    for (number, host) in hosts.iter().enumerate() {
+        match host.parse::<CertificateNames>() {
+            // Another list may have it already.
+            Ok(names) if acme.names.iter().flat_map(|names| &names.0).any(|name| names.0.contains(name)) => {}
+            Ok(names) => acme.names.push(names),
+            Err(error) => {
+                let place = site.place.key("hosts").element(number);
+                problems.add(Problem::of_value(place, format!("`tls` is \"acme\": {error}")));
+            }
+        }
+    }
+}
+
 fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
     let AccountTable { user, group } = table;
     if user.is_none() && group.is_none() {
@@ -89,7 +116,8 @@ fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
 impl FilesTable {
     /// What it serves, where the settings file is in this folder.
     fn served_folder(&self, folder: &Path) -> ServedFolder {
-        let is_listed = self.folder.content.listing != ListingChoice::Off;
+        let is_next = self.settings.missing == MissingChoice::Next;
+        let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;
         ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed }
     }
 }

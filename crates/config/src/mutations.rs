@@ -5,7 +5,11 @@ mod entries;
 mod random;
 mod wrong;
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
@@ -31,6 +35,14 @@ fn surroundings() -> TempDir {
     }
     fs::write(folder.path().join("app/config.ru"), "").expect("a file");
     fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");
+    fs::write(folder.path().join("eab.key"), "c2VjcmV0").expect("a file");
+    let key = "key serow { algorithm hmac-sha256; secret \"c2VjcmV0\"; };";
+    fs::write(folder.path().join("dns.key"), key).expect("a file");
+    for name in ["tickets.secret", "store.secret"] {
+        let secret = folder.path().join(name);
+        fs::write(&secret, "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0").expect("a file");
+        fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("permissions");
+    }
     for name in ["site", "other"] {
         let key = KeyPair::generate().expect("a key");
         let parameters = CertificateParams::new(vec![format!("{name}.example")]).expect("a name");

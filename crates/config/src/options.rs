@@ -2,6 +2,7 @@
 //! options and by serde from the keys of a table, so a setting has one name, one default, one explanation and one set
 //! of values. `settings.rs` finds out what they mean.
 
+mod acme;
 mod admin;
 mod application;
 mod balancing;
@@ -30,6 +31,7 @@ use clap::{Args, Command, ValueEnum};
 use crate::values::{Unquoted, choice};
 
 pub use self::{
+    acme::{AcmeOptions, KeyChoice},
     admin::AdminOptions,
     application::{ApplicationOptions, BindChoice, InterfaceChoice},
     balancing::{BalanceChoice, BalancingOptions},
@@ -44,7 +46,7 @@ pub use self::{
     retries::RetryOptions,
     sticky::{StickyChoice, StickyOptions, StickyValueChoice},
     timeouts::TimeoutOptions,
-    tls::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice},
+    tls::{CertificateChoice, ClientChoice, TlsOptions, UnknownNameChoice, VersionsChoice},
     upstream::{
         SendProxyChoice, UpstreamConnectionOptions, UpstreamOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
     },
@@ -70,6 +72,9 @@ pub struct GeneralOptions {
     /// TLS with clients.
     #[command(flatten)]
     pub tls: TlsOptions,
+    /// Certificates by ACME.
+    #[command(flatten)]
+    pub acme: AcmeOptions,
     /// The versions of HTTP.
     #[command(flatten)]
     pub http: HttpOptions,

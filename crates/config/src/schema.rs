@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use crate::{
     meaning::applications::AppSettings,
     options::{
-        AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions, ForwardingOptions,
-        HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions, StickyOptions,
-        TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
+        AcmeOptions, AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions,
+        ForwardingOptions, HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions,
+        StickyOptions, TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions,
+        UpstreamTlsOptions,
     },
     schema::shape::Shape,
     tables::{
@@ -32,6 +33,7 @@ pub(crate) fn schema() -> Value {
     let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
+    root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
@@ -188,6 +190,7 @@ mod tests {
     fn kinds() -> Vec<(String, Vec<&'static str>)> {
         vec![
             ("/properties".to_owned(), RootTable::keys()),
+            ("/properties/acme/properties".to_owned(), AcmeOptions::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/app/properties"), AppTable::keys()),
@@ -253,9 +256,10 @@ mod tests {
         let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
         let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
+        let acme = below(document.root(), "acme").into_iter().collect();
         let below_site = [applications.clone(), files.clone(), proxies.clone()];
         let below_route = [applications, files, proxies, redirects, responses];
-        let tables = [root, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
+        let tables = [root, acme, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
         for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
             let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();
             assert_eq!(known, keys.into_iter().collect(), "{pointer}");

@@ -1,6 +1,7 @@
 //! What options mean: the settings of the parts, checked. This is the only place that sees both, for a command line and
 //! for a settings file alike.
 
+mod acme;
 mod application;
 mod check;
 mod folder;
@@ -22,6 +23,7 @@ use tracing::level_filters::LevelFilter;
 use self::tls::tls_settings;
 pub(crate) use self::tls::{renewed_files, unusable_files};
 pub use self::{
+    acme::{AcmePlan, Reachable},
     application::application,
     folder::folder_settings,
     listeners::{ListenerSettings, Purpose},
@@ -52,6 +54,8 @@ pub struct ServerSettings {
     pub server: Server,
     /// What TLS needs, if there is TLS.
     pub encryption: Option<Encryption>,
+    /// Automatic certificates, if there are any.
+    pub acme: Option<AcmePlan>,
     /// The address of the admin endpoint, if there is one.
     pub admin: Option<AdminAddress>,
     /// The token that changes over TCP need there.
@@ -75,10 +79,17 @@ impl ServerSettings {
     ///
     /// An option is invalid, alone or together with others.
     pub fn new(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
-        let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = options;
-        let tls_settings = tls_settings(&tls)?;
+        let GeneralOptions { mut listening, mut tls, acme, http, logging, admin, limits, timeouts } = options;
+        let acme = AcmePlan::new(&acme)?;
+        if acme.is_some() {
+            listeners::add_public(&mut listening, &mut tls);
+        }
+        let tls_settings = tls_settings(&tls, acme.as_ref())?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
         listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
+        if let Some(acme) = &acme {
+            acme.check(Reachable::of(&listeners))?;
+        }
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
             development: DevelopmentCertificate::of(settings),
             date_problems: settings.date_problems(),
@@ -100,6 +111,7 @@ impl ServerSettings {
                 None => server,
             },
             encryption,
+            acme,
             admin: admin.admin,
             admin_token,
             level: level(logging.log_level),

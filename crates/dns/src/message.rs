@@ -1,6 +1,9 @@
 //! Messages of DNS (RFC 1035 §4), as far as a client needs them: one question, and the addresses or services in the
 //! answer.
 
+pub(crate) mod reader;
+mod update;
+
 use std::{
     error::Error,
     fmt,
@@ -8,12 +11,23 @@ use std::{
     time::Duration,
 };
 
+use self::reader::Reader;
+pub use self::update::{InvalidUpdateError, RecordChange, TextUpdate};
+
 /// The type of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RecordType {
     /// Addresses of IPv4.
     A = 1,
+    /// Name servers of a zone.
+    Ns = 2,
+    /// The name that this one is an alias of.
+    Cname = 5,
+    /// The start of a zone.
+    Soa = 6,
+    /// Text.
+    Txt = 16,
     /// Addresses of IPv6 (RFC 3596).
     Aaaa = 28,
     /// Hosts and ports of a service (RFC 2782).
@@ -55,6 +69,12 @@ pub struct Record {
 pub enum RecordData {
     /// A or AAAA.
     Address(IpAddr),
+    /// NS or CNAME.
+    Host(String),
+    /// SOA, whose content is not parsed.
+    StartOfZone,
+    /// TXT: its strings, joined.
+    Text(Vec<u8>),
     /// SRV (RFC 2782).
     Service {
         /// Hosts with the lowest number are tried first.
@@ -79,13 +99,7 @@ impl Question {
     ///
     /// A name with empty or overlong parts, or with letters beyond ASCII.
     pub fn new(name: &str, kind: RecordType) -> Result<Self, InvalidNameError> {
-        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        let is_label =
-            |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_graphic());
-        if name.len() > MAX_NAME_LENGTH || !name.split('.').all(is_label) {
-            return Err(InvalidNameError);
-        }
-        Ok(Self { name, kind })
+        Ok(Self { name: checked_name(name)?, kind })
     }
 
     /// The message that asks; recursion is desired.
@@ -94,12 +108,7 @@ impl Question {
         for number in [id, RECURSION_DESIRED, 1, 0, 0, 0] {
             message.extend_from_slice(&number.to_be_bytes());
         }
-        for label in self.name.split('.') {
-            // At most 63, as was checked.
-            message.push(label.len() as u8);
-            message.extend_from_slice(label.as_bytes());
-        }
-        message.push(0);
+        write_name(&self.name, &mut message);
         message.extend_from_slice(&(self.kind as u16).to_be_bytes());
         message.extend_from_slice(&INTERNET.to_be_bytes());
         message
@@ -133,15 +142,16 @@ impl Question {
             let (high, low, length) = (reader.number()?, reader.number()?, reader.number()?);
             let own_ttl = u32::from(high) << 16 | u32::from(low);
             let end = reader.at + usize::from(length);
-            if class != INTERNET || owner != name || (kind != CNAME && kind != self.kind as u16) {
+            let is_alias = kind == RecordType::Cname as u16 && self.kind.follows_aliases();
+            if class != INTERNET || owner != name || (!is_alias && kind != self.kind as u16) {
                 reader.at = end;
                 continue;
             }
-            if kind == CNAME {
+            if is_alias {
                 (name, ttl) = (reader.name()?, ttl.min(own_ttl));
             } else {
                 let ttl = Duration::from_secs(ttl.min(own_ttl).into());
-                records.push(Record { data: self.read_data(reader)?, ttl });
+                records.push(Record { data: self.read_data(reader, end)?, ttl });
             }
             // A record that is shorter or longer than its length field would shift everything after it.
             if reader.at != end {
@@ -151,10 +161,23 @@ impl Question {
         Some(records)
     }
 
-    fn read_data(&self, reader: &mut Reader<'_>) -> Option<RecordData> {
+    /// The content of a record, which ends at `end`.
+    fn read_data(&self, reader: &mut Reader<'_>, end: usize) -> Option<RecordData> {
         Some(match self.kind {
             RecordType::A => RecordData::Address(Ipv4Addr::from(reader.take::<4>()?).into()),
             RecordType::Aaaa => RecordData::Address(Ipv6Addr::from(reader.take::<16>()?).into()),
+            RecordType::Ns | RecordType::Cname => RecordData::Host(reader.name()?),
+            RecordType::Soa => {
+                reader.skip_to(end)?;
+                RecordData::StartOfZone
+            }
+            RecordType::Txt => {
+                let mut text = Vec::new();
+                while reader.at < end {
+                    text.extend_from_slice(reader.string()?);
+                }
+                RecordData::Text(text)
+            }
             RecordType::Srv => RecordData::Service {
                 priority: reader.number()?,
                 weight: reader.number()?,
@@ -165,58 +188,39 @@ impl Question {
     }
 }
 
-/// A place in a message.
-struct Reader<'a> {
-    message: &'a [u8],
-    at: usize,
+impl RecordType {
+    /// Whether a reply may be about the name's canonical name. The zone of an alias is not the one of its target.
+    fn follows_aliases(self) -> bool {
+        !matches!(self, Self::Cname | Self::Soa | Self::Ns)
+    }
 }
 
-impl Reader<'_> {
-    fn take<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
-        let bytes = self.message.get(self.at..)?.first_chunk()?;
-        self.at += COUNT;
-        Some(*bytes)
+/// A name in lower case, without the dot at the end.
+///
+/// # Errors
+///
+/// A name with empty or overlong parts, or with letters beyond ASCII.
+pub(crate) fn checked_name(name: &str) -> Result<String, InvalidNameError> {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let is_label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_graphic());
+    if name.len() > MAX_NAME_LENGTH || !name.split('.').all(is_label) {
+        return Err(InvalidNameError);
     }
+    Ok(name)
+}
 
-    fn number(&mut self) -> Option<u16> {
-        self.take().map(u16::from_be_bytes)
-    }
+/// Adds a name that [`checked_name`] returned.
+pub(crate) fn write_name(name: &str, message: &mut Vec<u8>) {
+    write_labels(name, message);
+    message.push(0);
+}
 
-    /// A name in lower case. Its end may be compressed to a pointer to an earlier name (RFC 1035 §4.1.4); pointers must
-    /// go backwards, so that parsing terminates.
-    fn name(&mut self) -> Option<String> {
-        let (mut name, mut at, mut before, mut end) = (String::new(), self.at, self.at, None);
-        loop {
-            let length = *self.message.get(at)?;
-            match length {
-                0 => {
-                    self.at = end.unwrap_or(at + 1);
-                    return Some(name);
-                }
-                1..=63 => {
-                    let label = self.message.get(at + 1..at + 1 + usize::from(length))?;
-                    // A dot within a label would look like one between two labels.
-                    let is_plain = label.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
-                    if name.len() + label.len() >= MAX_NAME_LENGTH || !is_plain {
-                        return None;
-                    }
-                    if !name.is_empty() {
-                        name.push('.');
-                    }
-                    name.extend(label.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
-                    at += 1 + label.len();
-                }
-                0xc0.. => {
-                    let pointer = usize::from(length & 0x3f) << 8 | usize::from(*self.message.get(at + 1)?);
-                    if pointer >= before {
-                        return None;
-                    }
-                    end.get_or_insert(at + 2);
-                    (at, before) = (pointer, pointer);
-                }
-                _ => return None,
-            }
-        }
+/// Adds the labels of a checked name; nothing if it is empty.
+fn write_labels(name: &str, message: &mut Vec<u8>) {
+    for label in name.split('.').filter(|label| !label.is_empty()) {
+        // At most 63, as was checked.
+        message.push(label.len() as u8);
+        message.extend_from_slice(label.as_bytes());
     }
 }
 
@@ -232,14 +236,14 @@ impl Error for InvalidNameError {}
 /// and one at the end).
 const MAX_NAME_LENGTH: usize = 253;
 
-const HEADER_LENGTH: usize = 12;
+pub(crate) const HEADER_LENGTH: usize = 12;
 
-const RESPONSE: u16 = 1 << 15;
+pub(crate) const RESPONSE: u16 = 1 << 15;
 const TRUNCATED: u16 = 1 << 9;
 const RECURSION_DESIRED: u16 = 1 << 8;
 
-const INTERNET: u16 = 1;
-const CNAME: u16 = 5;
+/// The class of the internet (RFC 1035 §3.2.4).
+pub(crate) const INTERNET: u16 = 1;
 
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,7 @@ pub(crate) async fn query_servers(question: &Question, configuration: &Configura
 }
 
 /// A number that nobody can guess.
-fn random_id() -> Result<u16, LookupError> {
+pub(crate) fn random_id() -> Result<u16, LookupError> {
     let mut bytes = [0; 2];
     // Seeded by the system's generator. It fails without one.
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::NoResponse)?;
@@ -54,7 +54,7 @@ fn random_id() -> Result<u16, LookupError> {
 }
 
 /// Asks one server.
-async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
+pub(crate) async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
     // An unpredictable port: a forged reply does not reach it (RFC 5452 §9.2).
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).await?;
@@ -75,15 +75,19 @@ async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<R
 }
 
 async fn query_over_tcp(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
+    let reply = exchange_over_tcp(server, &question.write(id)).await?;
+    question.read_reply(&reply, id).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Sends a message over a connection of its own, and waits for the response.
+pub(crate) async fn exchange_over_tcp(server: SocketAddr, message: &[u8]) -> io::Result<Vec<u8>> {
+    let length = u16::try_from(message.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let framed = [&length.to_be_bytes(), message].concat();
     let mut stream = TcpStream::connect(server).await?;
-    let message = question.write(id);
-    // A name has at most 253 letters.
-    let mut framed = (message.len() as u16).to_be_bytes().to_vec();
-    framed.extend_from_slice(&message);
     stream.write_all(&framed).await?;
     let mut reply = vec![0; stream.read_u16().await?.into()];
     stream.read_exact(&mut reply).await?;
-    question.read_reply(&reply, id).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    Ok(reply)
 }
 
 /// RFC 1035 §4.2.1: longer replies are truncated, unless the client announces a larger buffer, which this one does not.

@@ -126,6 +126,19 @@ impl Resolver {
         if found.items.is_empty() { Err(LookupError::NoRecords) } else { Ok(found) }
     }
 
+    /// The texts (TXT) of a name, each with its strings joined; none if it has none or does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If no name server answers, or if they fail.
+    pub async fn texts(&self, name: &str) -> Result<Vec<Vec<u8>>, LookupError> {
+        match self.records(name, RecordType::Txt).await {
+            Ok(records) => Ok(records.into_iter().filter_map(Record::text).collect()),
+            Err(error) if error.is_final() => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The records of the first name that has any; never empty.
     async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<Record>, LookupError> {
         let text = fs::read_to_string(&self.settings.configuration).unwrap_or_default();
@@ -151,7 +164,7 @@ impl Resolver {
 }
 
 /// The addresses with a route: a machine without IPv6 need not try it. All of them if there is a route to none.
-fn reachable(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+pub(crate) fn reachable(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let has_way = |address: &IpAddr| {
         let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         // Sends nothing: the kernel looks for a route.
@@ -170,10 +183,17 @@ impl<T> Answer<T> {
 }
 
 impl Record {
-    fn address(&self) -> Option<IpAddr> {
+    pub(crate) fn address(&self) -> Option<IpAddr> {
         match self.data {
             RecordData::Address(address) => Some(address),
-            RecordData::Service { .. } => None,
+            _ => None,
+        }
+    }
+
+    fn text(self) -> Option<Vec<u8>> {
+        match self.data {
+            RecordData::Text(text) => Some(text),
+            _ => None,
         }
     }
 
@@ -182,7 +202,7 @@ impl Record {
             RecordData::Service { priority, weight, port, host } if !host.is_empty() && port != 0 => {
                 Some(Service { priority, weight, port, host })
             }
-            RecordData::Service { .. } | RecordData::Address(_) => None,
+            _ => None,
         }
     }
 }

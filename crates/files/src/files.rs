@@ -91,6 +91,27 @@ impl Files {
         }
     }
 
+    /// Responds to a request with GET or HEAD for something that is in the folder: a file, a folder with an index, or one
+    /// that is listed. For all others there is no response, so that something else can respond: an application behind its
+    /// static files.
+    #[inline]
+    #[must_use]
+    pub fn respond_if_found(&self, request: &Request) -> Option<Response> {
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return None;
+        }
+        let site = &*self.site;
+        let lookup = &mut *self.lookup.borrow_mut();
+        match lookup.find(site, request) {
+            Ok(file) => Some(send(site, lookup, file, request)),
+            Err(NoFile::NotFound) => None,
+            Err(NoFile::Folder(..)) if site.settings.listing == Listing::Off => None,
+            // A folder without an index has nothing to redirect to.
+            Err(NoFile::WithoutSlash(path)) if !lookup.has_index(site, &path) => None,
+            Err(reason) => Some(without_file(site, lookup, reason, request)),
+        }
+    }
+
     fn of(site: Arc<Site>) -> Self {
         Self { lookup: RefCell::new(Lookup::new(&site)), site }
     }

@@ -11,6 +11,7 @@ use crate::{
     resource::{Form, Making, Resource},
     rewrite::rewritten,
     root::{OpenError, OpenFile, Opened, Root, below},
+    settings::Listing,
     site::Site,
     stable_read::ReadError,
 };
@@ -88,6 +89,19 @@ impl Lookup {
         match self.cache.fresh(page.relative(), now) {
             Some(place) => Some(place),
             None => self.load(site, page.relative(), page, page, now).ok(),
+        }
+    }
+
+    /// Whether the folder with this path (decoded, with a slash at the end) shows something: its index, or a listing.
+    pub(crate) fn has_index(&mut self, site: &Site, folder: &[u8]) -> bool {
+        let target = rewritten(&site.settings.rewrite, folder);
+        let path = RequestPath::from_decoded(target.as_deref().unwrap_or(folder), site.settings.hidden);
+        let Ok(path) = path else { return false };
+        let Some(root) = self.root(site, (site.clock.milliseconds)()) else { return false };
+        match resolve(&root, &site.settings.index, &path, true) {
+            Ok(Resolved::File(..)) => true,
+            Ok(Resolved::Folder(..)) => site.settings.listing != Listing::Off,
+            Ok(Resolved::WithoutSlash) | Err(_) => false,
         }
     }
 

@@ -1,10 +1,10 @@
 //! What an established session takes of the heap while nothing happens.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-#[path = "../../tls/tests/tls/authority.rs"]
+#[path = "../../tls/tests/suite/authority.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod authority;
-#[path = "../../tls/tests/tls/ends.rs"]
+#[path = "../../tls/tests/suite/ends.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod ends;
 

@@ -1,5 +1,7 @@
 //! What the routes of a site cannot mean.
 
+use serow_message::Method;
+
 use crate::{
     error::RouterError,
     site::{Action, Route},
@@ -12,13 +14,19 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
         let wanted = match &route.action {
             Action::Redirect(redirect) => redirect.stars(),
             Action::Rewrite(target) => target.stars(),
-            Action::Handle(_) | Action::Respond(_) => 0,
+            Action::Handle(_) | Action::Try(_) | Action::Respond(_) => 0,
         };
         if wanted > stars {
             return Err(RouterError::Stars { site, route: number, stars });
         }
         if is_rewrite(route) && number + 1 == routes.len() {
             return Err(RouterError::LastRewrite { site, route: number });
+        }
+        if is_try(route) && number + 1 == routes.len() {
+            return Err(RouterError::LastTry { site, route: number });
+        }
+        if is_try(route) && !(route.methods.allow(&Method::GET)) {
+            return Err(RouterError::TryWithoutGet { site, route: number });
         }
         if is_rewrite(route) && !route.headers.is_empty() {
             return Err(RouterError::RewriteWithHeaders { site, route: number });
@@ -35,8 +43,15 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
 /// before that, so only those behind the last rewrite count.
 fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
     let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
-    let takes_all = |earlier: &Route<H>| earlier.methods.include(&route.methods) && earlier.path.covers(&route.path);
+    let takes_all = |earlier: &Route<H>| {
+        !is_try(earlier) && earlier.methods.include(&route.methods) && earlier.path.covers(&route.path)
+    };
     before.iter().skip(first).position(takes_all).map(|place| first + place)
+}
+
+/// Whether a route may leave its requests to those behind it.
+fn is_try<H>(route: &Route<H>) -> bool {
+    matches!(route.action, Action::Try(_))
 }
 
 fn is_rewrite<H>(route: &Route<H>) -> bool {

@@ -57,6 +57,20 @@ pub enum RouterError {
         /// The route.
         route: usize,
     },
+    /// A route that leaves requests to those behind it, and is the last.
+    LastTry {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
+    /// A route that leaves requests to those behind it, and takes none with GET.
+    TryWithoutGet {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
     /// A rewrite that changes headers, though it makes no response.
     RewriteWithHeaders {
         /// The site.
@@ -77,6 +91,8 @@ impl RouterError {
             | Self::Stars { site, .. }
             | Self::Loop { site, .. }
             | Self::LastRewrite { site, .. }
+            | Self::LastTry { site, .. }
+            | Self::TryWithoutGet { site, .. }
             | Self::RewriteWithHeaders { site, .. } => *site,
         }
     }
@@ -90,6 +106,8 @@ impl RouterError {
             | Self::Stars { route, .. }
             | Self::Loop { route, .. }
             | Self::LastRewrite { route, .. }
+            | Self::LastTry { route, .. }
+            | Self::TryWithoutGet { route, .. }
             | Self::RewriteWithHeaders { route, .. } => Some(*route),
         }
     }
@@ -133,6 +151,12 @@ impl fmt::Display for RouterError {
             ),
             Self::LastRewrite { .. } => {
                 formatter.write_str(": a rewrite goes on to the routes behind it, and there is none: put one behind it")
+            }
+            Self::LastTry { .. } => formatter.write_str(
+                ": missing files are left to the next route, and there is none: put one behind it, or leave out `missing`",
+            ),
+            Self::TryWithoutGet { .. } => {
+                formatter.write_str(": files are only served with GET and HEAD: leave out `methods`")
             }
             Self::RewriteWithHeaders { .. } => {
                 formatter.write_str(": a rewrite makes no response: set the headers in the route that makes it")

@@ -40,6 +40,7 @@
 //! | the path is cleaned; an invalid path gets 400 | `clean_path.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
 //! | a rewrite continues with another path | `rewrite.rs` |
+//! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set | `header_changes.rs` |
 //!

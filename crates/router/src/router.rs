@@ -31,13 +31,30 @@ impl<H> Router<H> {
         Ok(Self { table: Arc::new(table), handlers })
     }
 
-    /// Finds the route of a request, and rewrites the request as the route says.
+    /// Finds the route of a request, and rewrites the request as the route says. `attempt` has the handler of an
+    /// [`Action::Try`](crate::Action::Try) answer, if it can; without a response, the request goes on to the next routes.
     #[inline]
-    pub fn route(&self, request: &mut Request) -> Routed<'_, H> {
-        match self.table.decide(request) {
-            Decision::Answer(response) => Routed::Answer(response),
-            // The table numbers the handlers that are kept here.
-            Decision::Handle { handler, headers } => Routed::Handler { handler: &self.handlers[handler], headers },
+    pub fn route(
+        &self,
+        request: &mut Request,
+        mut attempt: impl FnMut(&H, &Request) -> Option<Response>,
+    ) -> Routed<'_, H> {
+        let mut decision = self.table.decide(request);
+        // The table numbers the handlers that are kept here.
+        loop {
+            match decision {
+                Decision::Answer(response) => return Routed::Answer(response),
+                Decision::Handle { handler, headers } => {
+                    return Routed::Handler { handler: &self.handlers[handler], headers };
+                }
+                Decision::Try { handler, headers, next } => {
+                    if let Some(mut response) = attempt(&self.handlers[handler], request) {
+                        headers.apply(&mut response.headers);
+                        return Routed::Answer(response);
+                    }
+                    decision = self.table.resume(next, request);
+                }
+            }
         }
     }
 }
@@ -45,7 +62,8 @@ impl<H> Router<H> {
 /// What a [`Router`] found for a request.
 #[derive(Debug)]
 pub enum Routed<'a, H> {
-    /// The router's own response: a redirect, a fixed response or an error.
+    /// A response that is complete: the router's own, which is a redirect, a fixed response or an error, or that of an
+    /// attempt.
     Answer(Response),
     /// The handler of a route.
     Handler {
@@ -57,9 +75,10 @@ pub enum Routed<'a, H> {
 }
 
 impl<H: Handler> Handler for Router<H> {
+    /// A handler cannot say that it has no response, so requests pass each [`Action::Try`](crate::Action::Try).
     #[inline]
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
-        let routed = match self.route(&mut request) {
+        let routed = match self.route(&mut request, |_, _| None) {
             Routed::Answer(response) => Ok(response),
             Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
         };

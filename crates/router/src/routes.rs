@@ -47,6 +47,8 @@ enum Step {
 pub(crate) enum Outcome {
     /// What the handler of this number says.
     Handle { handler: usize, headers: HeaderChanges },
+    /// What the handler of this number says, if it can say anything.
+    Try { handler: usize, headers: HeaderChanges },
     /// Where to go.
     Redirect { redirect: Redirect, headers: HeaderChanges },
     /// Always the same; its headers are changed already.
@@ -56,6 +58,8 @@ pub(crate) enum Outcome {
 /// A request that a route takes.
 #[derive(Debug)]
 pub(crate) struct Taken<'routes, 'request> {
+    /// The number of the route.
+    pub(crate) route: usize,
     /// What the path fits.
     pub(crate) pattern: &'routes PathPattern,
     /// What is answered.
@@ -80,6 +84,17 @@ impl Path<'_> {
             Self::Rewritten(path) => path,
         }
     }
+}
+
+/// Where the search for a route begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// The first route that is looked at.
+    pub(crate) route: usize,
+    /// Why those before it have not taken the request.
+    pub(crate) missed: Missed,
+    /// Whether routes take it that may leave it to others.
+    pub(crate) tries: bool,
 }
 
 /// Why no route takes a request.
@@ -126,9 +141,14 @@ impl Routes {
     }
 
     /// The first route that fits, behind those that only rewrite the path.
-    pub(crate) fn find<'request>(&self, asked: &'request [u8], method: &Method) -> Result<Taken<'_, 'request>, Missed> {
-        let (mut path, mut missed) = (Path::Asked(asked), Missed::Path);
-        for Entry { pattern, methods, step } in &self.entries {
+    pub(crate) fn find<'request>(
+        &self,
+        asked: &'request [u8],
+        method: &Method,
+        start: Start,
+    ) -> Result<Taken<'_, 'request>, Missed> {
+        let (mut path, mut missed) = (Path::Asked(asked), start.missed);
+        for (route, Entry { pattern, methods, step }) in self.entries.iter().enumerate().skip(start.route) {
             if !pattern.matches(path.as_bytes()) {
                 continue;
             }
@@ -139,7 +159,8 @@ impl Routes {
             match step {
                 // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
                 Step::Take(Outcome::Respond(_)) if *method == Method::CONNECT => return Err(Missed::Tunnel),
-                Step::Take(outcome) => return Ok(Taken { pattern, outcome, path }),
+                Step::Take(Outcome::Try { .. }) if !start.tries => {}
+                Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
                 Step::GoOn(target) => {
                     let made = target.fill(&pattern.captures(path.as_bytes()));
                     path = Path::Rewritten(clean_path::of_decoded(&made)?);
@@ -165,7 +186,8 @@ impl Routes {
     fn refuse_method(&self, request: &Request) -> Response {
         let mut room = Room::new();
         let Ok(path) = clean_path::of(&request.target, &mut room) else { return self.bad_request.response() };
-        let is_allowed = |method: &&Method| self.find(path, method).is_ok();
+        let start = Start { tries: false, ..Start::default() };
+        let is_allowed = |method: &&Method| self.find(path, method, start).is_ok();
         let allowed: Vec<&str> = self.methods.iter().filter(is_allowed).map(Method::as_str).collect();
         if allowed.is_empty() {
             return self.not_found.response();
@@ -189,7 +211,9 @@ impl Routes {
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
         let mut path = pattern.sample();
         for hop in 0..MAX_REDIRECTS {
-            let Ok(taken) = self.find(&path, &Method::GET) else { return false };
+            let Ok(taken) = self.find(&path, &Method::GET, Start { tries: false, ..Start::default() }) else {
+                return false;
+            };
             let Outcome::Redirect { redirect, .. } = taken.outcome else { return false };
             if hop == 0 && !std::ptr::eq(taken.outcome, outcome) {
                 return false;
@@ -206,14 +230,23 @@ impl Routes {
     }
 }
 
+impl Default for Start {
+    /// At the first route.
+    fn default() -> Self {
+        Self { route: 0, missed: Missed::Path, tries: true }
+    }
+}
+
 impl Entry {
     fn new<H>(route: Route<H>, site: &HeaderChanges, handlers: &mut Vec<H>) -> Self {
         let headers = site.overridden_by(&route.headers);
+        let mut number = |handler| {
+            handlers.push(handler);
+            handlers.len() - 1
+        };
         let step = match route.action {
-            Action::Handle(handler) => {
-                handlers.push(handler);
-                Step::Take(Outcome::Handle { handler: handlers.len() - 1, headers })
-            }
+            Action::Handle(handler) => Step::Take(Outcome::Handle { handler: number(handler), headers }),
+            Action::Try(handler) => Step::Take(Outcome::Try { handler: number(handler), headers }),
             Action::Redirect(redirect) => Step::Take(Outcome::Redirect { redirect, headers }),
             Action::Respond(response) => Step::Take(Outcome::Respond(response.with_headers(&headers))),
             Action::Rewrite(target) => Step::GoOn(target),

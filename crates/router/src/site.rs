@@ -67,6 +67,9 @@ impl<H> Route<H> {
 pub enum Action<H> {
     /// A handler answers it.
     Handle(H),
+    /// A handler answers it if it can, as a folder does that has the file; otherwise it goes on to the routes behind this
+    /// one. Only requests with GET and HEAD. See [`Router::route`](crate::Router::route).
+    Try(H),
     /// The client is sent elsewhere.
     Redirect(Redirect),
     /// The answer is always the same.

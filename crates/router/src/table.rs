@@ -8,7 +8,7 @@ use crate::{
     error::RouterError,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
-    routes::{Missed, Outcome, Path, Routes, Taken},
+    routes::{Missed, Outcome, Path, Routes, Start, Taken},
     site::Site,
     site_index::SiteIndex,
 };
@@ -29,6 +29,15 @@ pub(crate) enum Decision {
     Answer(Response),
     /// To the handler of this number, whose response gets these changes.
     Handle { handler: usize, headers: HeaderChanges },
+    /// To the handler of this number if it can answer, and otherwise to what [`Table::resume`] decides.
+    Try { handler: usize, headers: HeaderChanges, next: Next },
+}
+
+/// Where a request goes on that a handler has not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    site: usize,
+    start: Start,
 }
 
 impl Table {
@@ -56,23 +65,36 @@ impl Table {
         if request.target.form() == TargetForm::Authority {
             return Decision::Answer(self.not_implemented.response());
         }
-        let Some(routes) = self.index.find(request.host()).and_then(|site| self.sites.get(site)) else {
-            return Decision::Answer(self.misdirected.response());
-        };
-        decide_within(routes, request).unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, request)))
+        match self.index.find(request.host()) {
+            Some(site) => self.resume(Next { site, start: Start::default() }, request),
+            None => Decision::Answer(self.misdirected.response()),
+        }
+    }
+
+    /// Decides what a request comes to from some route on.
+    pub(crate) fn resume(&self, next: Next, request: &mut Request) -> Decision {
+        let Some(routes) = self.sites.get(next.site) else { return Decision::Answer(self.misdirected.response()) };
+        decide_within(routes, next, request).unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, request)))
     }
 }
 
-fn decide_within(routes: &Routes, request: &mut Request) -> Result<Decision, Missed> {
+fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<Decision, Missed> {
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
-    let Taken { pattern, outcome, path } = routes.find(asked, &request.method)?;
+    let Taken { route, pattern, outcome, path } = routes.find(asked, &request.method, next.start)?;
     match outcome {
         Outcome::Handle { handler, headers } => {
             if let Path::Rewritten(path) = &path {
                 request.target = rewritten(&request.target, path)?;
             }
             Ok(Decision::Handle { handler: *handler, headers: headers.clone() })
+        }
+        Outcome::Try { handler, headers } => {
+            if let Path::Rewritten(path) = &path {
+                request.target = rewritten(&request.target, path)?;
+            }
+            let start = Start { route: route + 1, ..next.start };
+            Ok(Decision::Try { handler: *handler, headers: headers.clone(), next: Next { start, ..next } })
         }
         Outcome::Respond(response) => Ok(Decision::Answer(response.response())),
         Outcome::Redirect { redirect, headers } => {

@@ -1,11 +1,11 @@
 //! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll, time::Duration};
 
 use bytes::Buf;
 use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
 use serow_net::{Accepted, Socket};
-use serow_tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
+use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
 
 use crate::{
     ProxyProtocol, Versions,
@@ -91,6 +91,9 @@ async fn begin<H: Handler>(
     let scheme = match tls {
         None => Scheme::Http,
         Some(acceptor) => {
+            if acceptor.obtains_on_demand() {
+                await_certificate(worker, transport, acceptor).await?;
+            }
             let session = TlsSession::accept(acceptor).map_err(|_| Ended::Refused("TLS cannot be begun"))?;
             transport.encrypt(session);
             Scheme::Https
@@ -143,6 +146,30 @@ async fn receive_proxy_header<H: Handler>(
     })
     .await?
 }
+
+/// Waits until there is a certificate for the server name that the client requests, if one can be obtained.
+async fn await_certificate<H: Handler>(
+    worker: &Worker<H>,
+    transport: &mut Transport<H>,
+    acceptor: &TlsAcceptor,
+) -> Result<(), Ended> {
+    let demand = receive(worker, transport, |transport| match acceptor.demand(&transport.input) {
+        CertificateDemand::Unknown => ControlFlow::Continue(()),
+        demand => ControlFlow::Break(demand),
+    });
+    if let CertificateDemand::Pending(certificate) = demand.await? {
+        let time = worker.settings.timeouts.head;
+        transport.allow_any_time();
+        // Without a certificate, the handshake goes on as for any unknown name.
+        let _ = tokio::time::timeout(time.min(MAX_CERTIFICATE_WAIT), certificate).await;
+        transport.allow_idle(time);
+    }
+    Ok(())
+}
+
+/// How long a handshake waits for a certificate at most: browsers give up after a similar time, and a connection that
+/// waits costs memory, whoever opened it.
+const MAX_CERTIFICATE_WAIT: Duration = Duration::from_secs(30);
 
 /// Determines the version of HTTP that the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113 §3.3:
 /// prior knowledge). If the server speaks only one version, it is that one.
@@ -212,6 +239,7 @@ impl Ended {
         match (self, session) {
             (Self::Quietly(_), _) => {}
             (Self::Refused(_), _) => counters.refused.add(1),
+            (Self::TransportError(error), _) if error.is_validation() => {}
             (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
             (Self::TransportError(_), _) => {}
         }

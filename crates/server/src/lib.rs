@@ -47,8 +47,8 @@ pub use serow_message::{
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 pub use serow_pacing::Pacing;
 pub use serow_tls::{
-    CertificateFiles, Certificates, ClientCertificates, KeepError, SelfSigned, TlsDescription, TlsSettings,
-    TlsSettingsError, TlsVersion, TlsVersions,
+    CertificateFiles, CertificateTable, Certificates, ClientCertificates, KeepError, SelfSigned, ServerCertificate,
+    TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames,
 };
 
 pub use self::{

@@ -11,7 +11,7 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler};
 use serow_net::{More, Socket, Wire};
-use serow_tls::TlsSession;
+use serow_tls::{TlsError, TlsSession};
 use tokio::task::yield_now;
 
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
@@ -40,6 +40,14 @@ pub(crate) enum TransportError {
     TimedOut,
     /// The response cannot be finished: a file changed while it was sent, or a body has another length than announced.
     Unfinished(io::Error),
+}
+
+impl TransportError {
+    /// Whether the connection validated a name (tls-alpn-01), and so ended as intended.
+    pub(crate) fn is_validation(&self) -> bool {
+        let Self::Lost(error) = self else { return false };
+        error.get_ref().and_then(|inner| inner.downcast_ref()) == Some(&TlsError::Validated)
+    }
 }
 
 /// Whether a task may go on sending.

@@ -1,6 +1,6 @@
 //! What a route passes its requests to.
 
-use serow::{Handler, Request};
+use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
@@ -19,6 +19,16 @@ pub enum RouteHandler {
 }
 
 impl RouteHandler {
+    /// Answers a request, unless the next route has to: a folder without the file.
+    #[inline]
+    pub(crate) fn attempt(&self, request: &Request) -> Option<Response> {
+        match self {
+            Self::Files(files) => files.respond_if_found(request),
+            // The settings make attempts of folders only.
+            Self::App(_) | Self::Proxy(_) => None,
+        }
+    }
+
     /// Handles one request.
     #[inline]
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serow::{Address, BoundServer};
+use serow_acme::HttpChallenges;
 
 use crate::{
     Redirected,
@@ -10,12 +11,14 @@ use crate::{
 };
 
 /// What a server does because it has TLS. By default nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TlsPolicy {
     /// How long browsers use TLS only (HSTS).
     pub strict_transport: Option<Duration>,
     /// Which connections without TLS are redirected to TLS.
     pub redirected: Redirected,
+    /// Answers to the authority that validates names over HTTP; they come before redirects.
+    pub challenges: Option<HttpChallenges>,
 }
 
 /// Serves until the server is stopped.

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serow::{Handler, Request, Response};
+use serow_acme::HttpChallenges;
+use serow_files::Files;
 use serow_router::{Routed, Router};
 
 use crate::{
@@ -14,6 +16,13 @@ use crate::{
 pub enum Site {
     /// One folder, application or proxy.
     Single(RouteHandler),
+    /// A folder, and a handler for requests for which the folder has no file.
+    Static {
+        /// The folder.
+        files: Files,
+        /// The handler for the others.
+        handler: RouteHandler,
+    },
     /// Sites with routes.
     Routed(Router<RouteHandler>),
 }
@@ -23,7 +32,11 @@ impl Site {
     fn respond(&self, mut request: Request) -> SiteResponse {
         match self {
             Self::Single(handler) => handler.respond(request),
-            Self::Routed(router) => match router.route(&mut request) {
+            Self::Static { files, handler } => match files.respond_if_found(&request) {
+                Some(response) => SiteResponse::Ready(Some(response)),
+                None => handler.respond(request),
+            },
+            Self::Routed(router) => match router.route(&mut request, RouteHandler::attempt) {
                 Routed::Answer(response) => SiteResponse::Ready(Some(response)),
                 Routed::Handler { handler, headers } => {
                     let mut response = handler.respond(request);
@@ -44,16 +57,23 @@ pub(crate) struct SiteHandler {
     to_tls: ToTls,
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
+    challenges: Option<HttpChallenges>,
 }
 
 impl SiteHandler {
     /// Redirects lead to this port.
     pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16) -> Self {
-        Self { site, to_tls: ToTls { redirected: policy.redirected, port }, strict_transport: policy.strict_transport }
+        let TlsPolicy { strict_transport, redirected, challenges } = policy;
+        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges }
     }
 
     #[inline]
     fn respond(&self, request: Request) -> SiteResponse {
+        if let Some(challenges) = &self.challenges
+            && let Some(text) = challenges.answer(request.target.path())
+        {
+            return SiteResponse::Ready(Some(Response::text(text)));
+        }
         if let Some(redirect) = self.to_tls.redirect(&request) {
             return SiteResponse::Ready(Some(redirect));
         }

@@ -1,72 +1,212 @@
 //! What all connections of a server share: certificates, ticket keys, settings.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
 
 use rustls::{
-    ServerConfig,
+    ServerConfig, SupportedProtocolVersion,
     crypto::{CryptoProvider, aws_lc_rs},
-    server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
+    server::{
+        NoServerSessionStorage, ProducesTickets, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier,
+    },
 };
 
 use crate::{
-    ClientCertificates, TlsSettings, TlsSettingsError, authorities, certificates::CertificateStore, provider::provider,
+    CertificateDemand, Certificates, ClientCertificates, TlsSettings, TlsSettingsError,
+    certificate_table::VALIDATION_PROTOCOL,
+    certificates::CertificateStore,
+    client_verification::ClientVerification,
+    provider::provider,
+    tickets::SharedTickets,
+    watch::{Checks, FileWatch},
 };
 
 /// What all connections of a server share. Clones share it too, ticket keys included: any worker resumes the sessions
-/// of any other.
+/// of any other. Other acceptors do so with the same [`TlsSettings::ticket_secret`].
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
-    pub(crate) config: Arc<ServerConfig>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// For the next handshakes. Locked for writing only to replace them.
+    terms: RwLock<Terms>,
     certificates: Arc<CertificateStore>,
+    /// Those with keys from a file.
+    tickets: Option<Arc<SharedTickets>>,
+    clients: Option<Clients>,
+}
+
+/// The certificates of clients, where the server requests them.
+#[derive(Debug)]
+struct Clients {
+    verification: ClientVerification,
+    template: Template,
+    files: Checks<FileWatch>,
+}
+
+/// What a handshake needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub(crate) config: Arc<ServerConfig>,
     /// Verifies the certificates of clients, where the server requests them.
     pub(crate) client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
+/// The library's settings, except the verifier of clients' certificates: it announces the authorities in the handshake,
+/// so that others need other settings.
+#[derive(Debug)]
+struct Template {
+    provider: Arc<CryptoProvider>,
+    versions: Vec<&'static SupportedProtocolVersion>,
+    resolver: Arc<dyn ResolvesServerCert>,
+    protocols: Vec<Vec<u8>>,
+    ticketer: Arc<dyn ProducesTickets>,
+}
+
 impl TlsAcceptor {
-    /// Reads the certificates. From here on handshakes check their files, at most once a second, and reload those that
-    /// have changed. If a new file cannot be used, the error log says so and the previous certificate stays in use.
+    /// Reads the files. From here on handshakes check them, at most once a second, and reload those that have changed.
+    /// If a new file cannot be used, the error log says so and the previous content stays in use.
     ///
     /// # Errors
     ///
     /// A file that cannot be used, or settings that contradict each other.
     pub fn new(settings: TlsSettings) -> Result<Self, TlsSettingsError> {
         let provider = Arc::new(provider());
-        let certificates = Arc::new(CertificateStore::new(&settings.certificates, Arc::clone(&provider))?);
-        let verifier = verifier(&settings.client_certificates, &provider)?;
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&settings.versions.supported()?)?
-            .with_client_cert_verifier(Arc::clone(&verifier))
-            .with_cert_resolver(Arc::clone(&certificates) as _);
-        config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
-        // Tickets alone: the client keeps the state of a session, in both versions.
-        config.session_storage = Arc::new(NoServerSessionStorage {});
-        config.ticketer = aws_lc_rs::Ticketer::new()?;
-        config.send_tls13_tickets = TICKETS;
-        // `traffic.rs` takes over the keys.
-        config.enable_secret_extraction = true;
-        let client_verifier = verifier.offer_client_auth().then_some(verifier);
-        Ok(Self { config: Arc::new(config), certificates, client_verifier })
+        let certificates =
+            Arc::new(CertificateStore::new(&settings.certificates, settings.unknown_names, Arc::clone(&provider))?);
+        if let Certificates::Rustls(config) = &settings.certificates {
+            let terms = RwLock::new(foreign_terms(&settings, config)?);
+            return Ok(Self { shared: Arc::new(Shared { terms, certificates, tickets: None, clients: None }) });
+        }
+        let secret = settings.ticket_secret.as_deref();
+        let tickets = secret.map(|path| SharedTickets::new(path, &settings.client_certificates)).transpose()?;
+        let tickets = tickets.map(Arc::new);
+        let template = Template::new(&settings, Arc::clone(&provider), &certificates, tickets.as_ref())?;
+        let (terms, clients) = match ClientVerification::of(&settings)? {
+            None => (template.terms(None)?, None),
+            Some(verification) => {
+                let (watch, verifier) = FileWatch::new(verification.paths(), || verification.read(&provider))?;
+                let terms = template.terms(Some(verifier))?;
+                (terms, Some(Clients { verification, template, files: Checks::new(watch) }))
+            }
+        };
+        let shared = Shared { terms: RwLock::new(terms), certificates, tickets, clients };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Checks the certificate files now, and reloads those that have changed.
+    /// Checks the files now, and reloads those that have changed.
     pub fn reload_changed_files(&self) {
-        self.certificates.reload_now();
+        let shared = &*self.shared;
+        shared.certificates.reload_now();
+        if let Some(tickets) = &shared.tickets {
+            tickets.reload_now();
+        }
+        if let Some(clients) = &shared.clients {
+            clients.files.run_now(|watch| shared.renew_clients(clients, watch));
+        }
+    }
+
+    /// Whether certificates are obtained when a client requests their name: then [`Self::demand`] has to see the first
+    /// bytes of a client before [`TlsSession::accept`](crate::TlsSession::accept).
+    #[must_use]
+    pub fn obtains_on_demand(&self) -> bool {
+        self.shared.certificates.on_demand().is_some()
+    }
+
+    /// Whether the handshake that begins with these bytes has to wait for a certificate.
+    #[must_use]
+    pub fn demand(&self, received: &[u8]) -> CertificateDemand {
+        match self.shared.certificates.on_demand() {
+            Some(source) => self.shared.certificates.demand(&source, received),
+            None => CertificateDemand::Nothing,
+        }
+    }
+
+    /// What the next handshake needs. Files are checked first, if that is due; the certificates are checked when the
+    /// client's server name is known.
+    pub(crate) fn terms(&self) -> Terms {
+        let shared = &*self.shared;
+        if let Some(tickets) = &shared.tickets {
+            tickets.reload_if_due(Instant::now());
+        }
+        if let Some(clients) = &shared.clients {
+            clients.files.run_if_due(Instant::now(), |watch| shared.renew_clients(clients, watch));
+        }
+        shared.terms.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn verifier(
-    certificates: &ClientCertificates,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, TlsSettingsError> {
-    let (path, required) = match certificates {
-        ClientCertificates::Off => return Ok(WebPkiClientVerifier::no_client_auth()),
-        ClientCertificates::Optional(path) => (path, false),
-        ClientCertificates::Required(path) => (path, true),
-    };
-    let builder =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(authorities::of_file(path)?), Arc::clone(provider));
-    let builder = if required { builder } else { builder.allow_unauthenticated() };
-    builder.build().map_err(|error| TlsSettingsError::Authorities(path.clone(), error.to_string()))
+impl Shared {
+    /// Reloads the files about clients if they have changed.
+    fn renew_clients(&self, clients: &Clients, watch: &mut FileWatch) {
+        let Clients { verification, template, .. } = clients;
+        let renewed = watch.renew("the previous authorities and revocation lists stay in use", || {
+            let (versions, verifier) = verification.read(&template.provider)?;
+            Ok((versions, template.terms(Some(verifier))?))
+        });
+        if let Some(terms) = renewed {
+            *self.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
+        }
+    }
+}
+
+impl Template {
+    fn new(
+        settings: &TlsSettings,
+        provider: Arc<CryptoProvider>,
+        certificates: &Arc<CertificateStore>,
+        tickets: Option<&Arc<SharedTickets>>,
+    ) -> Result<Self, TlsSettingsError> {
+        let resolver = match &settings.certificates {
+            Certificates::Resolver(resolver) => Arc::clone(resolver),
+            _ => Arc::clone(certificates) as _,
+        };
+        let mut protocols: Vec<_> = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+        if matches!(settings.certificates, Certificates::Managed { .. }) {
+            protocols.push(VALIDATION_PROTOCOL.to_vec());
+        }
+        let ticketer = match tickets {
+            Some(tickets) => Arc::clone(tickets) as _,
+            None => aws_lc_rs::Ticketer::new()?,
+        };
+        Ok(Self { provider, versions: settings.versions.supported()?, resolver, protocols, ticketer })
+    }
+
+    /// The settings with this verifier of clients' certificates.
+    fn terms(&self, client_verifier: Option<Arc<dyn ClientCertVerifier>>) -> Result<Terms, TlsSettingsError> {
+        let verifier = client_verifier.clone().unwrap_or_else(WebPkiClientVerifier::no_client_auth);
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(&self.versions)?
+            .with_client_cert_verifier(verifier)
+            .with_cert_resolver(Arc::clone(&self.resolver));
+        config.alpn_protocols.clone_from(&self.protocols);
+        // Tickets alone: the client keeps the state of a session, in both versions.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.ticketer = Arc::clone(&self.ticketer);
+        config.send_tls13_tickets = TICKETS;
+        // `traffic.rs` takes over the keys.
+        config.enable_secret_extraction = true;
+        Ok(Terms { config: Arc::new(config), client_verifier })
+    }
+}
+
+/// What the program has set for rustls, with what this crate needs.
+fn foreign_terms(settings: &TlsSettings, config: &ServerConfig) -> Result<Terms, TlsSettingsError> {
+    let has_clients = settings.client_certificates != ClientCertificates::Off;
+    if has_clients || !settings.client_revocation_lists.is_empty() || settings.ticket_secret.is_some() {
+        return Err(TlsSettingsError::SettingsOfRustls);
+    }
+    let mut config = config.clone();
+    if config.alpn_protocols.is_empty() {
+        config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+    }
+    // `traffic.rs` takes over the keys.
+    config.enable_secret_extraction = true;
+    Ok(Terms { config: Arc::new(config), client_verifier: None })
 }
 
 /// Tickets after a handshake of TLS 1.3: browsers open a second connection at times, and a ticket is used once (RFC

@@ -4,11 +4,15 @@ use std::path::Path;
 
 use rustls::RootCertStore;
 
-use crate::{TlsSettingsError, file, pem};
+use crate::{
+    TlsSettingsError,
+    file::{self, FileVersion},
+    pem,
+};
 
-/// The authorities in a PEM file.
-pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
-    let (_, content) = file::read(path)?;
+/// The authorities in a PEM file, and its version.
+pub(crate) fn of_file(path: &Path) -> Result<(FileVersion, RootCertStore), TlsSettingsError> {
+    let (version, content) = file::read(path)?;
     let certificates = pem::certificates(path, &content)?;
     if certificates.is_empty() {
         return Err(TlsSettingsError::CertificateMissing(path.to_owned()));
@@ -19,7 +23,7 @@ pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
             .add(certificate)
             .map_err(|error| TlsSettingsError::Authorities(path.to_owned(), error.to_string()))?;
     }
-    Ok(authorities)
+    Ok((version, authorities))
 }
 
 /// The authorities that the system trusts. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others, as they do for OpenSSL.

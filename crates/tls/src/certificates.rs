@@ -3,8 +3,8 @@
 use std::{
     cell::RefCell,
     fmt,
-    sync::{Arc, Mutex, PoisonError, RwLock, TryLockError},
-    time::{Duration, Instant, SystemTime},
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
 };
 
 use rustls::{
@@ -16,9 +16,13 @@ use rustls::{
 };
 
 use crate::{
-    CertificateFiles, Certificates, TlsSettingsError,
-    identity::{Identity, Versions},
+    CertificateDemand, CertificateFiles, CertificateTable, Certificates, TlsSettingsError, UnknownNames,
+    certificate_table::VALIDATION_PROTOCOL,
+    client_hello::{self, FirstBytes},
+    identity::Identity,
     names::Names,
+    on_demand::OnDemandSource,
+    watch::{Checks, FileWatch},
 };
 
 /// The certificates of a server, or the one of a client.
@@ -26,79 +30,106 @@ pub(crate) struct CertificateStore {
     provider: Arc<CryptoProvider>,
     /// The certificates in use. Locked for writing only to replace them.
     names: RwLock<Arc<Names>>,
-    watch: Mutex<Watch>,
-}
-
-/// The state of the certificate files.
-struct Watch {
-    checked: Instant,
-    files: Vec<WatchedFiles>,
+    watched: Checks<Vec<WatchedFiles>>,
+    has_files: bool,
+    /// Those that change while the server runs.
+    table: Option<CertificateTable>,
+    unknown_names: UnknownNames,
 }
 
 /// The files of one certificate.
 struct WatchedFiles {
     files: CertificateFiles,
-    /// The versions from which the identity was read.
-    versions: Versions,
-    /// Changed so recently that another change might leave the same times.
-    fresh: bool,
+    watch: FileWatch,
     /// The last valid one.
     identity: Identity,
-    broken: Option<CertificateFileError>,
-}
-
-/// A change of the files that cannot be used.
-struct CertificateFileError {
-    versions: Versions,
-    reported: bool,
 }
 
 impl CertificateStore {
-    pub(crate) fn new(certificates: &Certificates, provider: Arc<CryptoProvider>) -> Result<Self, TlsSettingsError> {
-        let (identities, files) = match certificates {
+    pub(crate) fn new(
+        certificates: &Certificates,
+        unknown_names: UnknownNames,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, TlsSettingsError> {
+        let table = match certificates {
+            Certificates::Managed { table, .. } => Some(table.clone()),
             Certificates::Files(files) if files.is_empty() => return Err(TlsSettingsError::NoCertificate),
-            Certificates::Files(files) => {
-                let watched: Vec<_> =
-                    files.iter().map(|files| WatchedFiles::read(files, &provider)).collect::<Result<_, _>>()?;
-                (watched.iter().map(|files| files.identity.clone()).collect(), watched)
-            }
-            Certificates::SelfSigned(one) => (vec![Identity::new(one.certified_key(&provider)?)?], Vec::new()),
+            _ => None,
         };
+        let files: Vec<_> =
+            certificates.files().iter().map(|files| WatchedFiles::read(files, &provider)).collect::<Result<_, _>>()?;
+        let mut identities: Vec<_> = files.iter().map(|files| files.identity.clone()).collect();
+        if let Certificates::SelfSigned(one) = certificates {
+            identities.push(Identity::new(one.certified_key(&provider)?)?);
+        }
         Ok(Self {
             provider,
             names: RwLock::new(Arc::new(Names::new(&identities))),
-            watch: Mutex::new(Watch { checked: Instant::now(), files }),
+            has_files: !files.is_empty(),
+            watched: Checks::new(files),
+            table,
+            unknown_names,
         })
     }
 
     /// Checks the files, unless that was done within the last second. Handshakes at the same time use the current
     /// certificates.
     pub(crate) fn reload_if_due(&self, now: Instant) {
-        let mut watch = match self.watch.try_lock() {
-            Ok(watch) => watch,
-            Err(TryLockError::WouldBlock) => return,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        };
-        if !watch.files.is_empty() && now.saturating_duration_since(watch.checked) >= CHECK_INTERVAL {
-            watch.checked = now;
-            self.renew(&mut watch);
+        if self.has_files {
+            self.watched.run_if_due(now, |files| self.renew(files));
         }
+    }
+
+    fn choose(&self, name: Option<&str>, hello: &ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let schemes = hello.signature_schemes();
+        // RFC 8737 §3: the only protocol that the client offers.
+        let validates = hello.alpn().is_some_and(|mut offered| offered.all(|protocol| protocol == VALIDATION_PROTOCOL));
+        if let Some(table) = self.table.as_ref().filter(|_| validates) {
+            return table.challenge(name?);
+        }
+        let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
+        let of_table = || self.table.as_ref()?.of_name(name?);
+        let named = name.and_then(|name| names.choose_named(name, schemes)).or_else(of_table);
+        match self.unknown_names {
+            UnknownNames::Refuse => named,
+            UnknownNames::Default => {
+                named.or_else(|| names.choose_default(schemes)).or_else(|| self.table.as_ref()?.default_key())
+            }
+        }
+    }
+
+    /// Obtains certificates for names that have none, if anything does.
+    pub(crate) fn on_demand(&self) -> Option<OnDemandSource> {
+        self.table.as_ref()?.on_demand()
+    }
+
+    /// Whether the handshake that begins with these bytes has to wait for a certificate from this source.
+    pub(crate) fn demand(&self, source: &OnDemandSource, received: &[u8]) -> CertificateDemand {
+        let name = match client_hello::read(received) {
+            FirstBytes::Incomplete => return CertificateDemand::Unknown,
+            FirstBytes::Hello { server_name: Some(name), validates: false } => name,
+            FirstBytes::Hello { .. } | FirstBytes::Unreadable => return CertificateDemand::Nothing,
+        };
+        let of_files = self.names.read().unwrap_or_else(PoisonError::into_inner).has(&name);
+        if of_files {
+            return CertificateDemand::Nothing;
+        }
+        let has_certificate = self.table.as_ref().is_some_and(|table| table.of_name(&name).is_some());
+        source.request(&name, has_certificate).map_or(CertificateDemand::Nothing, CertificateDemand::Pending)
     }
 
     /// Checks the files now.
     pub(crate) fn reload_now(&self) {
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.checked = Instant::now();
-        self.renew(&mut watch);
+        self.watched.run_now(|files| self.renew(files));
     }
 
-    fn renew(&self, watch: &mut Watch) {
+    fn renew(&self, files: &mut [WatchedFiles]) {
         let mut renewed = false;
-        for files in &mut watch.files {
+        for files in &mut *files {
             renewed |= files.renew(&self.provider);
         }
         if renewed {
-            let names = Arc::new(Names::new(watch.files.iter().map(|files| &files.identity)));
+            let names = Arc::new(Names::new(files.iter().map(|files| &files.identity)));
             *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
         }
     }
@@ -106,65 +137,35 @@ impl CertificateStore {
 
 impl WatchedFiles {
     fn read(files: &CertificateFiles, provider: &CryptoProvider) -> Result<Self, TlsSettingsError> {
-        let (versions, identity) = Identity::read(files, provider)?;
-        Ok(Self { files: files.clone(), versions, fresh: is_fresh(&versions), identity, broken: None })
+        let (watch, identity) = FileWatch::new(files.paths(), || Identity::read(files, provider))?;
+        Ok(Self { files: files.clone(), watch, identity })
     }
 
     /// Reloads the files if they have changed; returns whether there is a new identity.
     fn renew(&mut self, provider: &CryptoProvider) -> bool {
-        let now = Identity::versions(&self.files);
-        if now == self.versions && !self.fresh {
-            self.broken = None;
+        let read = || Identity::read(&self.files, provider);
+        let Some(identity) = self.watch.renew("the previous certificate stays in use", read) else { return false };
+        if identity.key.cert == self.identity.key.cert && identity.key.ocsp == self.identity.key.ocsp {
             return false;
         }
-        match Identity::read(&self.files, provider) {
-            Ok((versions, identity)) => {
-                (self.versions, self.fresh, self.broken) = (versions, is_fresh(&versions), None);
-                let is_new = identity.key.cert != self.identity.key.cert || identity.key.ocsp != self.identity.key.ocsp;
-                if is_new {
-                    let file = self.files.certificate.display();
-                    match identity.date_problem() {
-                        Some(problem) => tracing::warn!("{file}: the new certificate is in use: {problem}"),
-                        None => tracing::info!("{file}: the new certificate is in use"),
-                    }
-                    self.identity = identity;
-                }
-                is_new
-            }
-            Err(error) => {
-                self.note_broken(now, &error);
-                false
-            }
+        let file = self.files.certificate.display();
+        match identity.date_problem() {
+            Some(problem) => tracing::warn!("{file}: the new certificate is in use: {problem}"),
+            None => tracing::info!("{file}: the new certificate is in use"),
         }
+        self.identity = identity;
+        true
     }
-
-    /// A certificate is often written a moment before its key. If the second check finds the same versions, it is a
-    /// mistake, and logged once.
-    fn note_broken(&mut self, versions: Versions, error: &TlsSettingsError) {
-        match &mut self.broken {
-            Some(broken) if broken.versions == versions => {
-                if !broken.reported {
-                    broken.reported = true;
-                    tracing::warn!("{error}; the previous certificate stays in use");
-                }
-            }
-            _ => self.broken = Some(CertificateFileError { versions, reported: false }),
-        }
-    }
-}
-
-fn is_fresh(versions: &Versions) -> bool {
-    let now = SystemTime::now();
-    versions.iter().flatten().any(|version| version.is_fresh(now))
 }
 
 impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.reload_if_due(Instant::now());
         let name = hello.server_name();
-        REQUESTED_NAME.set(name.map(Arc::from));
-        let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
-        names.choose(name, hello.signature_schemes())
+        let key = self.choose(name, &hello);
+        let refused = key.is_none() && self.unknown_names == UnknownNames::Refuse;
+        REQUEST.set(Request { name: name.map(Arc::from), refused });
+        key
     }
 }
 
@@ -173,7 +174,7 @@ impl ResolvesClientCert for CertificateStore {
     fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         self.reload_if_due(Instant::now());
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
-        names.choose(None, schemes)
+        names.choose_default(schemes)
     }
 
     fn has_certs(&self) -> bool {
@@ -187,15 +188,21 @@ impl fmt::Debug for CertificateStore {
     }
 }
 
-/// The server name that a client has just requested. Taken right after the call that set it.
-pub(crate) fn take_requested_name() -> Option<Arc<str>> {
-    REQUESTED_NAME.take()
+/// What a client has just requested.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    /// The server name.
+    pub(crate) name: Option<Arc<str>>,
+    /// No certificate has it, and the client gets none.
+    pub(crate) refused: bool,
+}
+
+/// The latest request. Taken right after the call that set it.
+pub(crate) fn take_request() -> Request {
+    REQUEST.take()
 }
 
 thread_local! {
     /// The library passes the name only to the resolver of certificates.
-    static REQUESTED_NAME: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+    static REQUEST: RefCell<Request> = const { RefCell::new(Request { name: None, refused: false }) };
 }
-
-/// A check costs some microseconds for each file.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);

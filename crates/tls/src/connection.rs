@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rustls::{
-    CommonState, ExtractedSecrets,
+    CommonState, ExtractedSecrets, ServerConfig,
     client::UnbufferedClientConnection,
     pki_types::ServerName,
     server::UnbufferedServerConnection,
     unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus},
 };
 
-use crate::{TlsAcceptor, TlsConnector, TlsError, schedule::Schedule, side::Side};
+use crate::{TlsConnector, TlsError, schedule::Schedule, side::Side};
 
 /// rustls' connection during the handshake.
 pub(crate) enum Connection {
@@ -27,8 +27,8 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        Ok(Self::Server(UnbufferedServerConnection::new(Arc::clone(&acceptor.config))?))
+    pub(crate) fn accept(config: Arc<ServerConfig>) -> Result<Self, TlsError> {
+        Ok(Self::Server(UnbufferedServerConnection::new(config)?))
     }
 
     pub(crate) fn connect(connector: &TlsConnector, server_name: ServerName<'static>) -> Result<Self, TlsError> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustls::{ClientConfig, client};
 
 use crate::{
-    Certificates, Protocol, Resumption, TlsClientSettings, TlsSettingsError, certificates::CertificateStore,
-    provider::provider, verifier::verifier,
+    Certificates, Protocol, Resumption, TlsClientSettings, TlsSettingsError, UnknownNames,
+    certificates::CertificateStore, provider::provider, verifier::verifier,
 };
 
 /// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a
@@ -32,7 +32,8 @@ impl TlsConnector {
         let mut config = match settings.certificate {
             None => builder.with_no_client_auth(),
             Some(files) => {
-                let certificates = CertificateStore::new(&Certificates::Files(vec![files]), provider)?;
+                let certificates =
+                    CertificateStore::new(&Certificates::Files(vec![files]), UnknownNames::Default, provider)?;
                 builder.with_client_cert_resolver(Arc::new(certificates))
             }
         };

@@ -1,6 +1,6 @@
 //! Errors of a session, and whose fault they are.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 use rustls::{AlertDescription, CertificateError};
 
@@ -16,6 +16,9 @@ pub enum TlsError {
     Handshake(rustls::Error),
     /// The peer's certificate was rejected.
     Certificate(CertificateError),
+    /// No certificate has the server name that the client sent, or it sent none; it got no other certificate
+    /// ([`UnknownNames::Refuse`](crate::UnknownNames)).
+    UnknownName(Option<Arc<str>>),
     /// The peer ended the session with this alert.
     Alert(AlertDescription),
     /// The peer violated the protocol after the handshake; this alert was sent.
@@ -28,6 +31,8 @@ pub enum TlsError {
     Exhausted,
     /// The session is not established yet, or over.
     NotEstablished,
+    /// The client validated a name (tls-alpn-01): the session has no other purpose, and was closed.
+    Validated,
 }
 
 /// What the peer's first byte indicates instead of TLS.
@@ -48,6 +53,8 @@ pub enum Fault {
     Peer,
     /// Ours: settings, the machine, or a defect.
     Local,
+    /// Nobody's: the session ended as intended.
+    None,
 }
 
 impl TlsError {
@@ -55,10 +62,14 @@ impl TlsError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) | Self::Violation(_) => {
-                Fault::Peer
-            }
+            Self::NotTls(_)
+            | Self::Handshake(_)
+            | Self::Certificate(_)
+            | Self::UnknownName(_)
+            | Self::Alert(_)
+            | Self::Violation(_) => Fault::Peer,
             Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => Fault::Local,
+            Self::Validated => Fault::None,
         }
     }
 
@@ -76,7 +87,12 @@ impl TlsError {
                 Some(AlertDescription::InternalError)
             }
             // The peer knows already; and in a handshake the library sends the alert.
-            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) => None,
+            Self::NotTls(_)
+            | Self::Handshake(_)
+            | Self::Certificate(_)
+            | Self::UnknownName(_)
+            | Self::Alert(_)
+            | Self::Validated => None,
         }
     }
 
@@ -113,6 +129,8 @@ impl fmt::Display for TlsError {
             Self::NotTls(UnexpectedProtocol::Unknown) => formatter.write_str("the peer does not speak TLS"),
             Self::Certificate(error) => write!(formatter, "the peer's certificate {}", rejection::reason(error)),
             Self::Handshake(error) => write!(formatter, "TLS handshake failed: {error}"),
+            Self::UnknownName(Some(name)) => write!(formatter, "no certificate has the client's server name, {name}"),
+            Self::UnknownName(None) => formatter.write_str("the client sent no server name, so it got no certificate"),
             Self::Alert(
                 alert @ (AlertDescription::UnknownCA
                 | AlertDescription::BadCertificate
@@ -128,6 +146,9 @@ impl fmt::Display for TlsError {
             Self::Alert(alert @ AlertDescription::CertificateRequired) => {
                 write!(formatter, "the peer requires a certificate: configure one (alert {})", name(*alert))
             }
+            Self::Alert(alert @ AlertDescription::UnrecognisedName) => {
+                write!(formatter, "the peer has no certificate for the server name (alert {})", name(*alert))
+            }
             Self::Alert(alert) => write!(formatter, "the peer ended the TLS session (alert {})", name(*alert)),
             Self::Violation(alert) => write!(formatter, "the peer violated the TLS protocol (alert {})", name(*alert)),
             Self::Local(error) => write!(formatter, "TLS failed on this side: {error}"),
@@ -136,6 +157,7 @@ impl fmt::Display for TlsError {
             }
             Self::Exhausted => formatter.write_str("the keys of this TLS 1.2 connection are used up"),
             Self::NotEstablished => formatter.write_str("nothing can be sent outside an established TLS session"),
+            Self::Validated => formatter.write_str("the client validated a name (tls-alpn-01)"),
         }
     }
 }
@@ -151,6 +173,10 @@ impl Error for TlsError {
 
 /// An alert's name in IANA's registry.
 fn name(alert: AlertDescription) -> String {
+    // The library spells it otherwise.
+    if alert == AlertDescription::UnrecognisedName {
+        return "unrecognized_name".to_owned();
+    }
     let mut name = String::new();
     let mut after_small = false;
     for character in alert.as_str().unwrap_or("Unknown").chars() {

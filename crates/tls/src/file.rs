@@ -19,6 +19,7 @@ pub(crate) struct FileVersion {
     modified: (i64, i64),
     /// Also changes when a file with an old modification time is put in place (`cp -p`).
     changed: (i64, i64),
+    mode: u32,
 }
 
 impl FileVersion {
@@ -32,6 +33,11 @@ impl FileVersion {
         let seconds = u64::try_from(self.changed.0).unwrap_or(0);
         now.duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).is_ok_and(|age| age < FRESH)
     }
+
+    /// Whether users who are neither its owner nor in its group may read or write it.
+    pub(crate) fn is_open_to_others(&self) -> bool {
+        self.mode & 0o006 != 0
+    }
 }
 
 impl From<&Metadata> for FileVersion {
@@ -42,12 +48,18 @@ impl From<&Metadata> for FileVersion {
             length: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
+            mode: metadata.mode(),
         }
     }
 }
 
 /// Reads a file, and its version before the read, so that a later check notices a change during it.
 pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsError> {
+    read_up_to(path, MAX_LENGTH)
+}
+
+/// As [`read`], with another limit of its length.
+pub(crate) fn read_up_to(path: &Path, max_length: u64) -> Result<(FileVersion, Vec<u8>), TlsSettingsError> {
     let unreadable = |error| TlsSettingsError::Read(path.to_owned(), error);
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
@@ -55,8 +67,8 @@ pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsErr
         return Err(unreadable(io::ErrorKind::IsADirectory.into()));
     }
     let mut content = Vec::new();
-    file.take(MAX_LENGTH + 1).read_to_end(&mut content).map_err(unreadable)?;
-    if content.len() as u64 > MAX_LENGTH {
+    file.take(max_length + 1).read_to_end(&mut content).map_err(unreadable)?;
+    if content.len() as u64 > max_length {
         return Err(TlsSettingsError::TooLarge(path.to_owned()));
     }
     if content.iter().all(u8::is_ascii_whitespace) {

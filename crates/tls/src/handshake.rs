@@ -10,7 +10,10 @@ use rustls::{
 };
 
 use crate::{
-    Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, UnexpectedProtocol, certificates,
+    Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, UnexpectedProtocol,
+    acceptor::Terms,
+    certificate_table::VALIDATION_PROTOCOL,
+    certificates,
     connection::{Connection, Progress},
     record::{HEADER_LENGTH, RecordHeader},
     side::Side,
@@ -34,8 +37,8 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// A server's handshake.
     pub(crate) fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        let client_verifier = acceptor.client_verifier.clone();
-        Ok(Self { client_verifier, ..Self::new(Connection::accept(acceptor)?, None) })
+        let Terms { config, client_verifier } = acceptor.terms();
+        Ok(Self { client_verifier, ..Self::new(Connection::accept(config)?, None) })
     }
 
     /// A client's handshake.
@@ -78,8 +81,14 @@ impl Handshake {
                 return Ok(false);
             }
             let outcome = self.process(received, self.seen + shown, sealed);
-            self.server_name = certificates::take_requested_name().or(self.server_name.take());
+            let request = certificates::take_request();
+            self.server_name = request.name.or(self.server_name.take());
             if let Err(error) = outcome {
+                if request.refused {
+                    // In place of the library's alert, access_denied.
+                    sealed.extend_from_slice(&UNRECOGNIZED_NAME);
+                    return Err(TlsError::UnknownName(self.server_name.take()));
+                }
                 self.send_queued(received, sealed);
                 return Err(error.into());
             }
@@ -100,8 +109,8 @@ impl Handshake {
     ///
     /// # Errors
     ///
-    /// When the session was resumed and the client's certificate is no longer valid (`sealed` then has the alert), and
-    /// when the library's keys cannot be used.
+    /// When the session was resumed and the client's certificate is no longer valid (`sealed` then has the alert), when
+    /// the client only validated a name, and when the library's keys cannot be used.
     pub(crate) fn into_traffic(self, sealed: &mut Vec<u8>) -> Result<Traffic, TlsError> {
         let accepted = self.check_resumed_client();
         let connection = self.connection.state();
@@ -122,7 +131,12 @@ impl Handshake {
             client_certificate: certificate.map(|certificate| Arc::from(certificate.as_ref())),
             resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
         };
+        let is_validation = connection.alpn_protocol() == Some(VALIDATION_PROTOCOL);
         let mut traffic = Traffic::new(self.connection, protocol, description)?;
+        if is_validation {
+            traffic.close(sealed);
+            return Err(TlsError::Validated);
+        }
         if let Err(error) = accepted {
             traffic.refuse(AlertDescription::from(error.clone()), sealed);
             return Err(TlsError::Certificate(error));
@@ -135,10 +149,11 @@ impl Handshake {
     fn check_resumed_client(&self) -> Result<(), CertificateError> {
         let connection = self.connection.state();
         let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
-        let (Some(verifier), Some([certificate, intermediates @ ..]), true) =
-            (&self.client_verifier, connection.peer_certificates(), resumed)
-        else {
-            return Ok(());
+        let (Some(verifier), true) = (&self.client_verifier, resumed) else { return Ok(()) };
+        let Some([certificate, intermediates @ ..]) = connection.peer_certificates() else {
+            // Tickets have other keys on servers that do not require certificates; this does not rely on it.
+            let mandatory = verifier.client_auth_mandatory();
+            return if mandatory { Err(CertificateError::ApplicationVerificationFailure) } else { Ok(()) };
         };
         match verifier.verify_client_cert(certificate, intermediates, UnixTime::now()) {
             Ok(_) => Ok(()),
@@ -192,6 +207,10 @@ fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
 /// RFC 8446 §5.1
 const HANDSHAKE: u8 = 22;
 const ALERT: u8 = 21;
+
+/// The alert of a server without a certificate for the client's name (RFC 6066 §3), before there are keys: a record
+/// (RFC 8446 §5.1) with two bytes, `fatal` and the alert.
+const UNRECOGNIZED_NAME: [u8; 7] = [ALERT, 3, 3, 0, 2, 2, 112];
 
 /// Bytes of records that are kept for an incomplete message. The library accepts messages of up to 64 KiB; and as much
 /// again for the overhead of their fragments. Without a limit, a message in fragments of one byte, each in a record

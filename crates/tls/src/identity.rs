@@ -5,11 +5,7 @@ use std::sync::Arc;
 use rustls::{crypto::CryptoProvider, pki_types::UnixTime, sign::CertifiedKey};
 use webpki::EndEntityCert;
 
-use crate::{
-    CertificateFiles, TlsSettingsError,
-    file::{self, FileVersion},
-    pem, validity,
-};
+use crate::{CertificateFiles, TlsSettingsError, file, pem, validity, watch::Read};
 
 /// A certificate with its key.
 #[derive(Clone, Debug)]
@@ -18,9 +14,6 @@ pub(crate) struct Identity {
     /// Its names, in lower case; `*.` is the wildcard for one label.
     pub(crate) names: Vec<String>,
 }
-
-/// The versions of the files of one certificate.
-pub(crate) type Versions = [Option<FileVersion>; 3];
 
 impl Identity {
     pub(crate) fn new(key: CertifiedKey) -> Result<Self, rustls::Error> {
@@ -31,10 +24,7 @@ impl Identity {
     }
 
     /// Reads the files; returns their versions too.
-    pub(crate) fn read(
-        files: &CertificateFiles,
-        provider: &CryptoProvider,
-    ) -> Result<(Versions, Self), TlsSettingsError> {
+    pub(crate) fn read(files: &CertificateFiles, provider: &CryptoProvider) -> Read<Self> {
         let (certificate_version, certificate) = file::read(&files.certificate)?;
         let chain = pem::chain(&files.certificate, &certificate)?;
         let (key_version, key) = if files.key == files.certificate {
@@ -51,14 +41,14 @@ impl Identity {
             _ => TlsSettingsError::Unusable(files.key.clone(), error),
         };
         let mut certified = CertifiedKey::from_der(chain, key, provider).map_err(unusable)?;
-        let mut versions = [Some(certificate_version), Some(key_version), None];
+        let mut versions = vec![certificate_version, key_version];
         if let Some(path) = &files.ocsp_response {
             let (version, response) = file::read(path)?;
             if !is_ocsp_response(&response) {
                 return Err(TlsSettingsError::InvalidOcspResponse(path.clone()));
             }
             certified.ocsp = Some(response);
-            versions[2] = Some(version);
+            versions.push(version);
         }
         let unusable = |error| TlsSettingsError::Unusable(files.certificate.clone(), error);
         Ok((versions, Self::new(certified).map_err(unusable)?))
@@ -67,12 +57,6 @@ impl Identity {
     /// Why it is not valid at this time, if it is not.
     pub(crate) fn date_problem(&self) -> Option<String> {
         validity::problem(&self.key.cert, UnixTime::now())
-    }
-
-    /// The current versions of the files.
-    pub(crate) fn versions(files: &CertificateFiles) -> Versions {
-        let ocsp_response = files.ocsp_response.as_deref().and_then(FileVersion::of);
-        [FileVersion::of(&files.certificate), FileVersion::of(&files.key), ocsp_response]
     }
 }
 

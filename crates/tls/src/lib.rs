@@ -41,9 +41,13 @@
 //! | settings | `settings.rs`, `client_settings.rs` |
 //! | what the connections of a server share, and those of a client share | `acceptor.rs`, `connector.rs` |
 //! | cipher suites, key exchanges and versions | `provider.rs` |
-//! | certificates: read, chosen by name, reloaded | `identity.rs`, `pem.rs`, `names.rs`, `certificates.rs`, `file.rs` |
+//! | certificates: read, chosen by name, reloaded | `identity.rs`, `pem.rs`, `names.rs`, `certificates.rs` |
+//! | files that are read again when they change | `file.rs`, `watch.rs` |
+//! | certificates that change while the server runs | `certificate_table.rs` |
+//! | certificates that are obtained when a client requests their name | `on_demand.rs`, `client_hello.rs` |
 //! | a self-signed certificate for development; kept in a folder | `self_signed.rs`; `self_signed/kept.rs` |
-//! | verifying certificates, and the reason for a rejection | `authorities.rs`, `verifier.rs`, `rejection.rs` |
+//! | keys of session tickets from a shared secret | `tickets.rs`, `ticket_keys.rs` |
+//! | verifying certificates, and the reason for a rejection | `authorities.rs`, `verifier.rs`, `client_verification.rs`, `rejection.rs` |
 //! | one connection | `session.rs`, `side.rs` |
 //! | its handshake, by rustls | `handshake.rs`, `connection.rs` |
 //! | its record layer: data and alerts | `traffic.rs`, `record.rs`, `flood_limits.rs` |
@@ -54,8 +58,11 @@
 
 mod acceptor;
 mod authorities;
+mod certificate_table;
 mod certificates;
+mod client_hello;
 mod client_settings;
+mod client_verification;
 mod connection;
 mod connector;
 mod date;
@@ -67,6 +74,7 @@ mod handshake;
 mod identity;
 mod messages;
 mod names;
+mod on_demand;
 mod pem;
 mod protocol;
 mod provider;
@@ -78,18 +86,25 @@ mod session;
 mod settings;
 mod settings_error;
 mod side;
+mod ticket_keys;
+mod tickets;
 mod traffic;
 mod validity;
 mod verifier;
+mod watch;
 
 pub use acceptor::TlsAcceptor;
+pub use certificate_table::{CertificateTable, ChallengeLookup, ServerCertificate};
 pub use client_settings::{Resumption, TlsClientSettings, Trust};
 pub use connector::TlsConnector;
 pub use description::TlsDescription;
 pub use error::{Fault, TlsError, UnexpectedProtocol};
+pub use on_demand::{CertificateDemand, CertificatePending, OnDemandCertificates};
 pub use protocol::Protocol;
 pub use record::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD};
 pub use self_signed::{KeepError, SelfSigned};
 pub use session::{Received, TlsSession};
-pub use settings::{CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+pub use settings::{
+    CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions, UnknownNames,
+};
 pub use settings_error::TlsSettingsError;

@@ -1,6 +1,6 @@
 //! Choosing a certificate by server name.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Borrow, collections::HashMap, hash::Hash, sync::Arc};
 
 use rustls::{SignatureScheme, sign::CertifiedKey};
 
@@ -39,19 +39,33 @@ impl Names {
     }
 
     /// The certificate for a client that requests this name, in lower case, and supports these signature schemes: the
-    /// first that it can verify. If it can verify none, the handshake fails.
-    pub(crate) fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        let positions = name.and_then(|name| self.positions(name)).unwrap_or(&self.default);
+    /// first that it can verify. If it can verify none, the handshake fails. Nothing if no certificate has the name.
+    pub(crate) fn choose_named(&self, name: &str, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.choose_of(find(&self.names, name)?, schemes)
+    }
+
+    /// Whether a certificate has this name, in lower case.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        find(&self.names, name).is_some()
+    }
+
+    /// The certificate for clients that request no name, or an unknown one.
+    pub(crate) fn choose_default(&self, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.choose_of(&self.default, schemes)
+    }
+
+    fn choose_of(&self, positions: &[usize], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let mut keys = positions.iter().filter_map(|position| self.keys.get(*position));
         let first = keys.clone().next();
         keys.find(|key| key.key.choose_scheme(schemes).is_some()).or(first).cloned()
     }
+}
 
-    /// An exact name takes precedence over a wildcard, which stands for one label (RFC 6125 §6.4.3).
-    fn positions(&self, name: &str) -> Option<&Vec<usize>> {
-        self.names.get(name).or_else(|| {
-            let (_, parent) = name.split_once('.')?;
-            self.names.get(&format!("*.{parent}"))
-        })
-    }
+/// What a map has for a server name, in lower case. An exact name takes precedence over a wildcard, which stands for one
+/// label (RFC 6125 §6.4.3).
+pub(crate) fn find<'m, K: Borrow<str> + Eq + Hash, V>(names: &'m HashMap<K, V>, name: &str) -> Option<&'m V> {
+    names.get(name).or_else(|| {
+        let (_, parent) = name.split_once('.')?;
+        names.get(format!("*.{parent}").as_str())
+    })
 }

@@ -8,8 +8,8 @@ use rustls::{
 
 use crate::{TlsSettingsError, TlsVersion, TlsVersions};
 
-/// rustls' cipher suites; of the key exchanges, the post-quantum one comes first, where both sides support it: traffic
-/// that is recorded today could be decrypted by a quantum computer later.
+/// rustls' cipher suites; of the key exchanges, a client has the post-quantum one first: traffic that is recorded today
+/// could be decrypted by a quantum computer later. A server takes the first of the client's that it supports.
 pub(crate) fn provider() -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
     // The sort is stable: the others keep their order.

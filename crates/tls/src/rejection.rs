@@ -25,6 +25,15 @@ pub(crate) fn reason(error: &CertificateError) -> String {
             "is not signed by the authority that it names, or is not the peer's own".to_owned()
         }
         CertificateError::Revoked => "was revoked by its authority".to_owned(),
+        CertificateError::UnknownRevocationStatus => {
+            "may be revoked: there is no revocation list of its authority, or of one in its chain".to_owned()
+        }
+        CertificateError::ExpiredRevocationListContext { next_update, .. } => {
+            format!(
+                "may be revoked: its authority's revocation list expired on {}: get the next one",
+                date(*next_update)
+            )
+        }
         CertificateError::InvalidPurposeContext { .. } => "is for another purpose".to_owned(),
         CertificateError::Other(other) if other.0.is::<UntrustedSelfSigned>() => {
             "is self-signed, and not trusted here".to_owned()

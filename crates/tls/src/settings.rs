@@ -1,8 +1,12 @@
 //! TLS settings of a server.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use crate::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, identity::Identity, provider::provider};
+use rustls::{ServerConfig, server::ResolvesServerCert};
+
+use crate::{
+    CertificateTable, Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, identity::Identity, provider::provider,
+};
 
 /// TLS settings of a server.
 #[derive(Clone, Debug)]
@@ -13,9 +17,19 @@ pub struct TlsSettings {
     pub versions: TlsVersions,
     /// Whether clients present certificates.
     pub client_certificates: ClientCertificates,
+    /// Certificate revocation lists (RFC 5280 §5) for the certificates of clients, in PEM or DER. With any, all
+    /// certificates of a client's chain need a list that has not expired; a client without such lists is refused.
+    pub client_revocation_lists: Vec<PathBuf>,
     /// The supported application protocols (ALPN), the most preferred first. A client that offers protocols and none of
     /// these is refused (RFC 7301 §3.2); with one that offers none, nothing is negotiated, and the caller decides.
     pub protocols: Vec<Protocol>,
+    /// A file with a secret of at least 32 bytes, which only its owner and group may read. The keys of session tickets
+    /// are derived from it and the time, so that all processes and machines with the same file resume each other's
+    /// sessions. It is read again when it changes; tickets of the previous secret are accepted until they expire.
+    /// Without a file, each acceptor has random keys.
+    pub ticket_secret: Option<PathBuf>,
+    /// What a client gets whose server name no certificate has.
+    pub unknown_names: UnknownNames,
 }
 
 /// A server's certificates.
@@ -25,6 +39,20 @@ pub enum Certificates {
     Files(Vec<CertificateFiles>),
     /// A self-signed certificate, for development.
     SelfSigned(SelfSigned),
+    /// Certificates that change while the server runs, and certificates of files beside them. Where both have a name,
+    /// the client gets the certificate of the file; a client that sends no server name or an unknown one gets the first
+    /// file, and without files the table's default.
+    Managed {
+        /// Files.
+        files: Vec<CertificateFiles>,
+        /// Those that change.
+        table: CertificateTable,
+    },
+    /// The program selects a certificate for each handshake.
+    Resolver(Arc<dyn ResolvesServerCert>),
+    /// The program's own settings of rustls, which also decide about versions, clients' certificates and tickets:
+    /// [`TlsSettings::rustls`].
+    Rustls(Arc<ServerConfig>),
 }
 
 /// The files of one certificate, in PEM. They are reloaded when they change.
@@ -56,7 +84,18 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// Whether clients present certificates.
+/// What a client gets that sends no server name, or one that no certificate has. A [`Certificates::Resolver`] decides
+/// itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownNames {
+    /// The default certificate.
+    #[default]
+    Default,
+    /// The alert `unrecognized_name` (RFC 6066 §3).
+    Refuse,
+}
+
+/// Whether clients present certificates. The file is read again when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClientCertificates {
     /// The server does not request them.
@@ -73,6 +112,33 @@ impl TlsSettings {
     #[must_use]
     pub fn files(files: Vec<CertificateFiles>) -> Self {
         Self::new(Certificates::Files(files))
+    }
+
+    /// TLS with the certificates of these files, and those of a table.
+    #[must_use]
+    pub fn managed(files: Vec<CertificateFiles>, table: CertificateTable) -> Self {
+        Self::new(Certificates::Managed { files, table })
+    }
+
+    /// TLS with the program's own settings of rustls. If they name no application protocols, [`Self::protocols`] apply;
+    /// what else these settings here say about handshakes must stay as it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    /// # let (chain, key) = (vec![issued.cert.der().clone()], issued.signing_key.serialize_der());
+    /// # let key = rustls::pki_types::PrivateKeyDer::try_from(key)?;
+    /// let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
+    /// let settings = serow_tls::TlsSettings::rustls(Arc::new(config));
+    /// settings.check()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn rustls(config: Arc<ServerConfig>) -> Self {
+        Self::new(Certificates::Rustls(config))
     }
 
     /// TLS with a self-signed certificate for `localhost`, generated for this run.
@@ -97,8 +163,7 @@ impl TlsSettings {
     /// nevertheless; [`Self::check`] reports files that cannot be read.
     #[must_use]
     pub fn date_problems(&self) -> Vec<String> {
-        let Certificates::Files(files) = &self.certificates else { return Vec::new() };
-        let problems = files.iter().filter_map(|files| {
+        let problems = self.certificates.files().iter().filter_map(|files| {
             let (_, identity) = Identity::read(files, &provider()).ok()?;
             Some(format!("{}: {}", files.certificate.display(), identity.date_problem()?))
         });
@@ -110,7 +175,7 @@ impl TlsSettings {
     pub fn fingerprint(&self) -> Option<String> {
         match &self.certificates {
             Certificates::SelfSigned(one) => Some(one.fingerprint()),
-            Certificates::Files(_) => None,
+            _ => None,
         }
     }
 
@@ -119,8 +184,28 @@ impl TlsSettings {
             certificates,
             versions: TlsVersions::default(),
             client_certificates: ClientCertificates::Off,
+            client_revocation_lists: Vec::new(),
             protocols: vec![Protocol::Http2, Protocol::Http1],
+            ticket_secret: None,
+            unknown_names: UnknownNames::Default,
         }
+    }
+}
+
+impl Certificates {
+    /// The certificates of files among them.
+    pub(crate) fn files(&self) -> &[CertificateFiles] {
+        match self {
+            Self::Files(files) | Self::Managed { files, .. } => files,
+            Self::SelfSigned(_) | Self::Resolver(_) | Self::Rustls(_) => &[],
+        }
+    }
+}
+
+impl CertificateFiles {
+    /// The paths, in the order in which the files are read.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        [&self.certificate, &self.key].into_iter().chain(&self.ocsp_response).cloned().collect()
     }
 }
 

@@ -8,6 +8,8 @@ use std::{
 
 use rustls::CertificateError;
 
+use crate::tickets::MIN_SECRET;
+
 /// Why TLS settings cannot be used, in one line that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -41,8 +43,18 @@ pub enum TlsSettingsError {
     },
     /// A file does not hold a successful OCSP response.
     InvalidOcspResponse(PathBuf),
+    /// A file is too short for a secret of session tickets.
+    ShortTicketSecret(PathBuf),
+    /// A secret of session tickets is not secret.
+    PublicTicketSecret(PathBuf),
     /// The authorities in a file cannot be used.
     Authorities(PathBuf, String),
+    /// A file does not hold certificate revocation lists.
+    RevocationList(PathBuf, String),
+    /// There are revocation lists, but clients do not present certificates.
+    RevocationWithoutAuthorities,
+    /// Settings of rustls are given, and others that contradict them.
+    SettingsOfRustls,
     /// The system has no authorities, and possibly why.
     NoAuthorities(Option<String>),
     /// A self-signed certificate cannot be generated.
@@ -62,6 +74,9 @@ impl fmt::Display for TlsSettingsError {
         let mut about = |path: &Path, text: &str| write!(formatter, "{}: {text}", path.display());
         match self {
             Self::NoCertificate => formatter.write_str("TLS needs a certificate: configure one"),
+            Self::SettingsOfRustls => formatter.write_str(
+                "the settings of rustls decide about clients' certificates and tickets: leave out these settings here",
+            ),
             Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
             Self::Read(path, error) => match error.kind() {
                 io::ErrorKind::NotFound => about(path, "there is no such file: name the one that holds it"),
@@ -97,9 +112,14 @@ impl fmt::Display for TlsSettingsError {
                 path,
                 "this is not a successful OCSP response in DER: fetch it again with 'openssl ocsp -respout'",
             ),
+            Self::ShortTicketSecret(path) => about(path, &short_secret()),
+            Self::PublicTicketSecret(path) => about(path, PUBLIC_SECRET),
             Self::Authorities(path, error) => {
                 about(path, &format!("certificates cannot be verified with this file ({error}): name another one"))
             }
+            Self::RevocationList(path, error) => about(path, &invalid_list(error)),
+            Self::RevocationWithoutAuthorities => formatter
+                .write_str("revocation lists need the authorities of client certificates: configure both or neither"),
             Self::NoAuthorities(error) => {
                 let reason = error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
                 write!(
@@ -128,6 +148,14 @@ fn unusable(error: &rustls::Error) -> String {
     }
 }
 
+fn short_secret() -> String {
+    format!("a secret needs at least {MIN_SECRET} bytes: write it with 'openssl rand -out FILE 48'")
+}
+
+fn invalid_list(error: &str) -> String {
+    format!("this is not a certificate revocation list in PEM or DER ({error}): write it with 'openssl ca -gencrl'")
+}
+
 impl Error for TlsSettingsError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
@@ -137,3 +165,6 @@ impl Error for TlsSettingsError {
         }
     }
 }
+
+const PUBLIC_SECRET: &str = "other users may read or write this file, and decrypt sessions with it: run 'chmod o=' on it, \
+                             and replace the secret";

@@ -23,7 +23,7 @@ pub(crate) fn verifier(
     let (authorities, path) = match trust {
         Trust::Unchecked => return Ok(Arc::new(Verifier::Unchecked(Arc::clone(provider)))),
         Trust::System => (authorities::of_system()?, None),
-        Trust::File(path) => (authorities::of_file(path)?, Some(path)),
+        Trust::File(path) => (authorities::of_file(path)?.1, Some(path)),
     };
     let authorities = Arc::new(authorities);
     let library = WebPkiServerVerifier::builder_with_provider(Arc::clone(&authorities), Arc::clone(provider))

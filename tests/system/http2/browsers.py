@@ -1,4 +1,6 @@
-"""Chromium and Firefox: a page with all it names, and a WebSocket, over TLS; the page itself says which protocol was used."""
+"""Chromium and Firefox: a page with all it names, and a WebSocket, over TLS; the page itself says which protocol was used.
+
+Between them and the server of the page is a relay that sends each ClientHello byte by byte."""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ import tempfile
 
 from ..server import REPOSITORY, Server
 from ..verdict import Verdict
-from . import site, tools
+from . import relay, site, tools
 
+# The post-quantum key exchange; browsers send it since Chromium 131 and Firefox 132.
+KEY_EXCHANGE = "X25519MLKEM768"
 NAMES = ("/", "/style.css", "/script.js", "/image.png", "/data.json")
 
 
@@ -27,8 +31,9 @@ def visit(name: str, work: pathlib.Path, verdict: Verdict) -> None:
     folder = work / "site"
     folder.mkdir()
     site.make(folder)
-    with site.served(folder, work / "log", "--tls", "self-signed") as (server, log), Server.example("websocket", "tls") as other:
-        command = [sys.executable, "-m", "system.http2.browser", name, str(work), f"https://localhost:{server.port}/",
+    with site.served(folder, work / "log", "--tls", "self-signed") as (server, log), \
+            Server.example("websocket", "tls") as other, relay.Relay(server.port) as between:
+        command = [sys.executable, "-m", "system.http2.browser", name, str(work), f"https://localhost:{between.port}/",
                    f"https://localhost:{other.port}/"]
         said, talked = json.loads(tools.run(command, seconds=150, folder=REPOSITORY / "tests")[0])
         wanted = {"script": True, "data": 42, "image": 20, "style": "rgb(1, 2, 3)"}
@@ -44,5 +49,9 @@ def visit(name: str, work: pathlib.Path, verdict: Verdict) -> None:
         verdict.check(talked.get("wasClean") is True and received[1:] == ["serow"], f"{name}: WebSocket: {talked}")
         verdict.check(received[:1] == ["HTTP/2.0"], f"{name}: the WebSocket came by {received[:1]}")
         verdict.figure(f"{name}: a page, style, script, image and fetch by h2, all in the log; WebSocket by {(received or ['?'])[0]}")
+        groups, lengths = set(between.groups), between.hello_lengths
+        verdict.check(groups == {KEY_EXCHANGE}, f"{name}: negotiated key exchanges: {between.groups}")
+        verdict.figure(f"{name}: ClientHellos of {min(lengths, default=0)} to {max(lengths, default=0)} bytes, sent byte by byte; "
+                       f"{len(between.groups)} connections with {', '.join(sorted(groups))}")
         for one in (server, other):
             verdict.check(one.is_running() and not one.panics(), f"{name}: {one.said()[-300:]}")

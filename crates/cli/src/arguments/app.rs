@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::Args;
 use serow_config::options::{ApplicationOptions, GeneralOptions};
 
+use crate::static_files::StaticOptions;
+
 /// The options of `serow app`.
 #[derive(Debug, Args)]
 pub(crate) struct AppArguments {
@@ -18,6 +20,8 @@ pub(crate) struct AppArguments {
 
     #[command(flatten)]
     pub(crate) run: ApplicationOptions,
+    #[command(flatten)]
+    pub(crate) static_files: StaticOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }

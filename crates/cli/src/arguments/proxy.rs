@@ -6,6 +6,8 @@ use serow_config::{
     values::ServerRule,
 };
 
+use crate::static_files::StaticOptions;
+
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArguments {
@@ -21,6 +23,8 @@ pub(crate) struct ProxyArguments {
     pub(crate) upstream: UpstreamOptions,
     #[command(flatten)]
     pub(crate) forwarding: ForwardingOptions,
+    #[command(flatten)]
+    pub(crate) static_files: StaticOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }

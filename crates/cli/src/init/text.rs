@@ -31,9 +31,11 @@ fn section(contents: &Contents) -> String {
                 "{}\n\n# Serow itself serves the files in {folder} faster. For that, write these lines instead of the one above:\n",
                 app(application)
             ));
-            let path = if folder == "static" { "/static/*" } else { "/assets/*" };
-            let root = if folder == "static" { "." } else { "public" };
-            text.push_str(&format!("#[[site.route]]\n#path = \"{path}\"\n#files = {{ root = \"{root}\", expires = \"1h\" }}\n"));
+            let (path, files) = match folder {
+                "static" => ("/static/*", r#"root = ".", expires = "1h""#),
+                _ => ("/*", r#"root = "public", missing = "next""#),
+            };
+            text.push_str(&format!("#[[site.route]]\n#path = \"{path}\"\n#files = {{ {files} }}\n"));
             text.push_str(&format!("#[[site.route]]\n#path = \"/*\"\n#{}\n", app(application)));
         }
         (Handler::Site("."), _) => text.push_str(&format!("{HIDDEN_SETTINGS}{}\n", files("."))),

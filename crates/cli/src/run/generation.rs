@@ -4,6 +4,7 @@ use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
 use serow_access_log::AccessLog;
+use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{
@@ -19,6 +20,7 @@ use super::orders::ServerOrders;
 use crate::{
     announcement,
     application_host::application_host,
+    certificates,
     command_error::{CommandError, exit_code},
     error_log,
     sandbox::{self, SandboxState},
@@ -56,6 +58,8 @@ struct Generation {
     background_tasks: BackgroundTasks,
     /// The workers of the applications.
     workers: Vec<Workers>,
+    /// The certificate manager.
+    certificates: Option<CertificateManager>,
 }
 
 impl Generation {
@@ -80,6 +84,8 @@ impl Generation {
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
+        let owner = configuration.account.as_ref().map(|account| (account.user, account.groups.first().copied()));
+        let certificates = certificates::prepare(&configuration.server, owner).map_err(|error| error.message())?;
         let sandbox = sandbox::prepare(&configuration);
         configuration.account.as_ref().map_or(Ok(()), assume)?;
         // Before there is another thread: what is restricted is one of them, and those that it starts.
@@ -98,14 +104,16 @@ impl Generation {
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
             .map_err(|error| CommandError::system(error).message())?;
+        let certificates = certificates.map(PreparedManager::open).transpose();
+        let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers })
+        Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers, certificates })
     }
 
     fn serve(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { configuration, admin, server, log, sandbox, background_tasks, workers } = self;
+        let Self { configuration, admin, server, log, sandbox, background_tasks, workers, certificates } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = sandbox.to_string().into();
@@ -114,6 +122,7 @@ impl Generation {
             log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
             upstreams,
             applications,
+            certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             sandbox,
         };
         let orders = ServerOrders {
@@ -129,9 +138,13 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
+        let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
+        let certificates = certificates.map(CertificateManager::start).transpose()?;
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
-        let policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+        policy.challenges = challenges;
         let outcome = serow_site::serve(server, Site::Routed(router), policy);
+        drop(certificates);
         drop(background_tasks);
         drop(workers);
         if let Some(log) = log {

@@ -6,6 +6,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
+use serow_acme::CertificateCommand;
 use serow_admin::{ServerCommand, Sources};
 use serow_config::Application;
 use serow_supervisor::master::{Orders, StopReason};
@@ -49,6 +50,9 @@ impl Orders for ServerOrders {
     }
 
     fn command(&mut self, command: &Value) -> Result<String, String> {
+        if let Ok(command) = CertificateCommand::deserialize(command) {
+            return self.sources.certificates.apply(command);
+        }
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
         command.apply(&self.sources.upstreams)
     }

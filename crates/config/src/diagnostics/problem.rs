@@ -44,9 +44,15 @@ impl Problem {
 
     /// Settings of the table at a place mean nothing.
     pub(crate) fn of_setting_error(table: &Place, error: SettingError) -> Self {
-        let place = table.key(error.key);
+        // The settings of this table have its name in front as options.
+        let place = match error.key.strip_prefix("acme") {
+            Some("") => table.key("acme").key("names"),
+            Some(key) => table.key("acme").key(key.trim_start_matches('-')),
+            None => table.key(error.key),
+        };
+        let text = error.text.replace("`acme`", "`acme.names`").replace("`acme-", "`acme.");
         let place = error.element.map(|element| place.element(element)).unwrap_or(place);
-        Self { place: Some(place), part: Part::Whole, text: error.text, missing: None }
+        Self { place: Some(place), part: Part::Whole, text, missing: None }
     }
 
     /// It is about the value at this place, unless it knows better.

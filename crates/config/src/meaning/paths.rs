@@ -5,19 +5,28 @@ use std::path::{Path, PathBuf};
 use serow::Address;
 
 use crate::{
-    options::{CertificateChoice, GeneralOptions, LogDestination, UpstreamTlsOptions},
-    values::ServerRule,
+    options::{AcmeOptions, CertificateChoice, GeneralOptions, LogDestination, TlsOptions, UpstreamTlsOptions},
+    values::{DnsProviderRule, ServerRule},
 };
 
 /// Makes the paths of the settings those that the system knows.
 pub(crate) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
-    let GeneralOptions { listening, tls, logging, admin, http: _, limits: _, timeouts: _ } = settings;
+    let GeneralOptions { listening, tls, acme, logging, admin, http: _, limits: _, timeouts: _ } = settings;
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin_token_file.iter_mut().for_each(|path| resolve_path(path, folder));
     tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
-    tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
+    let TlsOptions { tls_ocsp, tls_client_ca, tls_client_crl, tls_ticket_secret, .. } = tls;
+    let lists = tls_ocsp.iter_mut().chain(tls_client_crl);
+    lists.chain(tls_client_ca).chain(tls_ticket_secret).for_each(|path| resolve_path(path, folder));
+    let AcmeOptions { ca, fallback_ca, dir, dns, dns_key, eab_key_file, fallback_eab_key_file, store_secret, .. } =
+        acme;
+    let files = [ca, fallback_ca, dir, dns_key, eab_key_file, fallback_eab_key_file, store_secret];
+    files.into_iter().flatten().for_each(|path| resolve_path(path, folder));
+    if let Some(DnsProviderRule::Program(path)) = dns {
+        resolve_path(path, folder);
+    }
     if let LogDestination::To(destination) = &mut logging.access_log {
         destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
     }
@@ -78,9 +87,15 @@ mod tests {
         settings.tls.tls = ["a.pem,b.key", "/c.pem", "self-signed", "d.pem,"].map(|text| text.parse().unwrap()).into();
         settings.tls.tls_ocsp = vec!["e.ocsp".into()];
         settings.tls.tls_client_ca = Some("f.pem".into());
+        settings.tls.tls_client_crl = vec!["j.crl".into(), "/k.crl".into()];
+        settings.tls.tls_ticket_secret = Some("l".into());
         settings.tls.redirect_http = Some("unix:g".parse().unwrap());
         settings.admin.admin = Some("unix:h".parse().unwrap());
         settings.logging.access_log = "logs/i".parse().unwrap();
+        settings.acme.dns = Some("bin/j".parse().unwrap());
+        settings.acme.dns_key = Some("k.key".into());
+        settings.acme.fallback_ca = Some("l.pem".into());
+        settings.acme.fallback_eab_key_file = Some("m.key".into());
         resolve(&mut settings, Path::new("/etc/serow"));
         let mut servers =
             ["unix:a.sock,weight=2", "h2c+unix:/a.sock", "unix:@a", "a:1"].map(|text| text.parse().unwrap());
@@ -94,8 +109,23 @@ mod tests {
         assert_eq!(tls, expected);
         assert_eq!(settings.tls.tls_ocsp, [Path::new("/etc/serow/e.ocsp")]);
         assert_eq!(settings.tls.tls_client_ca.as_deref(), Some(Path::new("/etc/serow/f.pem")));
-        assert_eq!(settings.tls.redirect_http.map(|address| address.to_string()).as_deref(), Some("unix:/etc/serow/g"));
-        assert_eq!(settings.admin.admin.map(|address| address.to_string()).as_deref(), Some("unix:/etc/serow/h"));
+        assert_eq!(settings.tls.tls_client_crl, [Path::new("/etc/serow/j.crl"), Path::new("/k.crl")]);
+        assert_eq!(settings.tls.tls_ticket_secret.as_deref(), Some(Path::new("/etc/serow/l")));
+        assert_eq!(
+            settings.tls.redirect_http.as_ref().map(|address| address.to_string()).as_deref(),
+            Some("unix:/etc/serow/g")
+        );
+        assert_eq!(
+            settings.admin.admin.as_ref().map(|address| address.to_string()).as_deref(),
+            Some("unix:/etc/serow/h")
+        );
         assert_eq!(settings.logging.access_log.to_string(), "/etc/serow/logs/i");
+        assert_eq!(settings.acme.dns.as_ref().map(ToString::to_string).as_deref(), Some("/etc/serow/bin/j"));
+        assert_eq!(settings.acme.dns_key.as_deref(), Some(Path::new("/etc/serow/k.key")));
+        assert_eq!(settings.acme.fallback_ca.as_deref(), Some(Path::new("/etc/serow/l.pem")));
+        assert_eq!(settings.acme.fallback_eab_key_file.as_deref(), Some(Path::new("/etc/serow/m.key")));
+        settings.acme.dns = Some("rfc2136:ns1.example.com".parse().unwrap());
+        resolve(&mut settings, Path::new("/etc/serow"));
+        assert_eq!(settings.acme.dns.map(|dns| dns.to_string()).as_deref(), Some("rfc2136:ns1.example.com"));
     }
 }

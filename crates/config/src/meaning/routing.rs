@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr};
 
-use serow_files::Files;
+use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
     Redirect, Route, Router, RouterError, Site,
@@ -17,10 +17,11 @@ use crate::{
         paths::resolved,
         proxying::Proxying,
     },
+    options::FolderOptions,
     place::Place,
     settings::{SettingError, folder_settings},
     tables::{
-        handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+        handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
@@ -54,7 +55,7 @@ impl Routing<'_> {
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let routes = match content {
             SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
-            SiteContent::Files(files) => self.everything(self.files(*files, &place.key("files")), &place),
+            SiteContent::Files(files) => self.everything(self.files(*files, "/*", &place.key("files")), &place),
             SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
             SiteContent::Routes(routes) => {
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
@@ -87,7 +88,7 @@ impl Routing<'_> {
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, &place.key("app")),
-            HandlerTable::Files(files) => self.files(*files, &place.key("files")),
+            HandlerTable::Files(files) => self.files(*files, &settings.path, &place.key("files")),
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
@@ -140,23 +141,55 @@ impl Routing<'_> {
         self.noted(response.map_err(problem)).map(Action::Respond)
     }
 
-    fn files(&self, table: FilesTable, place: &Place) -> Option<Action<RouteHandler>> {
+    fn files(&self, table: FilesTable, path: &str, place: &Place) -> Option<Action<RouteHandler>> {
         let FilesTable { settings, folder } = table;
         if settings.root.as_os_str().is_empty() {
             let text = "the path is empty: name a folder; \".\" is that of this file";
             return self.noted(Err(Problem::of_value(place.key("root"), text)));
         }
+        let is_next = settings.missing == MissingChoice::Next;
+        let instead = [("spa", folder.content.spa.is_some()), ("not-found", folder.content.not_found.is_some())];
+        if let Some((key, _)) = instead.into_iter().find(|(_, is_given)| is_next && *is_given) {
+            let text =
+                format!("`{key}` is never sent, since missing = \"next\" leaves missing files to the next route");
+            return self.noted(Err(Problem::of_key(place.key(key), text)));
+        }
+        let stripped = self.stripped(settings.strip_prefix, path, &folder, place)?;
         let root = resolved(&settings.root, self.folder);
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
         let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
         let of_setting_error = |found: SettingError| Problem::of_setting_error(place, found);
-        let settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
+        let mut settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
+        settings.rewrite.extend(stripped);
+        if is_next {
+            // The listing of a folder would hide a page of the application.
+            settings.listing = Listing::Off;
+        }
         let files = Files::with_settings(&root, settings).map_err(|error| match SettingError::of_folder(&error) {
             Some(error) => of_setting_error(error),
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
-        self.noted(files).map(|files| Action::Handle(RouteHandler::Files(files)))
+        let files = RouteHandler::Files(self.noted(files)?);
+        Some(if is_next { Action::Try(files) } else { Action::Handle(files) })
+    }
+
+    /// The rule that leaves the path of a route out of the path of a file, if there is to be one.
+    fn stripped(&self, is_wanted: bool, path: &str, folder: &FolderOptions, place: &Place) -> Option<Option<Rewrite>> {
+        if !is_wanted {
+            return Some(None);
+        }
+        let refuse = |text: &str| self.noted(Err(Problem::of_key(place.key("strip-prefix"), text)));
+        let prefix = path.strip_suffix("/*").filter(|prefix| prefix.starts_with('/') && !prefix.contains('*'));
+        let Some(prefix) = prefix else {
+            return refuse("`strip-prefix` needs a route whose path is a prefix and a star, as in path = \"/docs/*\"");
+        };
+        if !folder.content.rewrite.is_empty() {
+            return refuse(
+                "`strip-prefix` and `rewrite` cannot be combined: write the prefix into the rules of `rewrite`",
+            );
+        }
+        Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 
     fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {

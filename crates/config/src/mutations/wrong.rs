@@ -54,9 +54,10 @@ const SWITCHES: [&str; 15] = [
 ];
 
 /// Keys that take one of some words only, and the words.
-const WORDS: [(&str, &[&str]); 13] = [
+const WORDS: [(&str, &[&str]); 14] = [
     ("tls-versions", &["1.2", "1.3", "1.2-1.3"]),
     ("tls-client", &["required", "optional"]),
+    ("tls-unknown-name", &["default", "refuse"]),
     ("http", &["both", "1", "2"]),
     ("log-level", &["off", "error", "warn", "info", "debug", "trace"]),
     ("listing", &["on", "off", "html", "json"]),

@@ -48,13 +48,40 @@ pub struct TlsOptions {
     /// Certificate authorities for client certificates (mutual TLS), in PEM format; clients without a valid
     /// certificate are refused.
     ///
-    /// A resumed session ends when the client certificate has expired.
+    /// The file is reloaded when it changes. A resumed session ends when the client certificate has expired, was
+    /// revoked, or is not from one of these authorities any more.
     #[arg(long, value_name = "FILE")]
     pub tls_client_ca: Option<PathBuf>,
 
     /// Whether client certificates are required or optional, with --tls-client-ca.
     #[arg(long, value_name = "required|optional", default_value = "required", hide_possible_values = true)]
     pub tls_client: ClientChoice,
+
+    /// Certificate revocation list (CRL) for client certificates (repeatable), with --tls-client-ca.
+    ///
+    /// It is in PEM or DER format; a PEM file may contain several lists. All certificates of a client's chain need the
+    /// list of their authority, and a list that has not expired: otherwise the client is refused, as by nginx. The file
+    /// is reloaded when it changes.
+    #[arg(long, value_name = "FILE")]
+    pub tls_client_crl: Vec<PathBuf>,
+
+    /// Secret from which the keys of session tickets are derived, with a new key each hour.
+    ///
+    /// All processes and machines with the same file resume each other's sessions: with --reuse-port, after a reload,
+    /// and behind a load balancer. Their clocks may differ by a minute. Tickets are valid for 12 hours. The file needs at
+    /// least 32 bytes, and must not be readable by others: 'umask 077; openssl rand -out FILE 48'. It is reloaded when it
+    /// changes; tickets of the previous secret remain valid until they expire or the server is reloaded. With the secret,
+    /// recorded sessions of TLS 1.2 can be decrypted: replace it regularly. Without it, the keys are random, and other
+    /// processes do not know them.
+    #[arg(long, value_name = "FILE")]
+    pub tls_ticket_secret: Option<PathBuf>,
+
+    /// Whether clients that send an unknown server name, or none, get the default certificate or are refused.
+    ///
+    /// With refuse, they get the alert unrecognized_name. Clients that connect to an address (https://192.0.2.1) send no
+    /// server name.
+    #[arg(long, value_name = "default|refuse", default_value = "default", hide_possible_values = true)]
+    pub tls_unknown_name: UnknownNameChoice,
 
     /// How long browsers must use TLS for this host (Strict-Transport-Security), such as 365d.
     ///
@@ -162,6 +189,18 @@ pub enum ClientChoice {
     Required,
 }
 
+/// What clients get that send an unknown server name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnknownNameChoice {
+    /// The default certificate.
+    #[value(help = None)]
+    Default,
+    /// An alert.
+    #[value(help = None)]
+    Refuse,
+}
+
+choice!(UnknownNameChoice, "UnknownServerName");
 choice!(VersionsChoice, "VersionsOfTls");
 choice!(ClientChoice, "ClientCertificates");
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     markdown::escaped,
+    options::AcmeOptions,
     schema::{self, shape::Shape},
     tables::{
         handlers::{RedirectTable, RespondTable, RewriteSettings},
@@ -20,6 +21,8 @@ pub(crate) fn text() -> String {
     for (heading, shape) in schema::of_root() {
         push(&mut text, &format!("### {heading}"), &shape);
     }
+    text.push_str("## `[acme]`\n\nAutomatic certificates; [the guide](certificates.md) explains them.\n\n");
+    push(&mut text, "### Certificates", &Shape::of::<AcmeOptions>());
     text.push_str("## `[[upstream]]`\n\nA named group of servers, to which routes forward requests.\n\n");
     for (heading, shape) in schema::of_upstream() {
         push(&mut text, &format!("### {heading}"), &shape);

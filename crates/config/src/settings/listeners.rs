@@ -1,14 +1,17 @@
 //! Listeners.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serow::{Address, Scheme, Server};
 
 use serow_net::inheritance;
 use serow_site::Redirected;
 
-use super::SettingError;
-use crate::options::{ListeningOptions, TlsOptions};
+use super::{Reachable, SettingError};
+use crate::{
+    options::{ListeningOptions, TlsOptions},
+    values::{ListenAddress, ListenRule},
+};
 
 /// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,27 @@ impl ListenerSettings {
             Purpose::Encrypted => Scheme::Https,
             Purpose::Plain | Purpose::Redirect => Scheme::Http,
         }
+    }
+}
+
+/// Listens where clients and authorities connect, unless an address is given or inherited: on port 443 with TLS, and on
+/// port 80 to redirect.
+pub(super) fn add_public(listening: &mut ListeningOptions, tls: &mut TlsOptions) {
+    if !listening.listen.is_empty() || !inheritance::addresses().is_empty() {
+        return;
+    }
+    let all = |port| Address::Tcp((Ipv6Addr::UNSPECIFIED, port).into());
+    listening.listen.push(ListenRule { address: all(443), tls: None });
+    tls.redirect_http.get_or_insert(ListenAddress(all(80)));
+}
+
+impl Reachable {
+    /// Where authorities can connect to these listeners.
+    pub fn of(listeners: &[ListenerSettings]) -> Self {
+        let has = |is_encrypted: bool| {
+            listeners.iter().any(|listener| (listener.purpose == Purpose::Encrypted) == is_encrypted)
+        };
+        Self { tls: has(true), plain: has(false) }
     }
 }
 

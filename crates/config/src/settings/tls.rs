@@ -6,13 +6,14 @@ use std::{
 };
 
 use serow::{
-    CertificateFiles, Certificates, ClientCertificates, KeepError, SelfSigned, TlsSettings, TlsVersion, TlsVersions,
+    CertificateFiles, CertificateTable, Certificates, ClientCertificates, KeepError, SelfSigned, TlsSettings,
+    TlsVersion, TlsVersions, UnknownNames,
 };
 
 use serow_site::{Redirected, TlsPolicy};
 
-use super::SettingError;
-use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice};
+use super::{AcmePlan, SettingError};
+use crate::options::{CertificateChoice, ClientChoice, TlsOptions, UnknownNameChoice, VersionsChoice};
 
 /// What TLS needs besides the certificates.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl DevelopmentCertificate {
 impl Encryption {
     /// What the server does because it has TLS.
     pub fn policy(&self) -> TlsPolicy {
-        TlsPolicy { strict_transport: self.strict_transport, redirected: self.redirected }
+        TlsPolicy { strict_transport: self.strict_transport, redirected: self.redirected, challenges: None }
     }
 
     /// Warns of certificates that clients will refuse.
@@ -80,21 +81,46 @@ pub(crate) fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
             .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
         found.extend(wrong.map(|error| error.of_element(number)));
     }
-    if found.is_empty() && !files.is_empty() && options.tls_client_ca.is_some() {
-        let client_certificates = client_certificates(options).unwrap_or_default();
-        found.extend(unusable("tls-client-ca", TlsSettings { client_certificates, ..TlsSettings::files(files) }));
+    if found.is_empty() && !options.tls.is_empty() {
+        found.extend(unusable_shared_files(options, unusable));
     }
     found
 }
 
-/// The files of certificates, which are read again when they change.
+/// The same for the files that all certificates share.
+fn unusable_shared_files(
+    options: &TlsOptions,
+    unusable: impl Fn(&'static str, TlsSettings) -> Option<SettingError>,
+) -> Vec<SettingError> {
+    let without_certificates = || TlsSettings::managed(Vec::new(), CertificateTable::default());
+    let mut found = Vec::new();
+    if options.tls_client_ca.is_some() {
+        let client_certificates = client_certificates(options).unwrap_or_default();
+        let mut settings = TlsSettings { client_certificates, ..without_certificates() };
+        found.extend(unusable("tls-client-ca", settings.clone()));
+        let lists = if found.is_empty() { &options.tls_client_crl[..] } else { &[] };
+        for (number, path) in lists.iter().enumerate() {
+            settings.client_revocation_lists = vec![path.clone()];
+            found.extend(unusable("tls-client-crl", settings.clone()).map(|error| error.of_element(number)));
+        }
+    }
+    if options.tls_ticket_secret.is_some() {
+        let ticket_secret = options.tls_ticket_secret.clone();
+        found.extend(unusable("tls-ticket-secret", TlsSettings { ticket_secret, ..without_certificates() }));
+    }
+    found
+}
+
+/// The files that are read again when they change.
 pub(crate) fn renewed_files(options: &TlsOptions) -> Vec<PathBuf> {
-    options.tls.iter().flat_map(CertificateChoice::files).chain(&options.tls_ocsp).cloned().collect()
+    let certificates = options.tls.iter().flat_map(CertificateChoice::files).chain(&options.tls_ocsp);
+    let clients = options.tls_client_ca.iter().chain(&options.tls_client_crl);
+    certificates.chain(clients).chain(&options.tls_ticket_secret).cloned().collect()
 }
 
 /// How connections are encrypted; nothing where they are not.
-pub(super) fn tls_settings(options: &TlsOptions) -> Result<Option<TlsSettings>, SettingError> {
-    if options.tls.is_empty() {
+pub(super) fn tls_settings(options: &TlsOptions, acme: Option<&AcmePlan>) -> Result<Option<TlsSettings>, SettingError> {
+    if options.tls.is_empty() && acme.is_none() {
         return match setting_without_tls(options) {
             Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
             None => Ok(None),
@@ -111,12 +137,24 @@ pub(super) fn tls_settings(options: &TlsOptions) -> Result<Option<TlsSettings>, 
             let text = "`tls-ocsp`: no authority has an OCSP response for a self-signed certificate; leave it out";
             return refuse("tls-ocsp", text);
         }
+        if acme.is_some() {
+            let text = "`tls`: self-signed cannot be combined with `acme`; leave out one or the other";
+            return refuse("tls", text);
+        }
         TlsSettings::self_signed().map_err(|error| SettingError::new("tls", error.to_string()))?
+    } else if let Some(acme) = acme {
+        TlsSettings::managed(files(options)?, acme.table.clone())
     } else {
         TlsSettings::files(files(options)?)
     };
     settings.versions = versions(options.tls_versions);
     settings.client_certificates = client_certificates(options)?;
+    settings.client_revocation_lists.clone_from(&options.tls_client_crl);
+    settings.ticket_secret.clone_from(&options.tls_ticket_secret);
+    settings.unknown_names = match options.tls_unknown_name {
+        UnknownNameChoice::Default => UnknownNames::Default,
+        UnknownNameChoice::Refuse => UnknownNames::Refuse,
+    };
     Ok(Some(settings))
 }
 
@@ -125,6 +163,9 @@ fn setting_without_tls(options: &TlsOptions) -> Option<&'static str> {
         ("tls-ocsp", !options.tls_ocsp.is_empty()),
         ("tls-client-ca", options.tls_client_ca.is_some()),
         ("tls-client", options.tls_client == ClientChoice::Optional),
+        ("tls-client-crl", !options.tls_client_crl.is_empty()),
+        ("tls-ticket-secret", options.tls_ticket_secret.is_some()),
+        ("tls-unknown-name", options.tls_unknown_name == UnknownNameChoice::Refuse),
         ("tls-versions", options.tls_versions != VersionsChoice::Both),
         ("hsts", options.hsts.is_some()),
         ("redirect-http", options.redirect_http.is_some()),
@@ -163,6 +204,9 @@ fn versions(options: VersionsChoice) -> TlsVersions {
 }
 
 fn client_certificates(options: &TlsOptions) -> Result<ClientCertificates, SettingError> {
+    if options.tls_client_ca.is_none() && !options.tls_client_crl.is_empty() {
+        return refuse("tls-client-crl", "`tls-client-crl` needs `tls-client-ca`: name the authorities' file");
+    }
     match (&options.tls_client_ca, options.tls_client) {
         (Some(path), ClientChoice::Required) => Ok(ClientCertificates::Required(path.clone())),
         (Some(path), ClientChoice::Optional) => Ok(ClientCertificates::Optional(path.clone())),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::{
     meaning::applications::AppTable,
     options::FolderOptions,
     tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
-    values::Count,
+    values::{Count, choice},
 };
 
 /// What a route answers with.
@@ -43,7 +44,34 @@ pub(crate) struct FilesTable {
 pub(crate) struct FilesSettings {
     /// The folder to serve.
     pub(crate) root: PathBuf,
+
+    /// Where requests go for which the folder has no file: not-found is the status 404, next the routes below.
+    ///
+    /// With next, the folder answers GET and HEAD for its files, their precompressed variants and index files, and shows
+    /// no listing; an application below answers the rest.
+    #[serde(default)]
+    pub(crate) missing: MissingChoice,
+
+    /// Whether the path of the route, up to its *, is left out of the path below the folder.
+    ///
+    /// With path = "/docs/*", /docs/a.html is the file a.html of the folder, and not docs/a.html.
+    #[serde(default)]
+    pub(crate) strip_prefix: bool,
 }
+
+/// Where requests go for which a folder has no file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingChoice {
+    /// The status 404, with the page or the fallback that the settings name.
+    #[default]
+    #[value(help = None)]
+    NotFound,
+    /// The routes below.
+    #[value(help = None)]
+    Next,
+}
+
+choice!(MissingChoice, "Missing");
 
 /// Another place to go to.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use crate::{
     diagnostics::names::{self, Telling},
     meaning::applications::AppTable,
+    options::AcmeOptions,
     tables::{
         FromTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
@@ -19,8 +20,9 @@ use crate::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     ("the root, above the first [table]", RootTable::keys),
+    ("[acme]", AcmeOptions::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),

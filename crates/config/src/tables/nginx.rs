@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 42] = [
+const WORDS: [(&str, &str); 46] = [
     ("add_header", "`headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }"),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `rewrite` where the path differs"),
     ("allow", "not available: nothing limits which addresses may connect"),
@@ -49,7 +49,11 @@ const WORDS: [(&str, &str); 42] = [
     ("ssl", "`tls`, at the root"),
     ("ssl_certificate", "`tls`, at the root, as in tls = [\"site.pem,site.key\"]"),
     ("ssl_certificate_key", "`tls`, at the root, as in tls = [\"site.pem,site.key\"]"),
+    ("ssl_client_certificate", "`tls-client-ca`, at the root"),
+    ("ssl_crl", "`tls-client-crl`, at the root"),
     ("ssl_protocols", "`tls-versions`, at the root"),
+    ("ssl_reject_handshake", "`tls-unknown-name = \"refuse\"`, at the root"),
+    ("ssl_session_ticket_key", "`tls-ticket-secret`, at the root"),
     ("try_files", "`spa` or `not-found` in `files`"),
 ];
 

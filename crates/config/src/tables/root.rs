@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     meaning::account::AccountName,
-    options::GeneralOptions,
+    options::{AcmeOptions, GeneralOptions, without_options},
     tables::{FromTable, TableReading, sites::SiteTable, upstreams::UpstreamTable},
     values::{Span, choice},
 };
@@ -85,10 +85,17 @@ impl Default for ReloadTable {
     }
 }
 
+impl FromTable for AcmeOptions {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        table.settings()
+    }
+}
+
 impl FromTable for RootTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
+        let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
         let (logging, admin) = (table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
@@ -96,6 +103,7 @@ impl FromTable for RootTable {
         let general = GeneralOptions {
             listening: listening?,
             tls: tls?,
+            acme: acme?,
             http: http?,
             logging: logging?,
             admin: admin?,

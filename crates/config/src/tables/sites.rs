@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use crate::{
         handlers::{FilesTable, HandlerTable},
         upstreams::ProxyTable,
     },
+    values::choice,
 };
 
 /// A site.
@@ -47,10 +49,24 @@ pub(crate) struct SiteSettings {
     /// that no site has receives 421.
     pub(crate) hosts: Option<Vec<String>>,
 
+    /// Certificates of the hosts: acme obtains and renews one for each, with the settings of `[acme]` [default: those
+    /// of `tls`]
+    pub(crate) tls: Option<SiteTlsChoice>,
+
     /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
     /// removes the field.
     pub(crate) headers: BTreeMap<String, String>,
 }
+
+/// Where the certificates of a site's hosts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SiteTlsChoice {
+    /// An authority, by ACME.
+    #[value(help = None)]
+    Acme,
+}
+
+choice!(SiteTlsChoice, "SiteTls");
 
 /// A route.
 #[derive(Debug)]

@@ -1,0 +1,385 @@
+//! What is to be done for one certificate, and when: a state machine without I/O and without a clock.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    failure::{Failure, FailureKind},
+    schedule::{self, RenewalWindow, Validity},
+};
+
+/// The state of one certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct CertificateState {
+    /// Of the certificate in use, if there is one.
+    validity: Option<Validity>,
+    /// When the authority suggests to renew it, and when to request that again.
+    window: Option<RenewalWindow>,
+    ask_at: SystemTime,
+    /// At the first authority, and at the fallback.
+    failures: Option<Failures>,
+    fallback_failures: Option<Failures>,
+    has_fallback: bool,
+    /// The certificate in use has been revoked, or the authority announces that.
+    is_replacement_urgent: bool,
+    /// Someone wants a new certificate although this one is valid.
+    is_renewal_requested: bool,
+    /// At least 0 and less than 1; differs from certificate to certificate.
+    spread: f64,
+}
+
+/// Which of the authorities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuthorityRole {
+    /// The first one, which gets every order as long as there is time.
+    First,
+    /// The one for certificates that are urgent while the first one fails.
+    Fallback,
+}
+
+/// The orders that have failed since the last one that did not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Failures {
+    pub(crate) count: u32,
+    /// The last of them that were of the same kind: an outage does not lengthen the delay after a rate limit.
+    pub(crate) count_of_kind: u32,
+    /// The last one.
+    pub(crate) text: String,
+    pub(crate) kind: FailureKind,
+    pub(crate) retry_at: SystemTime,
+    /// Whether another authority may succeed where this one has not.
+    #[serde(default)]
+    pub(crate) is_of_authority: bool,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Order a certificate there.
+    Order(AuthorityRole),
+    /// Ask the authority when to renew.
+    AskRenewalWindow,
+    /// Nothing until then.
+    WaitUntil(SystemTime),
+}
+
+impl CertificateState {
+    pub(crate) fn new(spread: f64) -> Self {
+        Self {
+            validity: None,
+            window: None,
+            ask_at: SystemTime::UNIX_EPOCH,
+            failures: None,
+            fallback_failures: None,
+            has_fallback: false,
+            is_replacement_urgent: false,
+            is_renewal_requested: false,
+            spread,
+        }
+    }
+
+    /// There is a fallback, or not.
+    pub(crate) fn with_fallback(self, has_fallback: bool) -> Self {
+        Self { has_fallback, ..self }
+    }
+
+    /// What is to be done now.
+    pub(crate) fn next(&self, now: SystemTime) -> Step {
+        let needed = match self.validity {
+            _ if self.is_renewal_requested => now,
+            None => now,
+            Some(validity) => schedule::renewal(validity, self.window, self.spread),
+        };
+        let first = self.failures.as_ref().map_or(needed, |failures| failures.retry_at.max(needed));
+        let fallback = self.fallback_at().map(|fallback| fallback.max(needed));
+        let due = fallback.map_or(first, |fallback| fallback.min(first));
+        if first <= now {
+            Step::Order(AuthorityRole::First)
+        } else if due <= now {
+            Step::Order(AuthorityRole::Fallback)
+        } else if self.validity.is_some() && self.ask_at <= now {
+            Step::AskRenewalWindow
+        } else if self.validity.is_some() {
+            Step::WaitUntil(due.min(self.ask_at))
+        } else {
+            Step::WaitUntil(due)
+        }
+    }
+
+    /// When the certificate will be renewed, or ordered again.
+    pub(crate) fn next_order(&self) -> Option<SystemTime> {
+        let due = self.validity.map(|validity| schedule::renewal(validity, self.window, self.spread));
+        let retry = self.failures.as_ref().map(|failures| failures.retry_at);
+        let first = due.max(retry);
+        let fallback = self.fallback_at().map(|fallback| due.map_or(fallback, |due| fallback.max(due)));
+        first.into_iter().chain(fallback).min()
+    }
+
+    /// From when on the fallback may get an order, if the first authority has failed.
+    fn fallback_at(&self) -> Option<SystemTime> {
+        self.failures.as_ref().filter(|failures| self.has_fallback && failures.is_of_authority)?;
+        let urgent = match self.validity {
+            Some(validity) if !self.is_replacement_urgent => schedule::urgency(validity, self.window, self.spread),
+            _ => SystemTime::UNIX_EPOCH,
+        };
+        Some(self.fallback_failures.as_ref().map_or(urgent, |failures| failures.retry_at.max(urgent)))
+    }
+
+    pub(crate) fn validity(&self) -> Option<Validity> {
+        self.validity
+    }
+
+    /// The failures at this authority.
+    pub(crate) fn failures(&self, role: AuthorityRole) -> Option<&Failures> {
+        match role {
+            AuthorityRole::First => self.failures.as_ref(),
+            AuthorityRole::Fallback => self.fallback_failures.as_ref(),
+        }
+    }
+
+    /// A certificate is in use, whoever ordered it.
+    pub(crate) fn installed(&mut self, validity: Validity, spread: f64) {
+        if self.validity != Some(validity) {
+            *self = Self { validity: Some(validity), ..Self::new(spread) }.with_fallback(self.has_fallback);
+        }
+    }
+
+    /// The authority has suggested when to renew, or has not; the next request is due after this time.
+    pub(crate) fn asked(&mut self, now: SystemTime, answer: Option<RenewalWindow>, again: Duration) {
+        let changed = answer.filter(|_| answer != self.window);
+        if let (Some(validity), Some(window)) = (self.validity, changed) {
+            self.is_replacement_urgent |= schedule::announces_revocation(validity, window, now);
+        }
+        self.window = answer.or(self.window);
+        self.ask_at = now + again.clamp(MIN_QUESTION_INTERVAL, MAX_QUESTION_INTERVAL);
+    }
+
+    /// The certificate in use has been revoked: it is as urgent to replace it as if there were none.
+    pub(crate) fn revoked(&mut self) {
+        self.is_replacement_urgent = true;
+    }
+
+    /// An order has failed at this authority.
+    pub(crate) fn failed(&mut self, now: SystemTime, role: AuthorityRole, failure: &Failure) {
+        let before = self.failures(role);
+        let count = before.map_or(0, |failures| failures.count).saturating_add(1);
+        let same = before.filter(|failures| failures.kind == failure.kind);
+        let count_of_kind = same.map_or(0, |failures| failures.count_of_kind).saturating_add(1);
+        let delay = schedule::retry_delay(failure.kind, count_of_kind, failure.retry_after, self.spread);
+        let failures = Failures {
+            count,
+            count_of_kind,
+            text: failure.text.clone(),
+            kind: failure.kind,
+            retry_at: now + delay,
+            is_of_authority: failure.is_of_authority(),
+        };
+        *self.failures_mut(role) = Some(failures);
+    }
+
+    /// The failures that another process, or an earlier one, has had at this authority.
+    pub(crate) fn remember(&mut self, now: SystemTime, role: AuthorityRole, failures: Option<Failures>) {
+        // A clock that was ahead must not stop orders for years.
+        let limit = now + schedule::retry_delay(FailureKind::RateLimited, u32::MAX, Some(Duration::MAX), 1.0);
+        *self.failures_mut(role) = failures.filter(|failures| failures.retry_at <= limit);
+    }
+
+    fn failures_mut(&mut self, role: AuthorityRole) -> &mut Option<Failures> {
+        match role {
+            AuthorityRole::First => &mut self.failures,
+            AuthorityRole::Fallback => &mut self.fallback_failures,
+        }
+    }
+
+    /// Whether someone wants a new certificate now.
+    pub(crate) fn is_renewal_requested(&self) -> bool {
+        self.is_renewal_requested
+    }
+
+    /// Someone wants a new certificate now.
+    pub(crate) fn request_renewal(&mut self) {
+        self.is_renewal_requested = true;
+        self.failures = None;
+        self.fallback_failures = None;
+    }
+}
+
+/// RFC 9773 §4.3: a lower limit, for an authority that states no sensible time.
+const MIN_QUESTION_INTERVAL: Duration = Duration::from_secs(60);
+
+/// A window may move because certificates have to be replaced (RFC 9773 §4.3.2: not longer than a day).
+const MAX_QUESTION_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use AuthorityRole::{Fallback, First};
+
+    use super::*;
+    use crate::failure::StaleState;
+
+    const DAY: u64 = 24 * 3600;
+    const ORDER: Step = Step::Order(First);
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    fn of_days(first: u64, last: u64) -> Validity {
+        Validity { not_before: at(first * DAY), not_after: at(last * DAY) }
+    }
+
+    #[test]
+    fn a_certificate_is_ordered_once_and_renewed_in_the_second_half_of_its_life() {
+        let mut state = CertificateState::new(0.0);
+        assert_eq!(state.next(at(0)), ORDER);
+        state.installed(of_days(0, 6), 0.0);
+        assert_eq!(state.next(at(0)), Step::AskRenewalWindow);
+        state.asked(at(0), None, Duration::from_secs(6 * 3600));
+        assert_eq!(state.next(at(1)), Step::WaitUntil(at(6 * 3600)));
+        state.asked(at(6 * 3600), None, Duration::MAX);
+        assert_eq!(state.next_order(), Some(at(3 * DAY)));
+        assert_eq!(state.next(at(3 * DAY)), ORDER);
+        state.installed(of_days(3, 9), 0.0);
+        assert_eq!(state.next(at(3 * DAY)), Step::AskRenewalWindow);
+    }
+
+    #[test]
+    fn a_window_that_has_passed_means_now() {
+        let mut state = CertificateState::new(0.5);
+        state.installed(of_days(0, 90), 0.5);
+        state.asked(at(100), Some(RenewalWindow { start: at(0), end: at(50) }), Duration::from_secs(1));
+        assert_eq!(state.next(at(100)), ORDER);
+    }
+
+    #[test]
+    fn failures_delay_orders_and_a_success_ends_them() {
+        let mut state = CertificateState::new(0.0);
+        let failure = Failure::refused("no");
+        state.failed(at(0), First, &failure);
+        assert_eq!(state.next(at(1)), Step::WaitUntil(at(120)));
+        assert_eq!(state.next(at(120)), ORDER);
+        state.failed(at(120), First, &failure);
+        assert_eq!(state.next(at(121)), Step::WaitUntil(at(360)));
+        assert_eq!(state.failures(First).unwrap().count, 2);
+        state.installed(of_days(0, 90), 0.0);
+        assert_eq!((state.failures(First), state.next(at(301))), (None, Step::AskRenewalWindow));
+    }
+
+    #[test]
+    fn a_failure_of_another_kind_begins_with_its_shortest_delay() {
+        let mut state = CertificateState::new(0.0);
+        for _ in 0..8 {
+            state.failed(at(0), First, &Failure::new(FailureKind::Unreachable, "no"));
+        }
+        state.failed(at(0), First, &Failure::new(FailureKind::RateLimited, "no"));
+        assert_eq!((state.next(at(0)), state.failures(First).unwrap().count), (Step::WaitUntil(at(3600)), 9));
+    }
+
+    #[test]
+    fn a_failed_renewal_still_asks_the_authority_when_to_renew() {
+        let mut state = CertificateState::new(0.0);
+        state.installed(of_days(0, 6), 0.0);
+        state.asked(at(0), None, Duration::from_secs(DAY));
+        state.failed(at(3 * DAY), First, &Failure::refused("no"));
+        assert_eq!(state.next(at(3 * DAY + 1)), Step::AskRenewalWindow);
+    }
+
+    #[test]
+    fn a_requested_renewal_is_immediate_and_happens_once() {
+        let mut state = CertificateState::new(0.0);
+        state.installed(of_days(0, 90), 0.0);
+        state.failed(at(0), First, &Failure::refused("no"));
+        state.request_renewal();
+        assert_eq!(state.next(at(1)), ORDER);
+        state.installed(of_days(0, 91), 0.0);
+        assert_eq!(state.next(at(1)), Step::AskRenewalWindow);
+    }
+
+    #[test]
+    fn failures_of_a_clock_that_was_ahead_do_not_count() {
+        let mut state = CertificateState::new(0.0);
+        let failures = |retry_at| Failures {
+            count: 3,
+            count_of_kind: 1,
+            text: "no".to_owned(),
+            kind: FailureKind::Refused,
+            retry_at,
+            is_of_authority: true,
+        };
+        state.remember(at(0), First, Some(failures(at(3600))));
+        assert_eq!(state.next(at(0)), Step::WaitUntil(at(3600)));
+        state.remember(at(0), First, Some(failures(at(400 * DAY))));
+        assert_eq!(state.next(at(0)), ORDER);
+    }
+
+    #[test]
+    fn an_urgent_certificate_is_ordered_at_the_fallback_at_once() {
+        let unreachable = Failure::new(FailureKind::Unreachable, "no");
+        let account = Failure { stale: Some(StaleState::Account), ..unreachable.clone() };
+        for (case, validity, time, failure, has_fallback, expected) in [
+            ("missing", None, 0, &unreachable, true, Step::Order(Fallback)),
+            ("no fallback", None, 0, &unreachable, false, Step::WaitUntil(at(30))),
+            ("expired", Some(of_days(0, 90)), 91 * DAY, &unreachable, true, Step::Order(Fallback)),
+            ("refused", None, 0, &Failure::refused("no"), true, Step::Order(Fallback)),
+            ("this machine", None, 0, &Failure::local("no"), true, Step::WaitUntil(at(60))),
+            ("forgotten account", None, 0, &account, true, Step::WaitUntil(at(30))),
+            ("time is left", Some(of_days(0, 90)), 60 * DAY, &unreachable, true, Step::WaitUntil(at(60 * DAY + 30))),
+            ("little time is left", Some(of_days(0, 90)), 75 * DAY, &unreachable, true, Step::Order(Fallback)),
+        ] {
+            let mut state = CertificateState::new(0.0).with_fallback(has_fallback);
+            if let Some(validity) = validity {
+                state.installed(validity, 0.0);
+                state.asked(at(time), None, Duration::MAX);
+            }
+            assert_eq!(state.next(at(time)), ORDER, "{case}");
+            state.failed(at(time), First, failure);
+            assert_eq!(state.next(at(time)), expected, "{case}");
+            let next_order = state.next_order().map(|next| next <= at(time));
+            assert_eq!(next_order, Some(expected == Step::Order(Fallback)), "{case}");
+        }
+    }
+
+    #[test]
+    fn each_authority_has_its_own_delays() {
+        let limited =
+            Failure { retry_after: Some(Duration::from_secs(2 * DAY)), ..Failure::new(FailureKind::RateLimited, "no") };
+        let mut state = CertificateState::new(0.0).with_fallback(true);
+        state.failed(at(0), First, &limited);
+        state.failed(at(0), Fallback, &Failure::new(FailureKind::Unreachable, "no"));
+        assert_eq!(state.next(at(0)), Step::WaitUntil(at(30)));
+        assert_eq!((state.next(at(30)), state.next_order()), (Step::Order(Fallback), Some(at(30))));
+        state.failed(at(30), Fallback, &limited);
+        assert_eq!(state.next(at(31)), Step::WaitUntil(at(2 * DAY)));
+        assert_eq!(state.next(at(2 * DAY)), ORDER);
+        state.installed(of_days(2, 92), 0.0);
+        assert_eq!((state.failures(First), state.failures(Fallback)), (None, None));
+    }
+
+    #[test]
+    fn a_certificate_becomes_urgent_between_two_attempts() {
+        let mut state = CertificateState::new(0.0).with_fallback(true);
+        state.installed(of_days(0, 90), 0.0);
+        let long = Duration::from_secs(7 * DAY);
+        let limited = Failure { retry_after: Some(long), ..Failure::new(FailureKind::RateLimited, "no") };
+        state.failed(at(70 * DAY), First, &limited);
+        state.asked(at(74 * DAY + DAY / 2), None, Duration::MAX);
+        assert_eq!(state.next(at(74 * DAY + DAY / 2)), Step::WaitUntil(at(75 * DAY)));
+        assert_eq!(state.next(at(75 * DAY)), Step::Order(Fallback));
+    }
+
+    #[test]
+    fn a_revoked_certificate_is_urgent() {
+        let mut state = CertificateState::new(0.0).with_fallback(true);
+        state.installed(of_days(0, 90), 0.0);
+        state.request_renewal();
+        state.revoked();
+        state.failed(at(0), First, &Failure::refused("no"));
+        assert_eq!(state.next(at(0)), Step::Order(Fallback));
+        state.installed(of_days(0, 91), 0.0);
+        state.asked(at(DAY), Some(RenewalWindow { start: at(0), end: at(DAY - 1) }), Duration::MAX);
+        assert_eq!(state.next(at(DAY)), ORDER);
+        state.failed(at(DAY), First, &Failure::refused("no"));
+        assert_eq!(state.next(at(DAY)), Step::Order(Fallback), "a revocation is announced");
+    }
+}

@@ -1,0 +1,260 @@
+//! Where certificates, keys and accounts are kept: by processes that share a folder, or by machines that share a Redis
+//! server.
+
+mod directory;
+mod redis;
+mod secret;
+
+use std::{error::Error, fmt, future, io, path::PathBuf, sync::Arc, time::Duration};
+
+pub(crate) use self::directory::DirectoryStorage;
+use self::{
+    directory::DirectoryWatch,
+    redis::{RedisLease, RedisStorage, RedisWatch},
+};
+pub use self::{
+    redis::{RedisAddress, RedisAddressError},
+    secret::{StoreSecret, StoreSecretError},
+};
+
+/// Where certificates, keys and accounts are kept.
+#[derive(Clone, Debug)]
+pub enum StoreSettings {
+    /// In a folder, for the processes of one machine.
+    Directory(PathBuf),
+    /// In Redis, encrypted, for a fleet of machines.
+    Redis(RedisAddress, StoreSecret),
+}
+
+/// A store of small values under keys such as `certificates/example.com.pem`.
+#[derive(Debug)]
+pub(crate) enum Storage {
+    Directory(DirectoryStorage),
+    Redis(Arc<RedisStorage>),
+}
+
+/// The right to order one certificate, which one process has at a time. Dropped, it is given up.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Lease {
+    /// An open, locked file. The kernel unlocks it when the process ends, however it ends.
+    File { _file: std::fs::File },
+    /// A lock that ends by itself.
+    Redis(RedisLease),
+}
+
+/// Notices changes of certificates by any process.
+pub(crate) enum StorageWatch {
+    Directory(DirectoryWatch),
+    Redis(RedisWatch),
+}
+
+/// What has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// The values of these keys.
+    Keys(Vec<String>),
+    /// Anything: changes may have been missed, and values lost.
+    All,
+}
+
+/// The error of storing or reading.
+#[derive(Debug)]
+pub enum StorageError {
+    /// An operation on this file failed.
+    File(PathBuf, io::Error),
+    /// A folder belongs to someone else, or others may read it.
+    NotPrivate(PathBuf),
+    /// This server cannot be used, for this reason.
+    Unreachable(String, String),
+    /// On this server, the value of this key cannot be decrypted.
+    Sealed(String, String),
+    /// A value cannot be encrypted.
+    Encryption,
+    /// Another process has the lock now.
+    LeaseLost,
+}
+
+impl Storage {
+    /// Opens the store.
+    pub(crate) async fn open(settings: &StoreSettings) -> Result<Self, StorageError> {
+        match settings {
+            StoreSettings::Directory(folder) => Ok(Self::Directory(DirectoryStorage::open(folder)?)),
+            StoreSettings::Redis(address, secret) => {
+                Ok(Self::Redis(Arc::new(RedisStorage::open(address, secret.clone()).await?)))
+            }
+        }
+    }
+
+    /// The value of a key, if it has one.
+    pub(crate) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        match self {
+            Self::Directory(directory) => directory.read(key),
+            Self::Redis(redis) => redis.read(key).await,
+        }
+    }
+
+    /// Gives a key this value: after a crash it has the previous value or this one. Fails if the lease is lost.
+    pub(crate) async fn write(&self, lease: &Lease, key: &str, value: &[u8]) -> Result<(), StorageError> {
+        match (self, lease) {
+            (Self::Redis(redis), Lease::Redis(lease)) => redis.write(lease, key, value).await,
+            (Self::Directory(directory), _) => directory.write(key, value),
+            (Self::Redis(_), Lease::File { .. }) => Err(StorageError::LeaseLost),
+        }
+    }
+
+    /// Removes a key, if it is there. Fails if the lease is lost.
+    pub(crate) async fn remove(&self, lease: &Lease, key: &str) -> Result<(), StorageError> {
+        match (self, lease) {
+            (Self::Redis(redis), Lease::Redis(lease)) => redis.remove(lease, key).await,
+            (Self::Directory(directory), _) => directory.remove(key),
+            (Self::Redis(_), Lease::File { .. }) => Err(StorageError::LeaseLost),
+        }
+    }
+
+    /// The right to change what belongs to this name, unless another process has it.
+    pub(crate) async fn lock(&self, name: &str) -> Result<Option<Lease>, StorageError> {
+        match self {
+            Self::Directory(directory) => directory.lock(name),
+            Self::Redis(redis) => Ok(redis.lock(name).await?.map(Lease::Redis)),
+        }
+    }
+
+    /// Whether the store may lose values that were written: it has fewer copies than there are processes.
+    pub(crate) fn may_lose_values(&self) -> bool {
+        matches!(self, Self::Redis(_))
+    }
+
+    /// Writes a value that the store has lost, where it still has this other value, or nothing; returns whether it did.
+    pub(crate) async fn restore(&self, key: &str, lost: Option<&[u8]>, value: &[u8]) -> Result<bool, StorageError> {
+        match self {
+            Self::Directory(_) => Ok(false),
+            Self::Redis(redis) => redis.restore(key, lost, value).await,
+        }
+    }
+
+    /// The value of a challenge that any process answers, without waiting for another machine.
+    pub(crate) fn read_challenge(&self, key: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Directory(directory) => directory.read(key).ok()?,
+            Self::Redis(redis) => redis.read_challenge(key),
+        }
+    }
+
+    /// Watches for changes by any process.
+    pub(crate) fn watch(&self) -> StorageWatch {
+        match self {
+            Self::Directory(directory) => StorageWatch::Directory(directory.watch()),
+            Self::Redis(redis) => StorageWatch::Redis(RedisWatch::new(Arc::clone(redis))),
+        }
+    }
+
+    /// How often to look for changes.
+    pub(crate) fn watch_interval(&self) -> Duration {
+        match self {
+            Self::Directory(_) => directory::WATCH_INTERVAL,
+            Self::Redis(_) => redis::WATCH_INTERVAL,
+        }
+    }
+
+    /// How long it takes until other processes see a change.
+    pub(crate) fn propagation(&self) -> Duration {
+        match self {
+            // Challenges are read when they are asked for.
+            Self::Directory(_) => Duration::ZERO,
+            Self::Redis(_) => redis::PROPAGATION,
+        }
+    }
+
+    /// Gives up what other processes would wait for, and what belongs to the runtime of this thread.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Directory(_) => {}
+            Self::Redis(redis) => redis.close().await,
+        }
+    }
+}
+
+impl Changes {
+    /// Whether the value of this key may have changed.
+    pub(crate) fn include(&self, key: &str) -> bool {
+        match self {
+            Self::Keys(keys) => keys.iter().any(|changed| changed == key),
+            Self::All => true,
+        }
+    }
+}
+
+impl Lease {
+    /// Returns when another process may have the lock; a lock on a file cannot be lost.
+    pub(crate) async fn lost(&self) {
+        match self {
+            Self::File { .. } => future::pending().await,
+            Self::Redis(lease) => lease.lost().await,
+        }
+    }
+}
+
+impl StorageWatch {
+    /// What has changed since the last call.
+    pub(crate) async fn changes(&mut self) -> Changes {
+        match self {
+            Self::Directory(watch) => Changes::Keys(watch.changes()),
+            Self::Redis(watch) => watch.changes().await,
+        }
+    }
+}
+
+impl StorageError {
+    /// Whether this says nothing about an order: it goes on when the store can be used again, or elsewhere. The store
+    /// has logged it.
+    pub(crate) fn is_interruption(&self) -> bool {
+        matches!(self, Self::Unreachable(..) | Self::LeaseLost)
+    }
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => {
+                let path = path.display();
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        write!(formatter, "{path}: the server may not write here: let its user own the folder")
+                    }
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        write!(formatter, "{path}: the disk is full: make room")
+                    }
+                    io::ErrorKind::ReadOnlyFilesystem => {
+                        write!(formatter, "{path}: the file system is read-only: name another folder")
+                    }
+                    _ => write!(formatter, "{path}: {error}"),
+                }
+            }
+            Self::NotPrivate(path) => write!(
+                formatter,
+                "{}: others may read this folder, which holds private keys: run chmod 700 on it, or name another one",
+                path.display()
+            ),
+            Self::Unreachable(server, problem) => {
+                write!(formatter, "Redis at {server} cannot be used: {problem}")
+            }
+            Self::Sealed(server, key) => write!(
+                formatter,
+                "{key} in Redis at {server} cannot be decrypted: give all servers the same `acme-store-secret`, or \
+                 remove this key"
+            ),
+            Self::Encryption => formatter.write_str("a value cannot be encrypted"),
+            Self::LeaseLost => formatter.write_str("another server has taken over the order"),
+        }
+    }
+}
+
+impl Error for StorageError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::File(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

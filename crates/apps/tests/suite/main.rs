@@ -1,0 +1,30 @@
+//! Applications as clients see them, through servers in this process.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod asgi;
+mod asgi_frameworks;
+mod asgi_websocket;
+mod command;
+mod crashes;
+mod files;
+mod forks;
+mod frameworks;
+mod interpreters;
+mod long_heads;
+mod misbehaving;
+mod mounted;
+mod output;
+mod program_crashes;
+mod proxies;
+mod psgi;
+mod python;
+mod rack;
+mod rack_3;
+mod rack_collections;
+mod rack_frameworks;
+mod rack_refork;
+mod rack_responses;
+mod rack_sockets;
+mod support;
+mod uploads;
+mod wsgi;

@@ -1,0 +1,62 @@
+//! Static files before an application or a proxy: `--static`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serow_config::{
+    ServedFolder,
+    descriptor_shares::Shares,
+    options::ListeningOptions,
+    settings::{SettingError, shares},
+};
+use serow_files::{CacheLimits, Files, FilesSettings};
+use serow_site::{RouteHandler, Site};
+
+use crate::command_error::CommandError;
+
+/// The folder of static files, for `serow app` and `serow proxy`.
+#[derive(Debug, Args)]
+pub(crate) struct StaticOptions {
+    /// Folder of static files: GET and HEAD requests for its files are answered from there, all others as without it.
+    ///
+    /// Usually public. Files are sent as by serow files, with their precompressed variants and with index.html for a
+    /// folder.
+    #[arg(long = "static", value_name = "DIR", help_heading = "Static files")]
+    folder: Option<PathBuf>,
+}
+
+impl StaticOptions {
+    /// Divides the descriptors of the process between connections and the files that are kept open.
+    pub(crate) fn shares(&self, listening: &ListeningOptions) -> Shares {
+        let files = if self.folder.is_some() { CacheLimits::default().open_files } else { 0 };
+        shares(listening, files).with_upstreams()
+    }
+
+    /// Opens the folder, if there is one.
+    pub(crate) fn open(self, shares: Shares) -> Result<StaticFiles, CommandError> {
+        let Some(folder) = self.folder else { return Ok(StaticFiles { files: None }) };
+        let cache = CacheLimits { open_files: shares.cached_files, ..CacheLimits::default() };
+        let settings = FilesSettings { cache, ..FilesSettings::default() };
+        let files = Files::with_settings(&folder, settings)
+            .map_err(|error| SettingError::new("static", format!("`static`: {error}")))?;
+        if let Some(unreadable) = (ServedFolder { path: folder, is_listed: false }).unreadable() {
+            tracing::warn!("{unreadable}");
+        }
+        Ok(StaticFiles { files: Some(files) })
+    }
+}
+
+/// The opened folder, if there is one.
+pub(crate) struct StaticFiles {
+    files: Option<Files>,
+}
+
+impl StaticFiles {
+    /// This handler, with the files before it.
+    pub(crate) fn before(self, handler: RouteHandler) -> Site {
+        match self.files {
+            Some(files) => Site::Static { files, handler },
+            None => Site::Single(handler),
+        }
+    }
+}

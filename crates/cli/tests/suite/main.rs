@@ -1,0 +1,30 @@
+//! The command `serow` as users run it.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod access_log;
+mod admin;
+mod applications;
+#[cfg(feature = "bench")]
+mod bench;
+mod certificates_dns;
+mod configuration;
+mod help;
+mod init;
+mod kept_certificate;
+mod mistakes;
+mod options;
+mod proxy;
+mod run;
+mod running;
+mod sandbox;
+mod start;
+mod static_files;
+mod stopping;
+mod supervise;
+mod tls;
+mod tls_clients;
+mod uploads;
+mod upstreams;
+mod versions;
+#[cfg(feature = "bench")]
+mod waterfall;

@@ -1,0 +1,340 @@
+//! What the settings about automatic certificates mean together.
+
+mod warnings;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use data_encoding::{BASE64URL_NOPAD, Encoding};
+use serow::CertificateTable;
+use serow_acme::{
+    AcmeSettings, Authority, CertificateName, CertificateRequest, ChallengeSettings, DnsCommand, DnsPersist,
+    DnsProvider, DnsUpdate, ExternalAccount, KeyFileError, KeyKind, OnDemand, OnDemandPermission, StoreSecret,
+    StoreSettings, TsigKey,
+};
+
+use super::SettingError;
+use crate::{
+    options::{AcmeOptions, KeyChoice, without_options},
+    values::DnsProviderRule,
+};
+
+/// Automatic certificates, before it is known where they are kept and on which addresses the server listens.
+#[derive(Clone, Debug)]
+pub struct AcmePlan {
+    certificates: Vec<CertificateRequest>,
+    authority: Authority,
+    fallback: Option<Authority>,
+    store: Option<StoreSettings>,
+    dns: Option<DnsProvider>,
+    on_demand: Option<OnDemand>,
+    /// The certificates in use.
+    pub table: CertificateTable,
+}
+
+/// Where an authority can connect to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reachable {
+    /// With TLS.
+    pub tls: bool,
+    /// Without TLS.
+    pub plain: bool,
+}
+
+impl AcmePlan {
+    /// What the options mean; nothing where neither names nor `on-demand` are given.
+    pub(super) fn new(options: &AcmeOptions) -> Result<Option<Self>, SettingError> {
+        if options.names.is_empty() && options.on_demand.is_none() {
+            return match option_without_names(options) {
+                Some(key) => Err(SettingError::new(
+                    key,
+                    format!("`{key}` needs `acme`: name the hosts that need a certificate, as in example.com"),
+                )),
+                None => Ok(None),
+            };
+        }
+        let key = match options.key {
+            KeyChoice::EcdsaP256 => KeyKind::EcdsaP256,
+            KeyChoice::EcdsaP384 => KeyKind::EcdsaP384,
+            KeyChoice::Rsa2048 => KeyKind::Rsa2048,
+        };
+        let mut certificates = Vec::<CertificateRequest>::new();
+        for (number, names) in options.names.iter().enumerate() {
+            let names = names.0.clone();
+            let taken =
+                certificates.iter().flat_map(|certificate| &certificate.names).find(|name| names.contains(name));
+            if let Some(name) = taken {
+                let text = format!("`acme`: {name} is in two certificates: leave it out of one");
+                return Err(SettingError::new("acme", text).of_element(number));
+            }
+            certificates.push(CertificateRequest { names, key });
+        }
+        let authority = Authority {
+            directory: options.directory.url().to_owned(),
+            ca_file: options.ca.clone(),
+            email: options.email.clone(),
+            profile: options.profile.clone(),
+            chain: options.chain.clone(),
+            external_account: external_account(&EAB, options.eab_kid.as_ref(), options.eab_key_file.as_deref())?,
+        };
+        if let Some(email) = &options.email
+            && (!email.contains('@') || email.contains(|char: char| char.is_whitespace() || char.is_control()))
+        {
+            return Err(SettingError::new(
+                "acme-email",
+                format!("`acme-email` {email:?} is not a mail address: write one, as in admin@example.com"),
+            ));
+        }
+        check_readable("acme-ca", options.ca.as_deref())?;
+        let fallback = fallback(options)?;
+        let dns = dns_provider(options)?;
+        let store = store(options)?.or_else(|| options.dir.clone().map(StoreSettings::Directory));
+        let table = CertificateTable::default();
+        let on_demand = on_demand(options, key)?;
+        Ok(Some(Self { certificates, authority, fallback, store, dns, on_demand, table }))
+    }
+
+    /// The names that no authority can validate, and why.
+    pub(super) fn check(&self, reachable: Reachable) -> Result<(), SettingError> {
+        let challenges = self.challenges(reachable);
+        if self.on_demand.is_some() && !reachable.tls {
+            let text = "`acme-on-demand` needs a listener with TLS: leave out `listen`, or listen on :443";
+            return Err(SettingError::new("acme-on-demand", text));
+        }
+        for (number, certificate) in self.certificates.iter().enumerate() {
+            for name in &certificate.names {
+                if let Some(problem) = challenges.problem(name) {
+                    return Err(SettingError::new("acme", format!("`acme`: {name}: {problem}")).of_element(number));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings of the certificate manager; `folder` is where certificates are kept unless the options say so.
+    pub fn settings(&self, folder: Option<PathBuf>, reachable: Reachable) -> Option<AcmeSettings> {
+        Some(AcmeSettings {
+            certificates: self.certificates.clone(),
+            authority: self.authority.clone(),
+            fallback: self.fallback.clone(),
+            store: self.store.clone().or(folder.map(StoreSettings::Directory))?,
+            challenges: self.challenges(reachable),
+            table: self.table.clone(),
+            on_demand: self.on_demand.clone(),
+        })
+    }
+
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = &CertificateName> {
+        self.certificates.iter().flat_map(|certificate| &certificate.names)
+    }
+
+    /// Whether a program is run.
+    pub fn runs_program(&self) -> bool {
+        matches!(self.dns, Some(DnsProvider::Command(_)))
+    }
+
+    fn challenges(&self, reachable: Reachable) -> ChallengeSettings {
+        ChallengeSettings { tls_alpn: reachable.tls, http: reachable.plain, dns: self.dns.clone() }
+    }
+}
+
+/// The second authority. Profile and chain are the first one's: another authority has others.
+fn fallback(options: &AcmeOptions) -> Result<Option<Authority>, SettingError> {
+    let Some(directory) = &options.fallback else {
+        let given = [
+            (FALLBACK_CA, options.fallback_ca.is_some()),
+            (FALLBACK_EAB[0], options.fallback_eab_kid.is_some()),
+            (FALLBACK_EAB[1], options.fallback_eab_key_file.is_some()),
+        ];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => {
+                Err(SettingError::new(key, format!("`{key}` needs `acme-fallback`: name the second authority")))
+            }
+            None => Ok(None),
+        };
+    };
+    if directory.url() == options.directory.url() {
+        let text = "`acme-fallback` is the first authority: name another one, which can issue when the first one fails";
+        return Err(SettingError::new("acme-fallback", text));
+    }
+    check_readable(FALLBACK_CA, options.fallback_ca.as_deref())?;
+    let (id, key) = (options.fallback_eab_kid.as_ref(), options.fallback_eab_key_file.as_deref());
+    Ok(Some(Authority {
+        ca_file: options.fallback_ca.clone(),
+        email: options.email.clone(),
+        external_account: external_account(&FALLBACK_EAB, id, key)?,
+        ..Authority::new(directory.url())
+    }))
+}
+
+/// Fails if there is such a file, and it cannot be read.
+fn check_readable(key: &'static str, file: Option<&Path>) -> Result<(), SettingError> {
+    let Some(file) = file else { return Ok(()) };
+    let refuse = |error| SettingError::new(key, format!("`{key}`: {}: {error}", file.display()));
+    fs::File::open(file).map(drop).map_err(refuse)
+}
+
+/// Certificates for names that clients request.
+fn on_demand(options: &AcmeOptions, key: KeyKind) -> Result<Option<OnDemand>, SettingError> {
+    let default = without_options::<AcmeOptions>();
+    let Some(url) = &options.on_demand else {
+        let given = [
+            ("acme-on-demand-rate", options.on_demand_rate != default.on_demand_rate),
+            ("acme-on-demand-limit", options.on_demand_limit != default.on_demand_limit),
+        ];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => {
+                Err(SettingError::new(key, format!("`{key}` needs `acme-on-demand`: write the URL that allows names")))
+            }
+            None => Ok(None),
+        };
+    };
+    Ok(Some(OnDemand {
+        permission: OnDemandPermission::Url(url.0.clone()),
+        rate: options.on_demand_rate.0,
+        limit: options.on_demand_limit.in_memory(),
+        key,
+    }))
+}
+
+fn dns_provider(options: &AcmeOptions) -> Result<Option<DnsProvider>, SettingError> {
+    let needs_server = || {
+        let text = "`acme-dns-key` needs `acme-dns` with a name server, as in rfc2136:ns1.example.com";
+        Err(SettingError::new("acme-dns-key", text))
+    };
+    match (&options.dns, &options.dns_key) {
+        (None, None) => Ok(None),
+        (None | Some(DnsProviderRule::Program(_) | DnsProviderRule::Persist(_)), Some(_)) => needs_server(),
+        (Some(DnsProviderRule::Persist(server)), None) => {
+            Ok(Some(DnsProvider::Persist(DnsPersist { server: *server })))
+        }
+        (Some(DnsProviderRule::Program(program)), None) => {
+            let propagation = options.dns_wait.0;
+            Ok(Some(DnsProvider::Command(DnsCommand { propagation, ..DnsCommand::new(program) })))
+        }
+        (Some(DnsProviderRule::Update { .. }), None) => {
+            let text = "`acme-dns` with a name server needs `acme-dns-key`: write a key with `tsig-keygen serow`, and \
+                        allow it to change the records of the zone";
+            Err(SettingError::new("acme-dns", text))
+        }
+        (Some(DnsProviderRule::Update { host, port }), Some(file)) => {
+            let update = DnsUpdate::new(host, *port, dns_key(file)?);
+            Ok(Some(DnsProvider::Update(DnsUpdate { wait: options.dns_wait.0, ..update })))
+        }
+    }
+}
+
+/// The store of a fleet.
+fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
+    match (&options.store, &options.store_secret) {
+        (None, None) => Ok(None),
+        (Some(address), Some(file)) => {
+            let secret = StoreSecret::of_file(file);
+            let refuse = |error| SettingError::new("acme-store-secret", format!("`acme-store-secret`: {error}"));
+            Ok(Some(StoreSettings::Redis(address.0.clone(), secret.map_err(refuse)?)))
+        }
+        (Some(_), None) => {
+            let text = "`acme-store` needs `acme-store-secret`: private keys must not be in Redis as plain text";
+            Err(SettingError::new("acme-store", text))
+        }
+        (None, Some(_)) => {
+            let text = "`acme-store-secret` needs `acme-store`: without it, nothing is encrypted";
+            Err(SettingError::new("acme-store-secret", text))
+        }
+    }
+}
+
+fn dns_key(file: &Path) -> Result<TsigKey, SettingError> {
+    let refuse =
+        |problem: String| SettingError::new("acme-dns-key", format!("`acme-dns-key`: {}: {problem}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+    text.parse().map_err(|error: KeyFileError| refuse(error.to_string()))
+}
+
+/// The account that exists at an authority, by the options with these keys.
+fn external_account(
+    [id_key, file_key]: &[&'static str; 2],
+    id: Option<&String>,
+    file: Option<&Path>,
+) -> Result<Option<ExternalAccount>, SettingError> {
+    let (id, file) = match (id, file) {
+        (None, None) => return Ok(None),
+        (Some(id), Some(file)) => (id, file),
+        (Some(_), None) => {
+            let text = format!("`{id_key}` needs `{file_key}`: the authority shows both");
+            return Err(SettingError::new(id_key, text));
+        }
+        (None, Some(_)) => {
+            let text = format!("`{file_key}` needs `{id_key}`: the authority shows both");
+            return Err(SettingError::new(file_key, text));
+        }
+    };
+    let refuse = |problem: String| SettingError::new(file_key, format!("`{file_key}`: {}: {problem}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+    let text = text.trim().trim_end_matches('=');
+    let encodings: [&Encoding; 2] = [&BASE64URL_NOPAD, &data_encoding::BASE64_NOPAD];
+    let key = encodings.into_iter().find_map(|encoding| encoding.decode(text.as_bytes()).ok());
+    let key = key.filter(|key| !key.is_empty());
+    let key = key.ok_or_else(|| refuse("this is not base64url: copy the key as the authority shows it".to_owned()))?;
+    Ok(Some(ExternalAccount { id: id.clone(), key: Arc::from(key) }))
+}
+
+/// Keys of the accounts that exist at the authorities: identifier and file.
+const EAB: [&str; 2] = ["acme-eab-kid", "acme-eab-key-file"];
+const FALLBACK_EAB: [&str; 2] = ["acme-fallback-eab-kid", "acme-fallback-eab-key-file"];
+const FALLBACK_CA: &str = "acme-fallback-ca";
+
+fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
+    let given = [
+        ("acme-email", options.email.is_some()),
+        ("acme-ca", options.ca.is_some()),
+        ("acme-profile", options.profile.is_some()),
+        ("acme-chain", options.chain.is_some()),
+        ("acme-fallback", options.fallback.is_some()),
+        (FALLBACK_CA, options.fallback_ca.is_some()),
+        (FALLBACK_EAB[0], options.fallback_eab_kid.is_some()),
+        (FALLBACK_EAB[1], options.fallback_eab_key_file.is_some()),
+        ("acme-dir", options.dir.is_some()),
+        ("acme-store", options.store.is_some()),
+        ("acme-store-secret", options.store_secret.is_some()),
+        ("acme-dns", options.dns.is_some()),
+        ("acme-dns-key", options.dns_key.is_some()),
+        (EAB[0], options.eab_kid.is_some()),
+        (EAB[1], options.eab_key_file.is_some()),
+        ("acme-on-demand-rate", options.on_demand_rate != without_options::<AcmeOptions>().on_demand_rate),
+        ("acme-on-demand-limit", options.on_demand_limit != without_options::<AcmeOptions>().on_demand_limit),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_program_is_run_and_a_name_server_needs_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("dns.key");
+        fs::write(&key, "key serow { algorithm hmac-sha256; secret \"c2VjcmV0\"; };").unwrap();
+        for (dns, dns_key, expected) in [
+            (None, None, Ok(false)),
+            (Some("dns-record"), None, Ok(true)),
+            (Some("rfc2136:ns1.example.com"), Some(&key), Ok(false)),
+            (Some("rfc2136:ns1.example.com"), None, Err("acme-dns")),
+            (Some("dns-record"), Some(&key), Err("acme-dns-key")),
+            (Some("persist"), None, Ok(false)),
+            (Some("persist"), Some(&key), Err("acme-dns-key")),
+            (None, Some(&key), Err("acme-dns-key")),
+        ] {
+            let names = vec!["example.com".parse().unwrap()];
+            let (dns, dns_key) = (dns.map(|dns| dns.parse().unwrap()), dns_key.cloned());
+            let plan = AcmePlan::new(&AcmeOptions { names, dns, dns_key, ..without_options() });
+            let found = plan.map(|plan| plan.unwrap().runs_program()).map_err(|error| error.key);
+            assert_eq!(found, expected);
+        }
+    }
+}

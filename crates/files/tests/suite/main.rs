@@ -1,0 +1,10 @@
+//! Static files from outside: requests to folders on the disk.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod answers;
+mod caching;
+mod compressed;
+mod consistency;
+mod listings;
+mod ranges;
+mod site;

@@ -1,0 +1,20 @@
+//! HTTP/2 from outside: frames, HPACK, streams and their order, without a network.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod attacks;
+mod both_ends;
+mod cases;
+mod client_requests;
+mod frames;
+mod frames_settings;
+mod frames_suite;
+mod frames_written;
+mod hpack;
+mod hpack_stories;
+mod scheduler;
+mod scheduler_model;
+mod script;
+mod seeds;
+#[path = "../../../http1/tests/suite/suites/mod.rs"]
+mod suites;
+mod turns;

@@ -1,0 +1,7 @@
+//! The load generator: runs against real servers, scripts and reports.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod report;
+mod runs;
+mod script;
+mod waterfall;

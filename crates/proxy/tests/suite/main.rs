@@ -1,0 +1,17 @@
+//! The proxy between real sockets: clients, and upstream servers that behave in every way.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod balancing;
+mod buffering;
+mod ejection;
+mod forwarding;
+mod heads;
+mod health;
+mod http2;
+mod http2_misbehaving;
+mod names;
+mod retries;
+mod sessions;
+mod support;
+mod time_limits;
+mod warnings;

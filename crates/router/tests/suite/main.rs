@@ -1,0 +1,11 @@
+//! The router from outside: sites, routes, redirects and changed headers.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod allocations;
+mod conflicts;
+mod evasions;
+mod headers;
+mod hosts;
+mod redirects;
+mod routes;
+mod support;

@@ -1,0 +1,186 @@
+//! Which route takes a request, and what is answered where none does.
+
+use crate::support::{With, answer, attempt, get, handle, now, redirect, request, respond, rewrite, router};
+use serow_message::{Handler, Response};
+use serow_router::{Action, FixedResponse, Route, Routed};
+
+#[test]
+fn the_first_route_that_fits_takes_a_request() {
+    let router = router(vec![
+        handle("/healthz", "health"),
+        handle("*.css", "style"),
+        handle("/a/*/z", "a to z"),
+        handle("/a/*", "a"),
+        handle("/a", "a itself"),
+    ]);
+    let cases = [
+        ("/healthz", 200, "health /healthz"),
+        ("/healthz?verbose", 200, "health /healthz?verbose"),
+        ("/healthz/", 404, "404 Not Found\n"),
+        ("/HEALTHZ", 404, "404 Not Found\n"),
+        ("/x/y.css", 200, "style /x/y.css"),
+        ("/a/y.css", 200, "style /a/y.css"),
+        ("/a/b/c/z", 200, "a to z /a/b/c/z"),
+        ("/a/b/c", 200, "a /a/b/c"),
+        ("/a/", 200, "a /a/"),
+        ("/a", 200, "a itself /a"),
+        ("/", 404, "404 Not Found\n"),
+        ("/?/a/", 404, "404 Not Found\n"),
+        ("/a%", 400, "400 Bad Request\n"),
+        ("/..", 400, "400 Bad Request\n"),
+        ("/%00", 400, "400 Bad Request\n"),
+    ];
+    for (target, status, text) in cases {
+        let asked = get(&router, target);
+        assert_eq!((asked.status, asked.text.as_str()), (status, text), "{target}");
+    }
+}
+
+#[test]
+fn methods() {
+    let router = router(vec![
+        handle("/a", "read").methods(&["GET"]),
+        handle("/a", "write").methods(&["POST", "PUT"]),
+        handle("/b", "odd").methods(&["PURGE"]),
+        rewrite("/c", "/b").methods(&["PURGE", "POST"]),
+        handle("/d", "delete").methods(&["DELETE"]),
+        rewrite("/d", "/missing"),
+        handle("/b", "b").methods(&["GET"]),
+        handle("/e", "all"),
+    ]);
+    let cases = [
+        ("GET", "/a", 200, None),
+        ("HEAD", "/a", 200, None),
+        ("PUT", "/a", 200, None),
+        ("DELETE", "/a", 405, Some("GET, HEAD, POST, PUT")),
+        ("get", "/a", 405, Some("GET, HEAD, POST, PUT")),
+        ("PURGE", "/b", 200, None),
+        ("GET", "/b", 200, None),
+        ("POST", "/b", 405, Some("GET, HEAD, PURGE")),
+        // What is rewritten for PURGE only comes to no route that takes PURGE; for GET, nothing is rewritten.
+        ("GET", "/c", 404, None),
+        ("DELETE", "/d", 200, None),
+        ("GET", "/d", 405, Some("DELETE")),
+        ("TRACE", "/e", 200, None),
+        ("POST", "/missing", 404, None),
+    ];
+    for (method, target, status, allow) in cases {
+        let asked = answer(&router, request(method, target, None));
+        assert_eq!((asked.status, asked.field("allow")), (status, allow), "{method} {target}");
+    }
+}
+
+#[test]
+fn rewrites_go_on_to_the_routes_behind() {
+    let router = router(vec![
+        handle("/b/*", "before"),
+        rewrite("/a/*", "/b/*"),
+        handle("/b/x/*", "x"),
+        rewrite("/b/*", "/c/*"),
+        rewrite("/swap/*/*", "/c/*-*"),
+        rewrite("/up*", "/c/d/*"),
+        handle("/c/*", "behind"),
+        handle("/*", "rest"),
+    ]);
+    let cases = [
+        ("/b/1", 200, "before /b/1"),
+        ("/a/1", 200, "behind /c/1"),
+        ("/a/x/1", 200, "x /b/x/1"),
+        ("/a/1?q=/b/", 200, "behind /c/1?q=/b/"),
+        ("/a/1?", 200, "behind /c/1?"),
+        ("/swap/1/2/3", 200, "behind /c/1-2/3"),
+        ("/a/%C3%A4%20%3F%23%25", 200, "behind /c/%C3%A4%20%3F%23%25"),
+        ("http://h/a/1?q", 200, "behind http://h/c/1?q"),
+        ("/%61/%2561", 200, "behind /c/%2561"),
+        // A rewrite makes a path that is cleaned again, so that none of it comes around the routes behind.
+        ("/up../d/1", 200, "behind /c/d/1"),
+        ("/up../../1", 200, "rest /up../../1"),
+        ("/up/x", 200, "behind /c/d/x"),
+        ("/other?/a/", 200, "rest /other?/a/"),
+    ];
+    for (target, status, text) in cases {
+        let asked = get(&router, target);
+        assert_eq!((asked.status, asked.text.as_str()), (status, text), "{target}");
+    }
+}
+
+#[test]
+fn fixed_responses() {
+    let text = FixedResponse::new(200).unwrap().with_body("ok\n", "text/plain").unwrap();
+    let router = router::<crate::support::Named>(vec![
+        Route::new("/ok".parse().unwrap(), Action::Respond(text)),
+        respond("/empty", 204),
+        respond("/gone", 410),
+    ]);
+    let cases = [
+        ("GET", "/ok", 200, "ok\n", Some("text/plain")),
+        ("POST", "/ok", 200, "ok\n", Some("text/plain")),
+        // The server leaves out the body, and says its length.
+        ("HEAD", "/ok", 200, "ok\n", Some("text/plain")),
+        ("GET", "/empty", 204, "", None),
+        ("GET", "/gone", 410, "410 Gone\n", Some("text/plain; charset=utf-8")),
+    ];
+    for (method, target, status, text, media_type) in cases {
+        let asked = answer(&router, request(method, target, None));
+        assert_eq!((asked.status, asked.text.as_str()), (status, text), "{method} {target}");
+        assert_eq!(asked.field("content-type"), media_type, "{method} {target}");
+    }
+}
+
+#[test]
+fn requests_about_no_path() {
+    let router = router(vec![respond("/fixed", 200), handle("/*", "all")]);
+    let asked = answer(&router, request("OPTIONS", "*", None));
+    assert_eq!((asked.status, asked.text.as_str()), (200, "all *"));
+    assert_eq!(answer(&router, request("CONNECT", "example.com:443", None)).status, 501);
+    // RFC 8441: CONNECT with a path. A fixed 200 would make a tunnel of it.
+    for (path, status) in [("/fixed", 501), ("/other", 200)] {
+        let mut asked = request("GET", path, None);
+        asked.method = serow_message::Method::CONNECT;
+        assert_eq!(answer(&router, asked).status, status, "{path}");
+    }
+}
+
+#[test]
+fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
+    let router = router(vec![
+        rewrite("/old/*", "/new/*"),
+        attempt("/*", "files").headers(&[("x-from", "files")]),
+        attempt("/new/*", "more files"),
+        handle("/new/*", "new"),
+        handle("/api", "api").methods(&["GET"]),
+        handle("/form", "form").methods(&["POST"]),
+        redirect("/away", "/there", 302),
+    ]);
+    // The files that there are, and which handlers were tried before the response.
+    let files = [("files", "/a.css"), ("files", "/new/b.css"), ("more files", "/new/c.css")];
+    let cases = [
+        ("GET", "/a.css", "files /a.css", &["files"][..]),
+        ("GET", "/old/b.css", "files /new/b.css", &["files"]),
+        ("GET", "/old/c.css", "more files /new/c.css", &["files", "more files"]),
+        ("GET", "/old/d.css?q", "new /new/d.css?q", &["files", "more files"]),
+        ("GET", "/api", "api /api", &["files"]),
+        ("GET", "/missing", "404 Not Found\n", &["files"]),
+        ("POST", "/api", "405 Method Not Allowed\n", &["files"]),
+        ("GET", "/away", "302 Found\n", &["files"]),
+    ];
+    for (method, target, expected, tried) in cases {
+        let mut attempts = Vec::new();
+        let mut request = request(method, target, None);
+        let routed = router.route(&mut request, |handler, request| {
+            attempts.push(handler.0);
+            let path = request.target.path();
+            files.contains(&(handler.0, path)).then(|| Response::text(format!("{} {path}", handler.0)))
+        });
+        let (response, is_attempt) = match routed {
+            Routed::Answer(response) => (response, true),
+            Routed::Handler { handler, .. } => (now(handler.call(request)), false),
+        };
+        let allow = response.headers.get_str("allow").map(str::to_owned);
+        let from = response.headers.get_str("x-from").map(str::to_owned);
+        let body = now(response.body.collect(1 << 20)).unwrap();
+        assert_eq!((std::str::from_utf8(&body).unwrap(), &attempts[..]), (expected, tried), "{method} {target}");
+        assert_eq!(from.is_some(), is_attempt && expected.starts_with("files"), "{method} {target}");
+        assert_eq!(allow.as_deref(), (method == "POST").then_some("GET, HEAD"), "{method} {target}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Servers that answer for this one: `127.0.0.1:9000,weight=3,backup,max=100,id=a`.
+
+use std::{fmt, str::FromStr};
+
+use serde_json::{Value, json};
+use serow_proxy::{ServerAddressError, ServerSettings};
+
+use crate::{Count, SettingValue, ValueError, in_settings_file};
+
+/// A server of an upstream, with its own parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerRule(pub ServerSettings);
+
+/// Why a text is not a server.
+#[derive(Debug)]
+pub enum ServerRuleError {
+    /// The part before the first comma is not an address.
+    Address(ServerAddressError),
+    /// A parameter after the address is invalid.
+    Parameter(ValueError),
+}
+
+impl FromStr for ServerRule {
+    type Err = ServerRuleError;
+
+    fn from_str(text: &str) -> Result<Self, ServerRuleError> {
+        let mut parts = text.split(',').map(str::trim);
+        let address = parts.next().unwrap_or_default();
+        // It would be read as a host, and is a port that was meant.
+        if !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit()) {
+            let problem = format!("not a server: write its host too, as in 127.0.0.1:{address}");
+            return Err(ServerRuleError::Parameter(ValueError::new(text, problem)));
+        }
+        let address = address.parse().map_err(ServerRuleError::Address)?;
+        let mut server = ServerSettings::new(address);
+        for word in parts {
+            read_parameter(word, &mut server)
+                .map_err(|problem| ServerRuleError::Parameter(ValueError::new(text, problem)))?;
+        }
+        Ok(Self(server))
+    }
+}
+
+/// Reads a parameter after the address.
+fn read_parameter(word: &str, server: &mut ServerSettings) -> Result<(), String> {
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("backup", "") if word == "backup" => server.backup = true,
+        ("weight", number) => {
+            let weight = number.parse::<Weight>().map_err(|error| format!("not a server: weight {error}"))?;
+            server.weight = u16::try_from(weight.get()).unwrap_or(u16::MAX);
+        }
+        ("max", number) => {
+            let most = number.parse::<Most>().map_err(|error| format!("not a server: max {error}"))?;
+            server.max_requests = Some(most.get());
+        }
+        ("id", id) if !id.is_empty() && id.bytes().all(is_id_byte) => server.id = Some(id.to_owned()),
+        ("id", id) => return Err(format!("not a server: id {id:?} is to be letters, digits and any of . - _")),
+        _ => {
+            return Err(format!(
+                "not a server: behind the address may stand weight=3, backup, max=100 and id=a, but not {word:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What needs no quotes in a cookie, and is not put between the parts of one.
+fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// The share of a server.
+type Weight = Count<1, 65_535>;
+
+/// How many requests a server gets at a time.
+type Most = Count<1, 0xffff_ffff>;
+
+impl fmt::Display for ServerRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ServerSettings { address, weight, backup, max_requests, id } = &self.0;
+        address.fmt(f)?;
+        if *weight != 1 {
+            write!(f, ",weight={weight}")?;
+        }
+        if *backup {
+            f.write_str(",backup")?;
+        }
+        if let Some(most) = max_requests {
+            write!(f, ",max={most}")?;
+        }
+        match id {
+            Some(id) => write!(f, ",id={id}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for ServerRuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(error) => error.fmt(f),
+            Self::Parameter(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ServerRuleError {}
+
+impl SettingValue for ServerRule {
+    fn expected() -> String {
+        r#"a server in quotes, as in "127.0.0.1:9000", "https://app" or "unix:/run/app.sock,weight=3""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[^,]+(, *(weight=[0-9]+|backup|max=[0-9]+|id=[A-Za-z0-9._-]+))*$" })
+    }
+}
+
+in_settings_file!(ServerRule, "Server");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_parsed_or_refused() {
+        for (text, expected) in [
+            ("127.0.0.1:9000", "127.0.0.1:9000"),
+            ("http://127.0.0.1:9000,weight=1", "127.0.0.1:9000"),
+            ("unix:/run/a.sock, id=a.1, max=100, backup, weight=3", "unix:/run/a.sock,weight=3,backup,max=100,id=a.1"),
+            ("https://app,weight=65535", "https://app:443,weight=65535"),
+            ("h2c+unix:/run/a.sock", "h2c+unix:/run/a.sock"),
+        ] {
+            let server: ServerRule = text.parse().unwrap();
+            assert_eq!(server.to_string(), expected);
+            assert_eq!(expected.parse::<ServerRule>().unwrap(), server);
+        }
+        for (text, expected) in [
+            ("", r#""" is no"#),
+            ("9000", r#""9000" is not a server"#),
+            ("a:1,weight=0", r#""a:1,weight=0" is not a server: weight "0" is not a whole number from 1 to 65535"#),
+            ("a:1,max=x", r#""a:1,max=x" is not a server: max "x" is not a whole number"#),
+            ("a:1,wieght=3", r#"may stand weight=3, backup, max=100 and id=a, but not "wieght=3""#),
+            ("a:1,backup=yes", r#"but not "backup=yes""#),
+            ("a:1,backup=", r#"but not "backup=""#),
+            ("a:1,", r#"but not """#),
+            ("a:1,id=", "is to be letters"),
+            ("a:1,id=a~b", "is to be letters"),
+            ("a:1/x", "a server address with a path"),
+        ] {
+            let error = text.parse::<ServerRule>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
