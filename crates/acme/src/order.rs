@@ -199,6 +199,8 @@ impl OrderContext<'_> {
             given.push(self.answers.give(self.lease, method, &name, &challenge.token, &authorization).await?);
         }
         if !missing.is_empty() {
+            // The authority chooses the order of the authorizations; the same failure has the same text.
+            missing.sort_unstable();
             return Err(Failure::missing_records(&missing));
         }
         self.answers.propagate(given).await?;

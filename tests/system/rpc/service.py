@@ -17,7 +17,7 @@ LARGEST = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_messag
 class Service:
     def __init__(self) -> None:
         # One for each call of `wait` that ended by its client.
-        self.cancelled = threading.Semaphore(0)
+        self.waiting, self.cancelled = threading.Semaphore(0), threading.Semaphore(0)
 
     def echo(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         said = dict(context.invocation_metadata())
@@ -49,10 +49,17 @@ class Service:
     def wait(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """One message, and nothing more until the client leaves."""
         over = threading.Event()
-        context.add_callback(over.set)
+        if not context.add_callback(over.set):
+            over.set()
         yield b"waiting"
+        # Resumed once the message is sent.
+        self.waiting.release()
         over.wait()
         self.cancelled.release()
+
+    def waits(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        """Waits until a call of `wait` has sent its message."""
+        return b"yes" if self.waiting.acquire(timeout=float(request)) else b"no"
 
     def left(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         """Waits until a call of `wait` has ended."""
@@ -67,6 +74,7 @@ def handlers(service: Service) -> grpc.GenericRpcHandler:
         "Chat": grpc.stream_stream_rpc_method_handler(service.chat),
         "Fail": grpc.unary_stream_rpc_method_handler(service.fail),
         "Wait": grpc.unary_stream_rpc_method_handler(service.wait),
+        "Waits": grpc.unary_unary_rpc_method_handler(service.waits),
         "Left": grpc.unary_unary_rpc_method_handler(service.left),
     })
 
