@@ -28,15 +28,15 @@ def target() -> pathlib.Path:
 
 
 def program(name: str) -> pathlib.Path:
-    """The release build of `serow`, of `netlab`, or of an example."""
-    path = target() / "release" / (name if name in ("serow", "netlab") else f"examples/{name}")
+    """The build of `serow`, of `netlab`, or of an example, of the profile that SEROW_PROFILE names."""
+    path = target() / os.environ.get("SEROW_PROFILE", "release") / (name if name in ("serow", "netlab") else f"examples/{name}")
     if not path.exists():
         raise Broken(f"{path} is missing; run: {build_command(name)}")
     return path
 
 
 def build_command(name: str) -> str:
-    return f"cargo build --release {PACKAGES.get(name, '-p serow --examples')}"
+    return f"cargo build --profile {os.environ.get('SEROW_PROFILE', 'release')} {PACKAGES.get(name, '-p serow --examples')}"
 
 
 def free_port() -> int:

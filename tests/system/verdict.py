@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -67,10 +68,19 @@ class Verdict:
         sys.exit(0)
 
 
+class Short(argparse.Action):
+    """The short form tests the programs that `./test unit` has built, with their assertions; the full form measures."""
+
+    def __call__(self, parser, namespace, values, option_string=None) -> None:
+        os.environ.setdefault("SEROW_PROFILE", "checked")
+        namespace.short = True
+
+
 def arguments(name: str, what: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"tests/{name}", description=what)
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--short", action="store_true", help="half a minute at most, for CI; the targets are the same "
-                                                             "unless the output says otherwise")
+    length.add_argument("--short", action=Short, nargs=0, default=False, help="half a minute at most, for CI; the targets are the same "
+                                                             "unless the output says otherwise; of programs of the "
+                                                             "profile checked")
     length.add_argument("--full", action="store_true", help="the whole targets (the default)")
     return parser
