@@ -10,7 +10,10 @@ use serow::{Connection, Peer, PeerCredentials, Request, StatusCode};
 use serow_acme::{CertificateAction, CertificateCommand};
 use serow_net::monotonic;
 
-use super::server_command::{Action, ServerCommand};
+use super::{
+    maintenance_command::MaintenanceCommand,
+    server_command::{Action, ServerCommand},
+};
 
 /// A command that changes something.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ pub(super) enum Command {
     Server(ServerCommand),
     /// Order or revoke a certificate.
     Certificate(CertificateCommand),
+    /// Begin or end maintenance.
+    Maintenance(MaintenanceCommand),
 }
 
 /// The sender of a command.
@@ -76,6 +81,7 @@ impl fmt::Display for Command {
         match self {
             Self::Reload => f.write_str("reload"),
             Self::Stop => f.write_str("stop the server"),
+            Self::Maintenance(command) => command.fmt(f),
             Self::Certificate(CertificateCommand { certificate, action }) => match action {
                 CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),
                 CertificateAction::Revoke => write!(f, "revoke the certificate of {certificate:?}"),

@@ -24,6 +24,7 @@ use serow_http1::{BodyLength, Client, Event, Limits};
 use super::{
     certificate_table,
     client_error::{AdminClientError, Reason},
+    maintenance_command::MaintenanceCommand,
     server_command::ServerCommand,
     server_table, summary,
 };
@@ -42,6 +43,8 @@ enum AdminRequest {
     Server(String),
     /// A command for a certificate, in JSON.
     Certificate(String),
+    /// A command for maintenance, in JSON.
+    Maintenance(String),
 }
 
 /// A client of the admin endpoint of a running server.
@@ -148,6 +151,16 @@ impl AdminClient {
         self.send(&AdminRequest::Certificate(json))
     }
 
+    /// Begins or ends maintenance; returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or refuses.
+    pub fn change_maintenance(&self, command: &MaintenanceCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Maintenance(json))
+    }
+
     /// The automatic certificates in JSON.
     ///
     /// # Errors
@@ -232,6 +245,7 @@ impl AdminRequest {
             Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
             Self::Certificate(_) => (Method::POST, "/certificates"),
+            Self::Maintenance(_) => (Method::POST, "/maintenance"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
@@ -247,7 +261,7 @@ impl AdminRequest {
     /// How long the response may take.
     fn timeout(&self) -> Duration {
         match self {
-            Self::Status | Self::Stop | Self::Server(_) | Self::Certificate(_) => TIMEOUT,
+            Self::Status | Self::Stop | Self::Server(_) | Self::Certificate(_) | Self::Maintenance(_) => TIMEOUT,
             Self::Reload => RELOAD_TIMEOUT,
         }
     }
@@ -266,7 +280,9 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
     let body = match request {
-        AdminRequest::Server(json) | AdminRequest::Certificate(json) => json.as_bytes(),
+        AdminRequest::Server(json) | AdminRequest::Certificate(json) | AdminRequest::Maintenance(json) => {
+            json.as_bytes()
+        }
         AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);

@@ -14,6 +14,7 @@ pub(crate) fn value(
     report: &StatusReport,
     log: LineCounts,
     sandbox: &str,
+    maintenance: bool,
     applications: &[ApplicationReport],
     upstreams: &[UpstreamReport],
     certificates: &[CertificateReport],
@@ -25,6 +26,7 @@ pub(crate) fn value(
         "uptime_seconds": report.uptime.as_secs(),
         "workers": report.workers,
         "sandbox": sandbox,
+        "maintenance": maintenance,
         "connections": connections(&report.connections),
         "requests": requests(&report.requests),
         "http2": http2(&report.http2),
@@ -230,13 +232,14 @@ mod tests {
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
         paths(
-            &value(&report, LineCounts::default(), "off", &applications(), &upstreams(), &certificates()),
+            &value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates()),
             "",
             &mut found,
         );
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();
-        let report = Some(value(&report, LineCounts::default(), "off", &applications(), &upstreams(), &certificates()));
+        let report =
+            Some(value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates()));
         of_run
             .remembered
             .push(json!({ "upstream": "a", "server": "b", "action": "weight", "weight": 1, "persist": true }));
@@ -260,7 +263,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read = value(&report, log, "off", &[], &[], &[]);
+        let read = value(&report, log, "off", false, &[], &[], &[]);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

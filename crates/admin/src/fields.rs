@@ -8,6 +8,7 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   uptime_seconds                     seconds since then
   workers                            worker threads
   sandbox                            what restricts it to the files that it needs, as in landlock ABI 7; or off: and the reason
+  maintenance                        whether clients receive 503 because of 'serow maintenance on'
   connections.accepted               connections that were accepted
   connections.open                   open now, tunnels included
   connections.open_http1             open now with HTTP/1

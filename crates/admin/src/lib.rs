@@ -12,6 +12,7 @@
 //! | automatic certificates: as a table; for Prometheus | `certificate_table.rs`; `certificate_metrics.rs` |
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
+//! | commands for maintenance | `maintenance_command.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
 //! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `table.rs`, `units.rs` |
@@ -31,6 +32,7 @@ mod error;
 #[cfg(test)]
 mod exposition;
 mod fields;
+mod maintenance_command;
 mod metric_head;
 mod metrics;
 mod pages;
@@ -53,6 +55,7 @@ pub use self::{
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,
+    maintenance_command::{MaintenanceCommand, MaintenanceState},
     server_command::{Action, ServerCommand},
     sources::Sources,
     subject::Subject,

@@ -194,7 +194,7 @@ mod tests {
 
     fn example() -> Value {
         let server = serow::Server::new().listen("127.0.0.1:0").bind().unwrap();
-        document::value(&server.status().report(), LineCounts::default(), "off", &[], &[], &[])
+        document::value(&server.status().report(), LineCounts::default(), "off", false, &[], &[], &[])
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serow_acme::CertificateCommand;
 
 use super::{
     audit::{Caller, Command},
+    maintenance_command::MaintenanceCommand,
     metrics,
     server_command::ServerCommand,
     subject::{Refusal, Subject},
@@ -105,12 +106,13 @@ impl Pages {
         let command = match request.target.path() {
             "/reload" => Command::Reload,
             "/stop" => Command::Stop,
-            path @ ("/upstreams" | "/certificates") => {
+            path @ ("/upstreams" | "/certificates" | "/maintenance") => {
                 let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
                     return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE);
                 };
                 let command = match path {
                     "/upstreams" => ServerCommand::read(&body).map(Command::Server),
+                    "/maintenance" => MaintenanceCommand::read(&body).map(Command::Maintenance),
                     _ => certificate_command(&body).map(Command::Certificate),
                 };
                 match command {
@@ -130,6 +132,7 @@ impl Pages {
             Command::Reload => self.subject.reload().await,
             Command::Server(command) => self.subject.apply(command).await,
             Command::Certificate(command) => self.subject.apply_to_certificate(command).await,
+            Command::Maintenance(command) => self.subject.apply_maintenance(command).await,
             Command::Stop => {
                 self.subject.stop().await;
                 Ok("stopping: the server finishes the requests in progress\n".to_owned())
@@ -196,7 +199,7 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/stop" | "/certificates" => not_allowed("POST"),
+        "/reload" | "/stop" | "/certificates" | "/maintenance" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
@@ -246,6 +249,7 @@ GET /status      how the server is doing, in JSON; 'serow status --help' explain
 GET /metrics     the same for Prometheus
 GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
+POST /maintenance  begin or end maintenance, as docs/running.md describes
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
 POST /stop       finish the requests in progress, then end
 
@@ -276,6 +280,7 @@ mod tests {
             applications,
             sandbox,
             certificates: Default::default(),
+            maintenance: Default::default(),
         };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
         let pages = Pages::new(subject, Access::Owner { user: 1000 });

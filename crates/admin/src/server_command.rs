@@ -116,7 +116,8 @@ impl ServerCommand {
         let is_replaced = |other: &Self| {
             (&other.upstream, other.address(), other.aspect()) == (&self.upstream, self.address(), self.aspect())
         };
-        remembered.retain(|other| Self::deserialize(other).is_ok_and(|other| !is_replaced(&other)));
+        // Those of other kinds remain.
+        remembered.retain(|other| Self::deserialize(other).map_or(true, |other| !is_replaced(&other)));
         remembered.extend(serde_json::to_value(self));
     }
 
@@ -197,7 +198,8 @@ mod tests {
             weight,
             persist: true,
         };
-        let mut remembered = vec![Value::Null];
+        let of_another_kind = Value::from("maintenance");
+        let mut remembered = vec![of_another_kind.clone()];
         for command in [
             command("a:1", Action::Down, None),
             command("b:1", Action::Add, None),
@@ -208,6 +210,7 @@ mod tests {
         ] {
             command.remember(&mut remembered);
         }
+        assert_eq!(remembered.remove(0), of_another_kind);
         let kept: Vec<ServerCommand> =
             remembered.iter().map(|command| ServerCommand::deserialize(command).unwrap()).collect();
         let expected = [

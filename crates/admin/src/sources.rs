@@ -8,6 +8,7 @@ use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
 use serow_config::Application;
 use serow_proxy::Upstream;
+use serow_site::MaintenanceSwitch;
 
 use super::document;
 
@@ -24,6 +25,8 @@ pub struct Sources {
     pub applications: Vec<Application>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
+    /// Whether it is in maintenance.
+    pub maintenance: MaintenanceSwitch,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
     pub sandbox: Arc<str>,
 }
@@ -35,6 +38,15 @@ impl Sources {
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
         let certificates = self.certificates.reports();
         let status = self.status.report();
-        document::value(&status, self.log.counts(), &self.sandbox, &applications, &upstreams, &certificates)
+        let maintenance = self.maintenance.get().is_some();
+        document::value(
+            &status,
+            self.log.counts(),
+            &self.sandbox,
+            maintenance,
+            &applications,
+            &upstreams,
+            &certificates,
+        )
     }
 }

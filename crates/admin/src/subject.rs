@@ -8,7 +8,7 @@ use serow_acme::CertificateCommand;
 use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
-use super::{server_command::ServerCommand, sources::Sources, total};
+use super::{maintenance_command::MaintenanceCommand, server_command::ServerCommand, sources::Sources, total};
 
 /// What an admin endpoint reports on and controls.
 #[derive(Clone)]
@@ -83,6 +83,18 @@ impl Subject {
         done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
     }
 
+    /// Begins or ends maintenance; returns what was done.
+    pub(super) async fn apply_maintenance(&self, command: MaintenanceCommand) -> Result<String, Refusal> {
+        let done = match self {
+            Self::Server { sources, .. } => command.apply(&sources.maintenance),
+            Self::Master(control) => match serde_json::to_value(&command) {
+                Ok(value) => control.command(value, true).await,
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+    }
+
     /// Stops gracefully. A second time changes nothing: only a second signal is urgent.
     pub(super) async fn stop(&self) {
         match self {
@@ -105,7 +117,9 @@ pub(super) fn of_generations(report: &Report) -> Value {
     let serving = serving.and_then(|generation| generation.report.as_ref());
     total::identify(&mut sum, serving, now());
     if let Value::Object(fields) = &mut sum {
-        fields.insert("remembered".to_owned(), report.remembered.clone().into());
+        // Maintenance has a field of its own.
+        let of_servers = report.remembered.iter().filter(|command| command.get("upstream").is_some());
+        fields.insert("remembered".to_owned(), of_servers.cloned().collect());
         fields.insert("generations".to_owned(), report.generations.iter().map(generation).collect());
         fields.insert(
             "reloads".to_owned(),

@@ -67,6 +67,9 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
             format!("{} sent, {} received", size("/requests/body_bytes_sent")?, size("/requests/body_bytes_received")?),
         ),
     ];
+    if status.at("/maintenance") == Some(&Value::Bool(true)) {
+        lines.insert(2, ("maintenance", "on: clients receive 503".to_owned()));
+    }
     lines.extend(http2(status)?);
     lines.push(("access log", format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?)));
     lines.extend(generations(status));
@@ -233,7 +236,7 @@ mod tests {
         );
         let log = LineCounts { lines: 12_000, lost: 345 };
         assert_eq!(
-            of(&document::value(&report, log, "off: the settings say so", &[], &[], &[]).to_string()).unwrap(),
+            of(&document::value(&report, log, "off: the settings say so", false, &[], &[], &[]).to_string()).unwrap(),
             expected
         );
     }

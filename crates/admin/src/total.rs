@@ -82,6 +82,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
         if let Some(serving) = serving {
             fields.insert("version".to_owned(), serving["version"].clone());
             fields.insert("sandbox".to_owned(), serving["sandbox"].clone());
+            fields.insert("maintenance".to_owned(), serving["maintenance"].clone());
             fields.insert("certificates".to_owned(), serving["certificates"].clone());
         }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());

@@ -9,6 +9,7 @@ mod bench;
 mod completions;
 mod files;
 mod init;
+mod maintenance;
 mod man;
 mod proxy;
 mod run;
@@ -26,6 +27,7 @@ pub(crate) use self::{
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
     init::InitArguments,
+    maintenance::{MaintenanceArguments, MaintenanceOnArguments, MaintenanceSubcommand},
     man::ManArguments,
     proxy::ProxyArguments,
     run::RunArguments,

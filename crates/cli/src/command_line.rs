@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AcmeArguments, AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments,
-        FilesArguments, InitArguments, ManArguments, ProxyArguments, RunArguments, StatusArguments, StopArguments,
-        SuperviseArguments, UpstreamCommandArguments,
+        FilesArguments, InitArguments, MaintenanceArguments, ManArguments, ProxyArguments, RunArguments,
+        StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -111,6 +111,8 @@ pub(crate) enum Command {
     /// The exit code is 0
     /// when it has ended, and 1 if it still runs after --timeout.
     Stop(StopArguments),
+    /// Begin or end maintenance of a running server: clients receive 503.
+    Maintenance(MaintenanceArguments),
     /// List and change the servers of an upstream while the server runs.
     ///
     /// Changes apply to the running server and are lost on the next reload, unless --persist is given.

@@ -8,6 +8,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
+//! | `serow maintenance` | `maintenance.rs` |
 //! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
@@ -37,6 +38,7 @@ mod descriptors;
 mod error_log;
 mod folder;
 mod init;
+mod maintenance;
 mod man;
 mod manual;
 mod project;
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => reload::run(&arguments),
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
+        Ok(Command::Maintenance(arguments)) => maintenance::run(arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Init(arguments)) => init::run(&arguments),

@@ -11,7 +11,7 @@ use serow_config::{
     values::AdminAddress,
 };
 use serow_proxy::{SpoolSpace, Upstream};
-use serow_site::Site;
+use serow_site::{MaintenanceSwitch, Site};
 
 use crate::{
     announcement::{self, announce},
@@ -71,6 +71,7 @@ impl Serving {
         let Self { server, encryption, admin, admin_token, log, certificates } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
+        let maintenance = MaintenanceSwitch::default();
         let subject = Subject::Server {
             sources: Sources {
                 status: server.status(),
@@ -78,6 +79,7 @@ impl Serving {
                 upstreams,
                 applications,
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
+                maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
             },
             stopper: server.stopper(),
@@ -90,7 +92,7 @@ impl Serving {
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let outcome = serow_site::serve(server, site, policy);
+        let outcome = serow_site::serve(server, site, policy, maintenance);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         drop(certificates);

@@ -20,13 +20,15 @@ pub enum ErrorReason {
     AllBusy,
     /// All servers are down or draining, or there are none.
     NoServer,
+    /// Those who run the site are at work on it.
+    Maintenance,
 }
 
 impl ErrorReason {
     fn status(self) -> StatusCode {
         match self {
             Self::Status(status) => status,
-            Self::AllBusy | Self::NoServer => StatusCode::SERVICE_UNAVAILABLE,
+            Self::AllBusy | Self::NoServer | Self::Maintenance => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -44,6 +46,7 @@ impl fmt::Display for ErrorReason {
             Self::Status(status) => status.fmt(formatter),
             Self::AllBusy => formatter.write_str("all servers are busy"),
             Self::NoServer => formatter.write_str("no server is available"),
+            Self::Maintenance => formatter.write_str("maintenance"),
         }
     }
 }
@@ -123,10 +126,9 @@ impl Form {
 
 /// A sentence for people who do not run the server.
 fn detail(reason: ErrorReason) -> &'static str {
-    if reason == ErrorReason::NoServer {
-        return "No server is available at the moment. Please try again later.";
-    }
     match reason.status() {
+        _ if reason == ErrorReason::NoServer => "No server is available at the moment. Please try again later.",
+        _ if reason == ErrorReason::Maintenance => "This site is under maintenance. Please try again later.",
         StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached or sent an invalid response.",
         StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",

@@ -8,10 +8,12 @@
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
 //! | the future of a response | `site_response.rs` |
+//! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod maintenance;
 mod route_handler;
 mod serving;
 mod site_handler;
@@ -20,6 +22,7 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
+    maintenance::{Maintenance, MaintenanceSwitch},
     route_handler::RouteHandler,
     serving::{TlsPolicy, serve},
     site_handler::Site,

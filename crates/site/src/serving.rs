@@ -6,7 +6,7 @@ use serow::{Address, BoundServer};
 use serow_acme::HttpChallenges;
 
 use crate::{
-    Redirected,
+    MaintenanceSwitch, Redirected,
     site_handler::{Site, SiteHandler},
 };
 
@@ -21,14 +21,19 @@ pub struct TlsPolicy {
     pub challenges: Option<HttpChallenges>,
 }
 
-/// Serves until the server is stopped.
+/// Serves until the server is stopped; while maintenance goes on, clients receive 503.
 ///
 /// # Errors
 ///
 /// If a worker cannot be started.
-pub fn serve(server: BoundServer, site: Site, policy: TlsPolicy) -> Result<(), serow::Error> {
+pub fn serve(
+    server: BoundServer,
+    site: Site,
+    policy: TlsPolicy,
+    maintenance: MaintenanceSwitch,
+) -> Result<(), serow::Error> {
     let port = tls_port(&server);
-    server.run(SiteHandler::new(site, policy, port))
+    server.run(SiteHandler::new(site, policy, port, maintenance))
 }
 
 /// The port on which the server listens with TLS.

@@ -8,7 +8,8 @@ use serow_files::Files;
 use serow_router::{Routed, Router};
 
 use crate::{
-    RouteHandler, serving::TlsPolicy, site_response::SiteResponse, strict_transport::StrictTransport, to_tls::ToTls,
+    MaintenanceSwitch, RouteHandler, serving::TlsPolicy, site_response::SiteResponse,
+    strict_transport::StrictTransport, to_tls::ToTls,
 };
 
 /// What all requests of a server go to.
@@ -58,13 +59,14 @@ pub(crate) struct SiteHandler {
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
     challenges: Option<HttpChallenges>,
+    maintenance: MaintenanceSwitch,
 }
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16) -> Self {
+    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16, maintenance: MaintenanceSwitch) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
-        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges }
+        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges, maintenance }
     }
 
     #[inline]
@@ -73,6 +75,9 @@ impl SiteHandler {
             && let Some(text) = challenges.answer(request.target.path())
         {
             return SiteResponse::Ready(Some(Response::text(text)));
+        }
+        if let Some(response) = self.maintenance.response(&request) {
+            return SiteResponse::Ready(Some(response));
         }
         if let Some(redirect) = self.to_tls.redirect(&request) {
             return SiteResponse::Ready(Some(redirect));

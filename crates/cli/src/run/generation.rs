@@ -5,7 +5,7 @@ use std::{io, mem, path::Path, process::ExitCode, thread};
 use serow::{Address, BoundServer, ListenOptions};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
-use serow_admin::{ServerCommand, Sources};
+use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{
     Account, Application, Configuration, ServedFolder,
@@ -13,7 +13,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::Site;
+use serow_site::{MaintenanceSwitch, Site};
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -52,6 +52,7 @@ struct Generation {
     admin: Option<String>,
     server: BoundServer,
     log: Option<AccessLog>,
+    maintenance: MaintenanceSwitch,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
     /// The background tasks of upstreams: health checks and name lookups.
@@ -109,11 +110,14 @@ impl Generation {
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers, certificates })
+        let maintenance = MaintenanceSwitch::default();
+        MaintenanceCommand::apply_overrides(&overrides, &maintenance);
+        Ok(Self { configuration, admin, server, log, maintenance, sandbox, background_tasks, workers, certificates })
     }
 
     fn serve(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { configuration, admin, server, log, sandbox, background_tasks, workers, certificates } = self;
+        let Self { configuration, admin, server, log, maintenance, sandbox, background_tasks, workers, certificates } =
+            self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = sandbox.to_string().into();
@@ -123,6 +127,7 @@ impl Generation {
             upstreams,
             applications,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
+            maintenance: maintenance.clone(),
             sandbox,
         };
         let orders = ServerOrders {
@@ -143,7 +148,7 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, Site::Routed(router), policy);
+        let outcome = serow_site::serve(server, Site::Routed(router), policy, maintenance);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command, thread};
 
 use serde::Deserialize;
 use serde_json::Value;
-use serow_admin::{AdminEndpoint, ServerCommand, Subject};
+use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
 use serow_config::{Source, values::AdminAddress};
 use serow_net::process::forbid_tracing;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
@@ -80,7 +80,9 @@ impl Duties for Household {
     }
 
     fn remember(&self, remembered: &mut Vec<Value>, command: &Value) {
-        if let Ok(command) = ServerCommand::deserialize(command) {
+        if let Ok(command) = MaintenanceCommand::deserialize(command) {
+            command.remember(remembered);
+        } else if let Ok(command) = ServerCommand::deserialize(command) {
             command.remember(remembered);
         }
     }

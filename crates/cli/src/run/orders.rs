@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
 use serow_acme::CertificateCommand;
-use serow_admin::{ServerCommand, Sources};
+use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
 use serow_config::Application;
 use serow_supervisor::master::{Orders, StopReason};
 
@@ -52,6 +52,9 @@ impl Orders for ServerOrders {
     fn command(&mut self, command: &Value) -> Result<String, String> {
         if let Ok(command) = CertificateCommand::deserialize(command) {
             return self.sources.certificates.apply(command);
+        }
+        if let Ok(command) = MaintenanceCommand::deserialize(command) {
+            return command.apply(&self.sources.maintenance);
         }
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
         command.apply(&self.sources.upstreams)

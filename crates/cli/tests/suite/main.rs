@@ -11,6 +11,7 @@ mod configuration;
 mod help;
 mod init;
 mod kept_certificate;
+mod maintenance;
 mod mistakes;
 mod options;
 mod proxy;
