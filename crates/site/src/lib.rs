@@ -7,11 +7,13 @@
 //! | subject | file |
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | what a site or a route does around its handler: compression | `policy.rs`, `policy/` |
 //! | the future of a response | `site_response.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod policy;
 mod route_handler;
 mod serving;
 mod site_handler;
@@ -20,8 +22,9 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
-    route_handler::RouteHandler,
+    policy::{Compression, RoutePolicy},
+    route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
-    site_handler::Site,
+    site_handler::{Site, SitePolicies},
     to_tls::Redirected,
 };
