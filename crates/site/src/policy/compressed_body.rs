@@ -106,8 +106,10 @@ impl CompressedBody {
 enum Step {
     /// There is more to do.
     Again,
-    /// What is in the output is to be sent, even if it is nothing: then others get their turn.
+    /// What is in the output is to be sent.
     Send,
+    /// Others get their turn.
+    GiveWay,
     /// The source has nothing at the moment.
     Wait,
     /// The source has ended.
@@ -124,7 +126,7 @@ impl Open {
             Poll::Ready(Some(frame)) => {
                 match frame?.into_data() {
                     // Its source lets others have their turn.
-                    Ok(piece) if piece.is_empty() => return Ok(Step::Send),
+                    Ok(piece) if piece.is_empty() => return Ok(self.give_way()),
                     Ok(piece) => self.rest = piece,
                     Err(frame) => self.trailers = frame.into_trailers().ok(),
                 }
@@ -134,12 +136,8 @@ impl Open {
             Poll::Pending => match self.progress {
                 Progress::Flushed => Ok(Step::Wait),
                 Progress::Behind => {
-                    // For nothing to send, the server lets others have their turn.
-                    if output.is_empty() {
-                        self.progress = Progress::Waited;
-                        self.since_turn = 0;
-                    }
-                    Ok(Step::Send)
+                    self.progress = Progress::Waited;
+                    Ok(self.give_way())
                 }
                 Progress::Waited => {
                     self.flush(output)?;
@@ -151,11 +149,7 @@ impl Open {
 
     fn compress(&mut self, output: &mut Vec<u8>) -> io::Result<Step> {
         if self.since_turn >= MAX_TURN {
-            // First what came out, and then nothing, for which the server lets others have their turn.
-            if output.is_empty() {
-                self.since_turn = 0;
-            }
-            return Ok(Step::Send);
+            return Ok(self.give_way());
         }
         let length = self.rest.len().min(PIECE);
         self.encoder.write(&self.rest[..length], output)?;
@@ -167,6 +161,12 @@ impl Open {
             return Ok(Step::Send);
         }
         Ok(if output.len() >= PIECE { Step::Send } else { Step::Again })
+    }
+
+    /// Others get their turn; what is in the output stays there.
+    fn give_way(&mut self) -> Step {
+        self.since_turn = 0;
+        Step::GiveWay
     }
 
     fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
@@ -192,6 +192,8 @@ impl http_body::Body for CompressedBody {
             match step {
                 Ok(Step::Again) => {}
                 Ok(Step::Send) => return body.take_output(),
+                // For an empty piece, the server lets others have their turn, and asks again.
+                Ok(Step::GiveWay) => return Poll::Ready(Some(Ok(Frame::data(Bytes::new())))),
                 Ok(Step::Wait) => return Poll::Pending,
                 Ok(Step::End) => match body.end() {
                     Ok(()) => return body.take_output(),
@@ -212,3 +214,6 @@ const PIECE: usize = 16 * 1024;
 
 /// Bytes that are compressed before other requests of the worker get their turn: about a millisecond.
 const MAX_TURN: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

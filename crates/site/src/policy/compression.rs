@@ -164,3 +164,6 @@ const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// Fields with a checksum of the content (RFC 9530, RFC 3230, RFC 1864): whoever sends one wants these bytes to arrive.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+
+#[cfg(test)]
+mod tests;
