@@ -57,6 +57,7 @@ fn of_upstream(upstream: &UpstreamTable) -> String {
 fn of_site(site: &SiteTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&site.settings);
+    keys.add_all(&site.policy);
     let routes = match &site.content {
         SiteContent::Files(files) => {
             keys.add_table("files", of_files(files));
@@ -78,6 +79,7 @@ fn of_site(site: &SiteTable) -> String {
 fn of_route(route: &RouteTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&route.settings);
+    keys.add_all(&route.policy);
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),

@@ -47,7 +47,7 @@ use std::{
 use serde_json::Value;
 use serow_proxy::Upstream;
 use serow_router::Router;
-use serow_site::RouteHandler;
+use serow_site::{RouteHandler, SitePolicies};
 
 /// The values of options and settings.
 pub use serow_values as values;
@@ -75,6 +75,8 @@ pub struct Configuration {
     pub server: ServerSettings,
     /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
     pub router: Router<RouteHandler>,
+    /// What the sites do around the responses that the router makes.
+    pub policies: SitePolicies,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.

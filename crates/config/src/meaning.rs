@@ -3,6 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod paths;
+pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod routing;
 
@@ -65,9 +66,11 @@ pub(crate) fn of(
     renewed_files.extend(proxying.renewed_files());
     let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
     let router = routing.router(sites);
+    let (router, policies) = router?;
     Some(Configuration {
         server: server?,
-        router: router?,
+        router,
+        policies,
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
         sites: site_count,

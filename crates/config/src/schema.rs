@@ -17,6 +17,7 @@ use crate::{
     schema::shape::Shape,
     tables::{
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+        policies::PolicySettings,
         root::{AccountTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
@@ -26,6 +27,7 @@ use crate::{
 /// The schema of a settings file (JSON Schema, draft 2020-12).
 pub(crate) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
+        .and(Shape::of::<PolicySettings>())
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
@@ -115,6 +117,7 @@ fn app() -> Value {
 
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
+        .and(Shape::of::<PolicySettings>())
         .with("files", "Answers with what lies in a folder.", files())
         .with("app", "Answers with what an application answers.", app())
         .with("proxy", "Answers with what other servers answer.", proxy())

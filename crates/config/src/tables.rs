@@ -1,9 +1,11 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
+pub(crate) mod compression;
 pub(crate) mod deserializer;
 pub(crate) mod handlers;
 pub(crate) mod kinds;
 pub(crate) mod nginx;
+pub(crate) mod policies;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;

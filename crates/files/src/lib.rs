@@ -14,7 +14,7 @@
 //! | the file is opened beneath the root, which the kernel enforces | `root.rs` |
 //! | a small file is read as one version | `stable_read.rs` |
 //! | all its forms are prepared, with their header fields | `resource.rs`, `representation.rs` |
-//! | Accept-Encoding selects one form; a large file that has changed in the meantime is looked up again | `lookup.rs`, `coding.rs`, `resource.rs` |
+//! | Accept-Encoding selects one form; a large file that has changed in the meantime is looked up again | `lookup.rs`, `resource.rs`, the crate `serow-coding` |
 //! | conditions are evaluated, ranges cut, and the response is built | `send.rs`, `representation.rs`, `precondition.rs`, `ranges.rs` |
 //! | large bodies are sent from the file, copied, compressed or in parts | `copied_range.rs`, `compression.rs`, `multipart.rs` |
 //! | without a file: a redirect, a listing, the "not found" page or an error status | `files.rs`, `listing.rs`, `not_found.rs` |
@@ -47,7 +47,6 @@
 
 mod cache;
 mod clock;
-mod coding;
 mod compression;
 mod copied_range;
 mod error;
@@ -74,11 +73,11 @@ mod stable_read;
 mod unopened;
 mod validator;
 
+pub use serow_coding::{Coding, CompressibleTypes, Levels};
 pub use serow_message::Pattern;
 
 pub use self::{
     clock::Clock,
-    coding::Coding,
     error::FilesError,
     files::Files,
     freshness::{Freshness, FreshnessRule},

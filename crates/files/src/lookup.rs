@@ -2,11 +2,11 @@
 
 use std::os::fd::OwnedFd;
 
+use serow_coding::Permits;
 use serow_message::Request;
 
 use crate::{
     cache::{Answer, Cache, ROOT_FRESH_FOR},
-    compression::Permits,
     request_path::{PathRefused, RequestPath},
     resource::{Form, Making, Resource},
     rewrite::rewritten,
@@ -111,10 +111,11 @@ impl Lookup {
         let Answer::Found(resource) = self.cache.answer(place) else {
             return Err(NoFile::NotFound);
         };
-        let codings = site.settings.compression.as_ref().map_or(&[][..], |rule| &rule.codings);
+        let compression = site.settings.compression.as_ref();
+        let codings = compression.map_or(&[][..], |rule| &rule.codings);
         let mut form = resource.form_for(request, codings);
-        if let Form::ToCompress(coding) = form {
-            form = resource.compress(coding);
+        if let (Form::ToCompress(coding), Some(rule)) = (form, compression) {
+            form = resource.compress(coding, &rule.levels);
             self.cache.note(place, None);
         }
         Ok(SelectedFile { place, form })

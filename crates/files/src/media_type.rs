@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use serow_coding::CompressibleTypes;
+
 /// What a file is sent as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MediaType {
     /// The value of Content-Type.
     pub(crate) value: String,
-    /// Whether compressing it pays.
+    /// Whether compressing it usually pays.
     pub(crate) compressible: bool,
 }
 
@@ -35,7 +37,7 @@ impl MediaTypes {
             Some(value) => value.as_str(),
             None => known(&ending).unwrap_or(&self.otherwise),
         };
-        MediaType { value: with_charset(value), compressible: is_compressible(value) }
+        MediaType { value: with_charset(value), compressible: CompressibleTypes::default().contain(value.as_bytes()) }
     }
 }
 
@@ -59,34 +61,6 @@ fn known(ending: &[u8]) -> Option<&'static str> {
 fn with_charset(value: &str) -> String {
     let needs = value.starts_with("text/") && !value.contains(';') && value != "text/xml";
     if needs { format!("{value}; charset=utf-8") } else { value.to_owned() }
-}
-
-/// Text, and formats that are text inside or not packed: what nginx's and Caddy's lists have in common. Pictures,
-/// sound, film, archives and woff2 are packed already.
-fn is_compressible(value: &str) -> bool {
-    let name = value.split(';').next().unwrap_or_default().trim();
-    name.starts_with("text/")
-        || name.ends_with("+json")
-        || name.ends_with("+xml")
-        || matches!(
-            name,
-            "application/json"
-                | "application/manifest+json"
-                | "application/xml"
-                | "application/wasm"
-                | "application/rtf"
-                | "application/vnd.ms-fontobject"
-                | "application/x-ndjson"
-                | "application/yaml"
-                | "application/toml"
-                | "application/sql"
-                | "application/x-sh"
-                | "application/x-tar"
-                | "font/otf"
-                | "font/ttf"
-                | "image/bmp"
-                | "image/vnd.microsoft.icon"
-        )
 }
 
 /// Endings in order, with the types registered at IANA where there is one, else what nginx's `mime.types` says.

@@ -7,13 +7,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use serow_coding::{Coding, EncoderSettings, Permit};
 use serow_message::{
     Body, FieldName, FileRange, FileVersion, Headers, KnownHeader, Method, Request, Response, StatusCode,
 };
 
 use crate::{
-    coding::Coding,
-    compression::{CompressedBody, Permit},
+    compression::CompressedBody,
     copied_range::CopiedRange,
     multipart::{Multipart, content_range},
     pieces::body_of,
@@ -44,7 +44,7 @@ pub(crate) enum Content {
     /// In an open file. `zero_copy`: the file has rested, so the kernel may send it from its own pages.
     File { file: Arc<File>, zero_copy: bool },
     /// In an open file, to be compressed on the way.
-    Compressed { file: Arc<File>, coding: Coding },
+    Compressed { file: Arc<File>, settings: EncoderSettings },
 }
 
 /// Whether and where it was compressed.
@@ -170,9 +170,9 @@ impl Representation {
                 let range = self.range(0, self.version.length);
                 if *zero_copy { Body::file(range) } else { body_of(CopiedRange::new(range, time_of_day)) }
             }
-            Content::Compressed { coding, .. } => {
+            Content::Compressed { settings, .. } => {
                 let copied = CopiedRange::new(self.range(0, self.version.length), time_of_day);
-                match permit.map(|permit| CompressedBody::new(copied, *coding, permit)) {
+                match permit.map(|permit| CompressedBody::new(copied, *settings, permit)) {
                     Some(Ok(body)) => body_of(body),
                     _ => return StatusCode::SERVICE_UNAVAILABLE.into(),
                 }

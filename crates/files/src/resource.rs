@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use serow_coding::{Accepted, Coding, EncoderSettings, Levels, compressed};
 use serow_message::{FileVersion, Headers, KnownHeader, Method, Request};
 
 use crate::{
-    coding::{Accepted, Coding},
-    compression::compressed,
+    compression::WINDOW_BITS,
     freshness::freshness_of,
     media_type::{MediaType, MediaTypes},
     representation::{Content, Description, Encoding, Representation, validators_of},
@@ -68,10 +68,11 @@ impl Resource {
         let (content, version) = content_of(making, opened)?;
         let now = (making.time_of_day)();
         let precompressed_files = precompressed_files(making, &path, &media_type, version.modified);
-        let compresses = media_type.compressible
-            && settings.compression.as_ref().is_some_and(|rule| {
-                !rule.codings.is_empty() && (rule.smallest..=rule.largest).contains(&version.length)
-            });
+        let compresses = settings.compression.as_ref().is_some_and(|rule| {
+            !rule.codings.is_empty()
+                && (rule.smallest..=rule.largest).contains(&version.length)
+                && rule.types.contain(media_type.value.as_bytes())
+        });
         let description = describe(making, asked, &path, media_type, compresses || !precompressed_files.is_empty());
         let validators = validators_of(&version, now);
         let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
@@ -154,7 +155,7 @@ impl Resource {
     }
 
     fn negotiated(&self, headers: &Headers, is_get: bool, codings: &[Coding]) -> Form {
-        let accepted = Accepted::parse(headers.list(KnownHeader::AcceptEncoding));
+        let accepted = Accepted::of(headers);
         if let Some(best) = accepted.best(self.precompressed.iter().map(|(coding, _)| *coding)) {
             return self
                 .precompressed
@@ -187,14 +188,15 @@ impl Resource {
     }
 
     /// Compresses what is in memory, or prepares to compress what is not; says which form that is.
-    pub(crate) fn compress(&mut self, coding: Coding) -> Form {
+    pub(crate) fn compress(&mut self, coding: Coding, levels: &Levels) -> Form {
+        let settings = EncoderSettings::new(coding, levels, WINDOW_BITS);
         let content = match &self.identity.content {
-            Content::Memory(body) => match compressed(coding, body) {
+            Content::Memory(body) => match compressed(settings, body) {
                 Ok(smaller) if smaller.len() < body.len() => Some(Content::Memory(smaller.into())),
                 _ => None,
             },
             Content::File { file, .. } | Content::Compressed { file, .. } => {
-                Some(Content::Compressed { file: Arc::clone(file), coding })
+                Some(Content::Compressed { file: Arc::clone(file), settings })
             }
         };
         let form = content.map(|content| {

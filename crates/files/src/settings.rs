@@ -1,6 +1,8 @@
 //! How a folder is served.
 
-use crate::{coding::Coding, freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
+use serow_coding::{Coding, CompressibleTypes, Levels};
+
+use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
 
 /// How a folder is served; the default suits a web site.
 ///
@@ -98,6 +100,10 @@ pub struct Compression {
     /// The codings that may be used; the first where a client likes several alike. Default: Zstandard, which costs a
     /// third of brotli's time for about its size; then brotli; then gzip.
     pub codings: Vec<Coding>,
+    /// Their levels.
+    pub levels: Levels,
+    /// The media types of the files.
+    pub types: CompressibleTypes,
     /// The smallest file that is compressed, in bytes; default 1,024: with its head, less fits one packet anyhow.
     pub smallest: u64,
     /// The largest one, in bytes; default 64 MiB, about a second of one core. A client that requests larger files
@@ -111,7 +117,8 @@ pub struct Compression {
 impl Default for Compression {
     fn default() -> Self {
         let codings = vec![Coding::Zstd, Coding::Brotli, Coding::Gzip];
-        Self { codings, smallest: 1024, largest: 64 << 20, concurrent: 64 }
+        let (levels, types) = (Levels::default(), CompressibleTypes::default());
+        Self { codings, levels, types, smallest: 1024, largest: 64 << 20, concurrent: 64 }
     }
 }
 

@@ -50,21 +50,34 @@ impl<H> Router<H> {
                 Decision::Try { handler, headers, next } => {
                     if let Some(mut response) = attempt(&self.handlers[handler], request) {
                         headers.apply(&mut response.headers);
-                        return Routed::Answer(response);
+                        return Routed::Attempt { handler: &self.handlers[handler], response };
                     }
                     decision = self.table.resume(next, request);
                 }
             }
         }
     }
+
+    /// The number of the site that a request is for, in the order of [`Self::new`]: for what surrounds the responses
+    /// that the router itself makes. A rewritten path does not change it.
+    #[must_use]
+    pub fn site_of(&self, request: &Request) -> Option<usize> {
+        self.table.site_of(request)
+    }
 }
 
 /// What a [`Router`] found for a request.
 #[derive(Debug)]
 pub enum Routed<'a, H> {
-    /// A response that is complete: the router's own, which is a redirect, a fixed response or an error, or that of an
-    /// attempt.
+    /// The router's own response, which is complete: a redirect, a fixed response or an error.
     Answer(Response),
+    /// The response of an attempt, with the changes of its route.
+    Attempt {
+        /// The handler.
+        handler: &'a H,
+        /// Its response.
+        response: Response,
+    },
     /// The handler of a route.
     Handler {
         /// The handler.
@@ -79,7 +92,7 @@ impl<H: Handler> Handler for Router<H> {
     #[inline]
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
         let routed = match self.route(&mut request, |_, _| None) {
-            Routed::Answer(response) => Ok(response),
+            Routed::Answer(response) | Routed::Attempt { response, .. } => Ok(response),
             Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
         };
         async move {

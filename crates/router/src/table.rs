@@ -71,6 +71,14 @@ impl Table {
         }
     }
 
+    /// The number of the site that a request is for.
+    pub(crate) fn site_of(&self, request: &Request) -> Option<usize> {
+        if request.target.form() == TargetForm::Authority {
+            return None;
+        }
+        self.index.find(request.host())
+    }
+
     /// Decides what a request comes to from some route on.
     pub(crate) fn resume(&self, next: Next, request: &mut Request) -> Decision {
         let Some(routes) = self.sites.get(next.site) else { return Decision::Answer(self.misdirected.response()) };

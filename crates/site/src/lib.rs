@@ -7,6 +7,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | what a site or a route does around its handler: compression | `policy.rs`, `policy/` |
 //! | the future of a response | `site_response.rs` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod maintenance;
+mod policy;
 mod route_handler;
 mod serving;
 mod site_handler;
@@ -23,8 +25,9 @@ mod to_tls;
 
 pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
-    route_handler::RouteHandler,
+    policy::{Compression, RoutePolicy},
+    route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
-    site_handler::Site,
+    site_handler::{Site, SitePolicies},
     to_tls::Redirected,
 };

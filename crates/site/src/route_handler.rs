@@ -1,11 +1,16 @@
 //! What a route passes its requests to.
 
+use std::sync::Arc;
+
 use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
 
-use crate::site_response::SiteResponse;
+use crate::{
+    policy::{RoutePolicy, Source},
+    site_response::{SiteResponse, Surrounding},
+};
 
 /// What a route passes its requests to. Redirects, fixed responses and rewrites are the router's own.
 #[derive(Clone)]
@@ -16,9 +21,28 @@ pub enum RouteHandler {
     App(ApplicationHandler),
     /// Other servers.
     Proxy(Proxy),
+    /// One of these, with a policy around it.
+    Surrounded(Box<Surrounded>),
+}
+
+/// A handler with a policy around it; made by [`RouteHandler::with_policy`].
+#[derive(Clone)]
+pub struct Surrounded {
+    handler: RouteHandler,
+    pub(crate) policy: Arc<RoutePolicy>,
 }
 
 impl RouteHandler {
+    /// The same with a policy around it, in place of one that is there.
+    #[must_use]
+    pub fn with_policy(self, policy: Arc<RoutePolicy>) -> Self {
+        let handler = match self {
+            Self::Surrounded(surrounded) => surrounded.handler,
+            handler => handler,
+        };
+        if policy.is_empty() { handler } else { Self::Surrounded(Box::new(Surrounded { handler, policy })) }
+    }
+
     /// Answers a request, unless the next route has to: a folder without the file.
     #[inline]
     pub(crate) fn attempt(&self, request: &Request) -> Option<Response> {
@@ -26,6 +50,15 @@ impl RouteHandler {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
             Self::App(_) | Self::Proxy(_) => None,
+            Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
+        }
+    }
+
+    /// What surrounds the response of an attempt.
+    pub(crate) fn surrounding(&self, request: &Request) -> Option<Surrounding> {
+        match self {
+            Self::Files(_) | Self::App(_) | Self::Proxy(_) => None,
+            Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
         }
     }
 
@@ -36,6 +69,23 @@ impl RouteHandler {
             Self::Files(files) => SiteResponse::Ready(Some(files.respond(&request))),
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
+            Self::Surrounded(surrounded) => surrounded.respond(request),
         }
+    }
+}
+
+impl Surrounded {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        let surrounding = self.surrounding(&request);
+        SiteResponse::surrounded(self.handler.respond(request), surrounding)
+    }
+
+    fn surrounding(&self, request: &Request) -> Surrounding {
+        let source = match &self.handler {
+            RouteHandler::Files(_) => Source::Folder,
+            RouteHandler::App(_) | RouteHandler::Proxy(_) | RouteHandler::Surrounded(_) => Source::Behind,
+        };
+        Surrounding::new(Arc::clone(&self.policy), source, request)
     }
 }

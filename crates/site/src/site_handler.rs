@@ -1,6 +1,6 @@
 //! The handler of a server.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serow::{Handler, Request, Response};
 use serow_acme::HttpChallenges;
@@ -8,8 +8,12 @@ use serow_files::Files;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, RouteHandler, serving::TlsPolicy, site_response::SiteResponse,
-    strict_transport::StrictTransport, to_tls::ToTls,
+    MaintenanceSwitch, RouteHandler,
+    policy::{RoutePolicy, Source},
+    serving::TlsPolicy,
+    site_response::{SiteResponse, Surrounding},
+    strict_transport::StrictTransport,
+    to_tls::ToTls,
 };
 
 /// What all requests of a server go to.
@@ -25,7 +29,12 @@ pub enum Site {
         handler: RouteHandler,
     },
     /// Sites with routes.
-    Routed(Router<RouteHandler>),
+    Routed {
+        /// The sites.
+        router: Router<RouteHandler>,
+        /// The policies of the sites, for responses that the router makes.
+        policies: SitePolicies,
+    },
 }
 
 impl Site {
@@ -37,8 +46,17 @@ impl Site {
                 Some(response) => SiteResponse::Ready(Some(response)),
                 None => handler.respond(request),
             },
-            Self::Routed(router) => match router.route(&mut request, RouteHandler::attempt) {
-                Routed::Answer(response) => SiteResponse::Ready(Some(response)),
+            Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
+                Routed::Answer(mut response) => {
+                    policies.surround(router, &request, &mut response);
+                    SiteResponse::Ready(Some(response))
+                }
+                Routed::Attempt { handler, mut response } => {
+                    if let Some(surrounding) = handler.surrounding(&request) {
+                        surrounding.apply(&mut response);
+                    }
+                    SiteResponse::Ready(Some(response))
+                }
                 Routed::Handler { handler, headers } => {
                     let mut response = handler.respond(request);
                     if !headers.is_empty() {
@@ -47,6 +65,32 @@ impl Site {
                     response
                 }
             },
+        }
+    }
+}
+
+/// The policies of sites, which surround what the router itself answers: a missing path, a redirect, a fixed response.
+/// Those of routes are with their handlers.
+#[derive(Clone, Debug, Default)]
+pub struct SitePolicies {
+    /// By the number of the site; none where no site has one.
+    by_site: Option<Arc<[Arc<RoutePolicy>]>>,
+}
+
+impl SitePolicies {
+    /// Those of all sites, in their order.
+    #[must_use]
+    pub fn new(policies: Vec<Arc<RoutePolicy>>) -> Self {
+        let has_any = policies.iter().any(|policy| !policy.is_empty());
+        Self { by_site: has_any.then(|| policies.into()) }
+    }
+
+    #[inline]
+    fn surround(&self, router: &Router<RouteHandler>, request: &Request, response: &mut Response) {
+        if let Some(policies) = &self.by_site
+            && let Some(policy) = router.site_of(request).and_then(|site| policies.get(site))
+        {
+            Surrounding::new(Arc::clone(policy), Source::Router, request).apply(response);
         }
     }
 }

@@ -5,13 +5,17 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use serow::Response;
+use serow::{Request, Response};
 use serow_router::HeaderChanges;
 
-use crate::strict_transport::StrictTransport;
+use crate::{
+    policy::{Asked, RoutePolicy, Source},
+    strict_transport::StrictTransport,
+};
 
 /// The future of a response.
 pub(crate) enum SiteResponse {
@@ -26,12 +30,47 @@ pub(crate) enum SiteResponse {
         /// The header of HSTS.
         strict_transport: StrictTransport,
     },
+    /// That of a handler with a policy around it.
+    Surrounded(Box<SurroundedResponse>),
+}
+
+/// The response of a handler, and what a policy does with it.
+pub(crate) struct SurroundedResponse {
+    response: SiteResponse,
+    surrounding: Surrounding,
+    strict_transport: StrictTransport,
+}
+
+/// What a policy does with the response to a request.
+pub(crate) struct Surrounding {
+    policy: Arc<RoutePolicy>,
+    source: Source,
+    asked: Asked,
+}
+
+impl Surrounding {
+    /// What this policy does with the response to a request that comes from there.
+    pub(crate) fn new(policy: Arc<RoutePolicy>, source: Source, request: &Request) -> Self {
+        let asked = policy.ask(request);
+        Self { policy, source, asked }
+    }
+
+    /// Does it.
+    pub(crate) fn apply(&self, response: &mut Response) {
+        self.policy.apply(&self.asked, self.source, response);
+    }
 }
 
 impl SiteResponse {
     /// The response of an application or of another server, as it is.
     pub(crate) fn pending(response: Pin<Box<dyn Future<Output = Response>>>) -> Self {
         Self::Pending { response, headers: HeaderChanges::default(), strict_transport: StrictTransport::default() }
+    }
+
+    /// This response, and what surrounds it.
+    pub(crate) fn surrounded(response: Self, surrounding: Surrounding) -> Self {
+        let strict_transport = StrictTransport::default();
+        Self::Surrounded(Box::new(SurroundedResponse { response, surrounding, strict_transport }))
     }
 
     /// Changes the headers of the response as its route says.
@@ -41,6 +80,8 @@ impl SiteResponse {
             Self::Ready(Some(response)) => changes.apply(&mut response.headers),
             Self::Ready(None) => {}
             Self::Pending { headers, .. } => *headers = changes,
+            // Before the policy, so that it sees the fields that will be sent.
+            Self::Surrounded(surrounded) => surrounded.response.change(changes),
         }
     }
 
@@ -51,6 +92,7 @@ impl SiteResponse {
             Self::Ready(Some(response)) => header.apply(response),
             Self::Ready(None) => {}
             Self::Pending { strict_transport, .. } => *strict_transport = header,
+            Self::Surrounded(surrounded) => surrounded.strict_transport = header,
         }
     }
 }
@@ -69,6 +111,17 @@ impl Future for SiteResponse {
                 strict_transport.apply(&mut response);
                 Poll::Ready(response)
             }
+            Self::Surrounded(surrounded) => surrounded.poll(context),
         }
+    }
+}
+
+impl SurroundedResponse {
+    #[inline(never)]
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
+        let mut response = ready!(Pin::new(&mut self.response).poll(context));
+        self.surrounding.apply(&mut response);
+        self.strict_transport.apply(&mut response);
+        Poll::Ready(response)
     }
 }

@@ -118,7 +118,7 @@ impl Generation {
     fn serve(self, parent: Parent) -> Result<(), CommandError> {
         let Self { configuration, admin, server, log, maintenance, sandbox, background_tasks, workers, certificates } =
             self;
-        let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
+        let Configuration { server: settings, router, policies, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
@@ -148,7 +148,7 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, Site::Routed(router), policy, maintenance);
+        let outcome = serow_site::serve(server, Site::Routed { router, policies }, policy, maintenance);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

@@ -1,13 +1,13 @@
 //! What sites and routes mean.
 
-use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr};
+use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::Arc};
 
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
     Redirect, Route, Router, RouterError, Site,
 };
-use serow_site::RouteHandler;
+use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
 
 use crate::{
     descriptor_shares::Shares,
@@ -15,13 +15,16 @@ use crate::{
     meaning::{
         applications::{AppTable, Applications},
         paths::resolved,
+        policies::Policies,
         proxying::Proxying,
     },
     options::FolderOptions,
     place::Place,
     settings::{SettingError, folder_settings},
     tables::{
+        compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
+        policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
@@ -40,34 +43,42 @@ pub(crate) struct Routing<'a> {
 }
 
 impl Routing<'_> {
-    /// The router; nothing where something is wrong.
-    pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
+    /// The router and the policies of its sites; nothing where something is wrong.
+    pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<(Router<RouteHandler>, SitePolicies)> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
-        self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))
+        let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
+        let router = self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))?;
+        Some((router, SitePolicies::new(policies)))
     }
 
-    fn site(&self, table: SiteTable) -> Option<Site<RouteHandler>> {
-        let SiteTable { settings, content, place } = table;
+    fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
+        let SiteTable { settings, policy, content, place } = table;
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
-        let routes = match content {
-            SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
-            SiteContent::Files(files) => self.everything(self.files(*files, "/*", &place.key("files")), &place),
-            SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
+        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
+        let compression = policy.compress.as_ref();
+        let action = match content {
+            SiteContent::App(app) => self.app(*app, &place.key("app")),
+            SiteContent::Files(files) => self.files(*files, "/*", compression, &place.key("files")),
+            SiteContent::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             SiteContent::Routes(routes) => {
-                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
-                routes.into_iter().collect()
+                // Where the policy of the site is wrong, the routes are checked without it.
+                let outer = surroundings.clone().unwrap_or_default();
+                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, &policy, &outer)).collect();
+                let routes = routes.into_iter().collect::<Option<_>>();
+                return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
             }
         };
-        Some(Site { hosts: hosts?, headers: headers?, routes: routes? })
+        let (action, surroundings) = (action?, surroundings?);
+        let everything = Route::new(self.text("/*", &place)?, surrounded(action, &surroundings));
+        Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
     }
 
-    /// One route for all.
-    fn everything(&self, action: Option<Action<RouteHandler>>, place: &Place) -> Option<Vec<Route<RouteHandler>>> {
-        Some(vec![Route::new(self.text("/*", place)?, action?)])
+    fn policies(&self) -> Policies<'_> {
+        Policies { problems: self.problems }
     }
 
     fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
@@ -81,20 +92,41 @@ impl Routing<'_> {
         hosts.into_iter().collect()
     }
 
-    fn route(&self, table: RouteTable) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, handler, place } = table;
+    /// A route of a site with these settings, which mean this policy.
+    fn route(&self, table: RouteTable, site: &PolicySettings, outer: &Arc<RoutePolicy>) -> Option<Route<RouteHandler>> {
+        let RouteTable { settings, policy, handler, place } = table;
+        let compression = policy.compress.as_ref().or(site.compress.as_ref());
         let path = self.text(&settings.path, &place.key("path"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, &place.key("app")),
-            HandlerTable::Files(files) => self.files(*files, &settings.path, &place.key("files")),
+            HandlerTable::Files(files) => self.files(*files, &settings.path, compression, &place.key("files")),
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
         };
-        Some(Route { path: path?, methods: methods?, headers: headers?, action: action? })
+        let surroundings = match policy.given()[..] {
+            [] => Some(Arc::clone(outer)),
+            _ => self.policies().policy(outer, &policy, &place).map(Arc::new),
+        };
+        let action = self.with_own_policy(action, &policy, &place);
+        let action = surrounded(action?, &surroundings?);
+        Some(Route { path: path?, methods: methods?, headers: headers?, action })
+    }
+
+    /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
+    fn with_own_policy(
+        &self,
+        action: Option<Action<RouteHandler>>,
+        policy: &PolicySettings,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        let (name, Some(key)) = (name_of(action.as_ref()?), policy.given().first().copied()) else { return action };
+        let Some(name) = name else { return action };
+        let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
+        self.noted(Err(Problem::of_key(place.key(key), text)))
     }
 
     fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
@@ -141,7 +173,13 @@ impl Routing<'_> {
         self.noted(response.map_err(problem)).map(Action::Respond)
     }
 
-    fn files(&self, table: FilesTable, path: &str, place: &Place) -> Option<Action<RouteHandler>> {
+    fn files(
+        &self,
+        table: FilesTable,
+        path: &str,
+        compression: Option<&CompressionSetting>,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
         let FilesTable { settings, folder } = table;
         if settings.root.as_os_str().is_empty() {
             let text = "the path is empty: name a folder; \".\" is that of this file";
@@ -160,7 +198,9 @@ impl Routing<'_> {
         let wanted = folder.caching.cache_files.in_memory();
         let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
         let of_setting_error = |found: SettingError| Problem::of_setting_error(place, found);
+        let codings = folder.content.compress.clone();
         let mut settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
+        Policies::compress_folder(compression, &codings, &mut settings);
         settings.rewrite.extend(stripped);
         if is_next {
             // The listing of a folder would hide a page of the application.
@@ -208,6 +248,25 @@ impl Routing<'_> {
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
         result.map_err(|problem| self.problems.add(problem)).ok()
+    }
+}
+
+/// An action whose handler has this policy around it.
+fn surrounded(action: Action<RouteHandler>, policy: &Arc<RoutePolicy>) -> Action<RouteHandler> {
+    match action {
+        Action::Handle(handler) => Action::Handle(handler.with_policy(Arc::clone(policy))),
+        Action::Try(handler) => Action::Try(handler.with_policy(Arc::clone(policy))),
+        Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => action,
+    }
+}
+
+/// The name of what the router itself does.
+fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
+    match action {
+        Action::Handle(_) | Action::Try(_) => None,
+        Action::Redirect(_) => Some("redirect"),
+        Action::Respond(_) => Some("respond"),
+        Action::Rewrite(_) => Some("rewrite"),
     }
 }
 

@@ -9,7 +9,9 @@ use crate::{
     options::AcmeOptions,
     schema::{self, shape::Shape},
     tables::{
+        compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
+        policies::PolicySettings,
         sites::{RouteSettings, SiteSettings},
     },
 };
@@ -32,7 +34,9 @@ pub(crate) fn text() -> String {
         "A site has either one of `app`, `files` and `proxy`, which is short for a single route with the path `/*`, or any number \
          of `[[site.route]]`.\n\n",
     );
+    push_policy(&mut text);
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
+    text.push_str("The keys [around handlers](#around-handlers) may be written here, too.\n\n");
     text.push_str("A route has exactly one of the following handlers:\n\n");
     push(&mut text, "### `rewrite`", &Shape::of::<RewriteSettings>());
     push(&mut text, "### `redirect = { … }`", &Shape::of::<RedirectTable>());
@@ -54,10 +58,23 @@ pub(crate) fn text() -> String {
     text
 }
 
+/// The keys of sites and routes for what surrounds a handler, and the tables below them.
+fn push_policy(text: &mut String) {
+    text.push_str(
+        "### Around handlers\n\nIn a site, for all its routes; in a route, in place of those of the site.\n\n",
+    );
+    push_keys(text, &Shape::of::<PolicySettings>());
+    push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
+}
+
 /// A heading and the keys below it.
 fn push(text: &mut String, heading: &str, shape: &Shape) {
     // A String takes everything.
     let _ = write!(text, "{heading}\n\n");
+    push_keys(text, shape);
+}
+
+fn push_keys(text: &mut String, shape: &Shape) {
     for (key, schema) in &shape.properties {
         let _ = write!(text, "**`{key}`**: {}\n\n", escaped(&value(schema)));
         let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();

@@ -13,6 +13,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
+        policies::PolicySettings,
         upstreams::ProxyTable,
     },
     values::choice,
@@ -22,6 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct SiteTable {
     pub(crate) settings: SiteSettings,
+    pub(crate) policy: PolicySettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
 }
@@ -72,6 +74,7 @@ choice!(SiteTlsChoice, "SiteTls");
 #[derive(Debug)]
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
+    pub(crate) policy: PolicySettings,
     pub(crate) handler: HandlerTable,
     pub(crate) place: Place,
 }
@@ -99,7 +102,7 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let settings = table.settings();
+        let (settings, policy) = (table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
@@ -126,14 +129,14 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        Some(Self { settings: settings?, content, place: table.place().clone() })
+        Some(Self { settings: settings?, policy: policy?, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let settings = table.settings();
+        let (settings, policy) = (table.settings(), table.settings());
         let handler = HandlerTable::read(table);
-        Some(Self { settings: settings?, handler: handler?, place: table.place().clone() })
+        Some(Self { settings: settings?, policy: policy?, handler: handler?, place: table.place().clone() })
     }
 }

@@ -1,54 +1,27 @@
-//! Content codings, and which of them a client prefers (RFC 9110 §12.5.3).
+//! What a client says about codings (RFC 9110 §12.5.3).
 
-use serow_message::weight::weighted;
+use serow_message::{Headers, KnownHeader, weight::weighted};
 
-/// A content coding that files are sent in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// Brotli (RFC 7932), `br`.
-    Brotli,
-    /// Zstandard (RFC 8878), `zstd`.
-    Zstd,
-    /// Gzip (RFC 1952), `gzip`.
-    Gzip,
-}
-
-impl Coding {
-    /// All of them, the smallest results first: the order for files compressed beforehand.
-    pub const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
-
-    /// The name in Accept-Encoding and Content-Encoding.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Brotli => "br",
-            Self::Zstd => "zstd",
-            Self::Gzip => "gzip",
-        }
-    }
-
-    /// What the name of a file compressed beforehand ends with.
-    #[must_use]
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Brotli => ".br",
-            Self::Zstd => ".zst",
-            Self::Gzip => ".gz",
-        }
-    }
-}
+use crate::Coding;
 
 /// What a client says about codings: a quality from 0 to 1000 for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Accepted {
+pub struct Accepted {
     qualities: [u16; Coding::ALL.len()],
     identity: u16,
 }
 
 impl Accepted {
+    /// What the header fields of a request say.
+    #[must_use]
+    pub fn of(request: &Headers) -> Self {
+        Self::parse(request.list(KnownHeader::AcceptEncoding))
+    }
+
     /// Parses the members of Accept-Encoding. Without the field, only identity is sent, since such a client may not
     /// decode anything (allowed by §12.5.3: any coding is acceptable, so identity is).
-    pub(crate) fn parse<'value>(members: impl Iterator<Item = &'value [u8]>) -> Self {
+    #[must_use]
+    pub fn parse<'value>(members: impl Iterator<Item = &'value [u8]>) -> Self {
         let mut named = [None; Coding::ALL.len()];
         let (mut identity, mut any) = (None, None);
         for member in members {
@@ -70,7 +43,8 @@ impl Accepted {
     }
 
     /// The best of the codings at hand, which stand in the server's order of preference; nothing if identity is better.
-    pub(crate) fn best(&self, at_hand: impl IntoIterator<Item = Coding>) -> Option<Coding> {
+    #[must_use]
+    pub fn best(&self, at_hand: impl IntoIterator<Item = Coding>) -> Option<Coding> {
         let mut best: Option<(Coding, u16)> = None;
         for coding in at_hand {
             let quality = self.quality(coding);

@@ -1,0 +1,31 @@
+//! Encoders that have finished a body, kept for the next one.
+
+use std::cell::RefCell;
+
+use crate::encoder::{EncoderSettings, State};
+
+thread_local! {
+    /// Those of this thread, the one used last at the end.
+    static IDLE: RefCell<Vec<(EncoderSettings, State)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An idle encoder with these settings.
+pub(crate) fn take(settings: EncoderSettings) -> Option<State> {
+    IDLE.with_borrow_mut(|idle| {
+        let place = idle.iter().rposition(|(others, _)| *others == settings)?;
+        Some(idle.remove(place).1)
+    })
+}
+
+/// Keeps an encoder; the one that was idle for the longest goes where there are too many.
+pub(crate) fn keep(settings: EncoderSettings, state: State) {
+    IDLE.with_borrow_mut(|idle| {
+        if idle.len() == MAX_IDLE {
+            idle.remove(0);
+        }
+        idle.push((settings, state));
+    });
+}
+
+/// A body that is in memory needs one for a moment, so few are used at a time; each keeps up to a megabyte.
+const MAX_IDLE: usize = 4;

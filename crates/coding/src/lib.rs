@@ -1,0 +1,34 @@
+//! Content codings: which one a client prefers, what is worth compressing, and encoders.
+//!
+//! Files, applications and proxied servers share these, so that a response is negotiated and compressed by the same
+//! rules wherever it comes from.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the codings and their names | `coding.rs` |
+//! | `Accept-Encoding` | `accepted.rs` |
+//! | media types that are compressed | `compressible_types.rs` |
+//! | how hard each coding tries | `levels.rs` |
+//! | compressing, with bounded memory, and encoders that are used again | `encoder.rs`, `gzip.rs`, `zstd.rs`, `brotli.rs`, `idle_encoders.rs` |
+//! | how many bodies are compressed at once | `permits.rs` |
+#![forbid(unsafe_code)]
+
+mod accepted;
+mod brotli;
+mod coding;
+mod compressible_types;
+mod encoder;
+mod gzip;
+mod idle_encoders;
+mod levels;
+mod permits;
+mod zstd;
+
+pub use self::{
+    accepted::Accepted,
+    coding::Coding,
+    compressible_types::CompressibleTypes,
+    encoder::{Encoder, EncoderSettings, compressed},
+    levels::Levels,
+    permits::{Permit, Permits},
+};

@@ -1,0 +1,51 @@
+//! What of a request decides about its response.
+
+use serow_coding::{Accepted, Coding};
+use serow_message::{KnownHeader, Method, Request, Version};
+
+use super::RoutePolicy;
+
+/// What of a request decides about its response. The headers are not kept: a clone of them would have the handler copy
+/// all when it changes one.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// Whether only the head is sent.
+    pub(crate) is_head: bool,
+    /// Whether the connection becomes a tunnel.
+    pub(crate) is_tunnel: bool,
+    /// The best coding for the client among those of the policy.
+    pub(crate) coding: Option<Coding>,
+    /// The weak entity tags that the client has, each in its quotation marks and with a comma before and behind it.
+    pub(crate) weak_tags: Vec<u8>,
+}
+
+impl Asked {
+    /// What this policy wants to know of a request.
+    pub(crate) fn new(policy: &RoutePolicy, request: &Request) -> Self {
+        let mut asked = Self {
+            is_head: request.method == Method::HEAD,
+            is_tunnel: request.method == Method::CONNECT,
+            coding: None,
+            weak_tags: Vec::new(),
+        };
+        if let Some(compression) = &policy.compression {
+            // HTTP/1.0 has no chunks: the connection would close behind each response (nginx's `gzip_http_version`).
+            let can_be_coded = !matches!(request.version, Version::HTTP_09 | Version::HTTP_10);
+            if can_be_coded && request.headers.contains(KnownHeader::AcceptEncoding) {
+                asked.coding = Accepted::of(&request.headers).best(compression.codings.iter().copied());
+            }
+            if asked.coding.is_some() {
+                for tag in request.headers.list(KnownHeader::IfNoneMatch).filter_map(|tag| tag.strip_prefix(b"W/")) {
+                    asked.weak_tags.extend([b",", tag, b","].concat());
+                }
+            }
+        }
+        asked
+    }
+
+    /// Whether the client has a response with the weak form of this entity tag.
+    pub(crate) fn has_weak(&self, tag: &[u8]) -> bool {
+        let wanted = [b",", tag, b","].concat();
+        self.weak_tags.windows(wanted.len()).any(|window| window == wanted)
+    }
+}

@@ -1,0 +1,219 @@
+//! A body that is compressed while it is sent.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf, Bytes};
+use http::HeaderMap;
+use http_body::Frame;
+use serow_coding::{Encoder, EncoderSettings, Permit};
+use serow_message::{Body, BoxError};
+
+/// A body that is compressed while it is sent: a piece is read only when the client has taken what came before, and what
+/// was compressed is sent as soon as the source has no more.
+pub(crate) struct CompressedBody {
+    stage: Stage,
+    output: Vec<u8>,
+}
+
+/// How far it is.
+enum Stage {
+    /// The source is read.
+    Open(Box<Open>),
+    /// All of it was compressed; these trailers follow.
+    Ended(Option<HeaderMap>),
+    /// The source has failed, so the body must not end like a complete one.
+    Failed,
+}
+
+/// A source that is read.
+struct Open {
+    source: Body,
+    encoder: Encoder,
+    /// What is left of the piece read last.
+    rest: Bytes,
+    trailers: Option<HeaderMap>,
+    /// Whether each piece is sent by itself, like an event.
+    is_live: bool,
+    progress: Progress,
+    /// Bytes compressed since others had their turn.
+    since_turn: usize,
+    /// Given back when the body is dropped.
+    _permit: Permit,
+}
+
+/// What of the bytes read is in the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// All: a client can decode them.
+    Flushed,
+    /// Some may be in the encoder.
+    Behind,
+    /// The same; others had their turn meanwhile, who may have had more for the source.
+    Waited,
+}
+
+impl CompressedBody {
+    /// Compresses a body; returns it where there is no memory for an encoder.
+    pub(crate) fn new(source: Body, settings: EncoderSettings, is_live: bool, permit: Permit) -> Result<Self, Body> {
+        let Ok(encoder) = Encoder::new(settings) else { return Err(source) };
+        let open = Open {
+            source,
+            encoder,
+            rest: Bytes::new(),
+            trailers: None,
+            is_live,
+            progress: Progress::Flushed,
+            since_turn: 0,
+            _permit: permit,
+        };
+        Ok(Self { stage: Stage::Open(Box::new(open)), output: Vec::new() })
+    }
+
+    /// The body of a HEAD: nothing, of a length that is not known.
+    pub(crate) fn ended() -> Self {
+        Self { stage: Stage::Ended(None), output: Vec::new() }
+    }
+
+    /// What was compressed, which may be nothing.
+    fn take_output(&mut self) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.output).into()))))
+    }
+
+    fn fail(&mut self, error: BoxError) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.stage = Stage::Failed;
+        Poll::Ready(Some(Err(error)))
+    }
+
+    /// Ends the coded body; its trailers follow.
+    fn end(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.stage, Stage::Failed) {
+            Stage::Open(open) => {
+                let Open { encoder, trailers, .. } = *open;
+                encoder.finish(&mut self.output)?;
+                self.stage = Stage::Ended(trailers);
+            }
+            other => self.stage = other,
+        }
+        Ok(())
+    }
+}
+
+/// What a step came to.
+enum Step {
+    /// There is more to do.
+    Again,
+    /// What is in the output is to be sent.
+    Send,
+    /// Others get their turn.
+    GiveWay,
+    /// The source has nothing at the moment.
+    Wait,
+    /// The source has ended.
+    End,
+}
+
+impl Open {
+    /// Reads or compresses a little.
+    fn step(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> Result<Step, BoxError> {
+        if !self.rest.is_empty() {
+            return Ok(self.compress(output)?);
+        }
+        match self.source.poll_next(context) {
+            Poll::Ready(Some(frame)) => {
+                match frame?.into_data() {
+                    // Its source lets others have their turn.
+                    Ok(piece) if piece.is_empty() => return Ok(self.give_way()),
+                    Ok(piece) => self.rest = piece,
+                    Err(frame) => self.trailers = frame.into_trailers().ok(),
+                }
+                Ok(Step::Again)
+            }
+            Poll::Ready(None) => Ok(Step::End),
+            Poll::Pending => match self.progress {
+                Progress::Flushed => Ok(Step::Wait),
+                Progress::Behind => {
+                    self.progress = Progress::Waited;
+                    Ok(self.give_way())
+                }
+                Progress::Waited => {
+                    self.flush(output)?;
+                    Ok(Step::Send)
+                }
+            },
+        }
+    }
+
+    fn compress(&mut self, output: &mut Vec<u8>) -> io::Result<Step> {
+        if self.since_turn >= MAX_TURN {
+            return Ok(self.give_way());
+        }
+        let length = self.rest.len().min(PIECE);
+        self.encoder.write(&self.rest[..length], output)?;
+        self.rest.advance(length);
+        self.since_turn += length;
+        self.progress = Progress::Behind;
+        if self.is_live && self.rest.is_empty() {
+            self.flush(output)?;
+            return Ok(Step::Send);
+        }
+        Ok(if output.len() >= PIECE { Step::Send } else { Step::Again })
+    }
+
+    /// Others get their turn; what is in the output stays there.
+    fn give_way(&mut self) -> Step {
+        self.since_turn = 0;
+        Step::GiveWay
+    }
+
+    fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
+        self.progress = Progress::Flushed;
+        self.encoder.flush(output)
+    }
+}
+
+impl http_body::Body for CompressedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let body = self.get_mut();
+        loop {
+            let step = match &mut body.stage {
+                Stage::Open(open) => open.step(&mut body.output, context),
+                Stage::Ended(trailers) => {
+                    return Poll::Ready(trailers.take().map(|trailers| Ok(Frame::trailers(trailers))));
+                }
+                Stage::Failed => return Poll::Ready(None),
+            };
+            match step {
+                Ok(Step::Again) => {}
+                Ok(Step::Send) => return body.take_output(),
+                // For an empty piece, the server lets others have their turn, and asks again.
+                Ok(Step::GiveWay) => return Poll::Ready(Some(Ok(Frame::data(Bytes::new())))),
+                Ok(Step::Wait) => return Poll::Pending,
+                Ok(Step::End) => match body.end() {
+                    Ok(()) => return body.take_output(),
+                    Err(error) => return body.fail(error.into()),
+                },
+                Err(error) => return body.fail(error),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.output.is_empty() && matches!(self.stage, Stage::Ended(None))
+    }
+}
+
+/// Bytes compressed at a time, and sent at a time.
+const PIECE: usize = 16 * 1024;
+
+/// Bytes that are compressed before other requests of the worker get their turn: about a millisecond.
+const MAX_TURN: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;
