@@ -4,6 +4,7 @@ pub(crate) mod deserializer;
 pub(crate) mod handlers;
 pub(crate) mod kinds;
 pub(crate) mod nginx;
+pub(crate) mod other_servers;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;
