@@ -37,6 +37,7 @@
 //! | --- | --- |
 //! | options: the destination and the format | `destination.rs`, `format.rs` |
 //! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`; `append.rs` |
+//! | who the client of a request is, if it came through a proxy | `client_rules.rs` |
 //! | escaping, so that no value forges a line | `escape.rs` |
 //! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
 //! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
@@ -46,6 +47,7 @@
 
 mod append;
 mod attempts;
+mod client_rules;
 mod combined;
 mod date;
 mod destination;
@@ -68,6 +70,7 @@ mod watch;
 mod writer;
 
 pub use self::{
+    client_rules::ClientRules,
     destination::{Destination, DestinationError},
     error::AccessLogError,
     format::{Format, FormatError},

@@ -37,7 +37,10 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, run, static_files, general } = arguments;
+        let AppArguments { application, command, mut run, static_files, general } = arguments;
+        if !general.listening.trust.is_empty() {
+            run.trust = Some(general.listening.trust.clone());
+        }
         let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();

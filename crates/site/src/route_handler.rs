@@ -1,6 +1,6 @@
 //! What a route passes its requests to.
 
-use serow::{Handler, Request, Response};
+use serow::{Handler, Request, Response, RouteNote};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
@@ -16,6 +16,13 @@ pub enum RouteHandler {
     App(ApplicationHandler),
     /// Other servers.
     Proxy(Proxy),
+    /// One of these, which notes the number of the route for the access log.
+    Noted {
+        /// The number, as in [`serow::Served::route`].
+        number: u32,
+        /// The handler.
+        handler: Box<RouteHandler>,
+    },
 }
 
 impl RouteHandler {
@@ -26,6 +33,10 @@ impl RouteHandler {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
             Self::App(_) | Self::Proxy(_) => None,
+            Self::Noted { number, handler } => {
+                note(*number, request);
+                handler.attempt(request)
+            }
         }
     }
 
@@ -36,6 +47,17 @@ impl RouteHandler {
             Self::Files(files) => SiteResponse::Ready(Some(files.respond(&request))),
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
+            Self::Noted { number, handler } => {
+                note(*number, &request);
+                handler.respond(request)
+            }
         }
+    }
+}
+
+/// Notes the number of the route where the access log reads it.
+fn note(number: u32, request: &Request) {
+    if let Some(note) = request.extensions.get::<RouteNote>() {
+        note.set(number);
     }
 }

@@ -7,6 +7,7 @@ mod applications;
 #[cfg(feature = "bench")]
 mod bench;
 mod certificates_dns;
+mod client_addresses;
 mod configuration;
 mod help;
 mod init;

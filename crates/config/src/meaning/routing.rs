@@ -16,6 +16,7 @@ use crate::{
         applications::{AppTable, Applications},
         paths::resolved,
         proxying::Proxying,
+        route_numbers::{NumberedRoute, RouteNumbers, trusted},
     },
     options::FolderOptions,
     place::Place,
@@ -36,6 +37,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) shares: Shares,
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
+    pub(crate) numbers: &'a RouteNumbers,
     pub(crate) problems: &'a Problems,
 }
 
@@ -51,23 +53,24 @@ impl Routing<'_> {
 
     fn site(&self, table: SiteTable) -> Option<Site<RouteHandler>> {
         let SiteTable { settings, content, place } = table;
+        let name = settings.hosts.as_ref().and_then(|hosts| hosts.first()).map_or("*", String::as_str).to_owned();
+        let everything =
+            NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
-        let routes = match content {
-            SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
-            SiteContent::Files(files) => self.everything(self.files(*files, "/*", &place.key("files")), &place),
-            SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
+        let action = match content {
+            SiteContent::App(app) => self.app(*app, &place.key("app")),
+            SiteContent::Files(files) => self.files(*files, EVERYTHING, &place.key("files")),
+            SiteContent::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             SiteContent::Routes(routes) => {
-                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
-                routes.into_iter().collect()
+                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, &name)).collect();
+                let routes = routes.into_iter().collect::<Option<_>>();
+                return Some(Site { hosts: hosts?, headers: headers?, routes: routes? });
             }
         };
-        Some(Site { hosts: hosts?, headers: headers?, routes: routes? })
-    }
-
-    /// One route for all.
-    fn everything(&self, action: Option<Action<RouteHandler>>, place: &Place) -> Option<Vec<Route<RouteHandler>>> {
-        Some(vec![Route::new(self.text("/*", place)?, action?)])
+        let action = self.numbers.number(everything, action?);
+        let routes = vec![Route::new(self.text(EVERYTHING, &place)?, action)];
+        Some(Site { hosts: hosts?, headers: headers?, routes })
     }
 
     fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
@@ -81,8 +84,11 @@ impl Routing<'_> {
         hosts.into_iter().collect()
     }
 
-    fn route(&self, table: RouteTable) -> Option<Route<RouteHandler>> {
+    /// A route of the site with this name.
+    fn route(&self, table: RouteTable, site: &str) -> Option<Route<RouteHandler>> {
         let RouteTable { settings, handler, place } = table;
+        let trusted = handler.trust().map(trusted);
+        let numbered = NumberedRoute { site: site.to_owned(), path: settings.path.clone(), trusted };
         let path = self.text(&settings.path, &place.key("path"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
@@ -94,7 +100,8 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
         };
-        Some(Route { path: path?, methods: methods?, headers: headers?, action: action? })
+        let action = self.numbers.number(numbered, action?);
+        Some(Route { path: path?, methods: methods?, headers: headers?, action })
     }
 
     fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
@@ -210,6 +217,9 @@ impl Routing<'_> {
         result.map_err(|problem| self.problems.add(problem)).ok()
     }
 }
+
+/// The path of the only route of a site that has one handler.
+const EVERYTHING: &str = "/*";
 
 /// Where a site and its routes stand.
 struct SitePlaces {
