@@ -22,6 +22,7 @@ mod start;
 mod static_files;
 mod stopping;
 mod supervise;
+mod terminal;
 mod tls;
 mod tls_clients;
 mod uploads;
