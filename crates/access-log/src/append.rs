@@ -9,6 +9,23 @@ use super::{attempts, escape};
 
 /// Appends the address of the client.
 pub(super) fn client(served: &Served<'_>, line: &mut Vec<u8>) {
+    match served.client {
+        // Writing to memory does not fail.
+        Some(address) => drop(write!(line, "{address}")),
+        None => peer(served, line),
+    }
+}
+
+/// Appends the port of the client; proxies in front do not name it.
+pub(super) fn client_port(served: &Served<'_>, line: &mut Vec<u8>) {
+    match served.client {
+        Some(_) => line.push(b'-'),
+        None => peer_port(served, line),
+    }
+}
+
+/// Appends the address of the connection's peer, whoever the client is.
+pub(super) fn peer(served: &Served<'_>, line: &mut Vec<u8>) {
     match served.connection.peer() {
         // A client of IPv4 is shown as one, also where it reached a socket of IPv6. Writing to memory does not fail.
         Peer::Tcp(address) => drop(write!(line, "{}", address.ip().to_canonical())),
@@ -16,8 +33,8 @@ pub(super) fn client(served: &Served<'_>, line: &mut Vec<u8>) {
     }
 }
 
-/// Appends the port of the client.
-pub(super) fn remote_port(served: &Served<'_>, line: &mut Vec<u8>) {
+/// Appends the port of the connection's peer.
+pub(super) fn peer_port(served: &Served<'_>, line: &mut Vec<u8>) {
     match served.connection.peer() {
         Peer::Tcp(address) => number(address.port().into(), line),
         Peer::Unix => line.push(b'-'),

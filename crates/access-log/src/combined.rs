@@ -59,6 +59,9 @@ mod tests {
         assert!(line(&Example::new("[::ffff:10.0.0.1]:80")).starts_with("10.0.0.1 - - ["));
         assert!(line(&Example::new("[2001:db8::1]:80")).starts_with("2001:db8::1 - - ["));
         assert!(line(&Example::unix()).starts_with("unix: - - ["));
+        let mut behind = Example::unix();
+        behind.client = Some("2001:db8::7".parse().unwrap());
+        assert!(line(&behind).starts_with("2001:db8::7 - - ["));
         let mut named = Example::unix();
         named.header("Authorization", b"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         assert!(line(&named).starts_with("unix: - Aladdin ["));

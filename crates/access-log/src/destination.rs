@@ -9,6 +9,8 @@ use super::syslog::{SyslogAddress, SyslogAddressError};
 pub enum Destination {
     /// To standard output.
     StandardOutput,
+    /// To standard error, among the lines of the error log. It has no text: programs read the log elsewhere.
+    StandardError,
     /// To the end of a file, which is opened again on SIGUSR1.
     File(PathBuf),
     /// To the standard input of a command of the shell.
@@ -23,7 +25,7 @@ impl Destination {
         match self {
             Self::File(path) => Some(path),
             Self::Syslog(address) => address.path_mut(),
-            Self::StandardOutput | Self::Command(_) => None,
+            Self::StandardOutput | Self::StandardError | Self::Command(_) => None,
         }
     }
 }
@@ -65,6 +67,7 @@ impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StandardOutput => f.write_str("-"),
+            Self::StandardError => f.write_str("standard error"),
             Self::File(path) => path.display().fmt(f),
             Self::Command(command) => write!(f, "| {command}"),
             Self::Syslog(address) => write!(f, "syslog:{address}"),

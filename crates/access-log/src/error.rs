@@ -14,6 +14,8 @@ pub enum AccessLogError {
     },
     /// Standard output is closed.
     StandardOutput(io::Error),
+    /// Standard error is closed.
+    StandardError(io::Error),
     /// The system refuses a thread, or the handler of SIGUSR1.
     System(io::Error),
 }
@@ -26,6 +28,7 @@ impl fmt::Display for AccessLogError {
                 write!(f, "cannot write the access log {path}: {error}; name another file with --access-log")
             }
             Self::StandardOutput(error) => write!(f, "cannot write the access log to standard output: {error}"),
+            Self::StandardError(error) => write!(f, "cannot write a line for each request to standard error: {error}"),
             Self::System(error) => write!(f, "the system refuses what an access log needs: {error}"),
         }
     }
@@ -34,7 +37,10 @@ impl fmt::Display for AccessLogError {
 impl Error for AccessLogError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::File { error, .. } | Self::StandardOutput(error) | Self::System(error) => Some(error),
+            Self::File { error, .. }
+            | Self::StandardOutput(error)
+            | Self::StandardError(error)
+            | Self::System(error) => Some(error),
         }
     }
 }

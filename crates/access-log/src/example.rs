@@ -1,6 +1,7 @@
 //! A request to be logged, for tests.
 
 use std::{
+    net::IpAddr,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -18,6 +19,7 @@ pub(super) struct Example {
     pub(super) response: Headers,
     pub(super) extensions: Extensions,
     pub(super) stream: Option<ServedStream>,
+    pub(super) client: Option<IpAddr>,
 }
 
 impl Example {
@@ -37,7 +39,14 @@ impl Example {
             version: Version::HTTP_11,
             headers: Headers::new(),
         };
-        Self { connection, request, response: Headers::new(), extensions: Extensions::new(), stream: None }
+        Self {
+            connection,
+            request,
+            response: Headers::new(),
+            extensions: Extensions::new(),
+            stream: None,
+            client: None,
+        }
     }
 
     pub(super) fn header(&mut self, name: &str, value: &[u8]) {
@@ -64,12 +73,14 @@ impl Example {
     pub(super) fn served(&self) -> Served<'_> {
         Served {
             connection: &self.connection,
+            client: self.client,
             connection_number: 7,
             request_number: 2,
             request: Some(&self.request),
             status: StatusCode::OK,
             response: Some(&self.response),
             extensions: Some(&self.extensions),
+            route: None,
             head_bytes: 120,
             body_bytes: 13,
             stream: self.stream,

@@ -4,7 +4,14 @@ use std::{error::Error, fmt, str::FromStr};
 
 use serow::Served;
 
-use super::{combined, date::Date, json, template::Template, variable::near};
+use super::{
+    combined,
+    date::Date,
+    json,
+    template::Template,
+    terminal::{self, Colour},
+    variable::near,
+};
 
 /// How a line is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +22,15 @@ pub enum Format {
     Json,
     /// As the user says.
     Template(Template),
+    /// Short, for people who watch a terminal. It has no name, since programs cannot rely on it.
+    Terminal(Colour),
 }
 
 impl Format {
     /// Whether it needs the response's head.
     pub(super) fn reads_response(&self) -> bool {
         match self {
-            Self::Combined => false,
+            Self::Combined | Self::Terminal(_) => false,
             Self::Json => true,
             Self::Template(template) => template.reads_response(),
         }
@@ -30,7 +39,7 @@ impl Format {
     /// Whether it needs the attempts on upstream servers.
     pub fn reads_attempts(&self) -> bool {
         match self {
-            Self::Combined => false,
+            Self::Combined | Self::Terminal(_) => false,
             Self::Json => true,
             Self::Template(template) => template.reads_attempts(),
         }
@@ -43,6 +52,7 @@ impl Format {
             Self::Combined => combined::write(served, date, line),
             Self::Json => json::write(served, date, line),
             Self::Template(template) => template.write(served, date, line),
+            Self::Terminal(colour) => terminal::write(served, *colour, line),
         }
     }
 }
@@ -74,6 +84,7 @@ impl fmt::Display for Format {
             Self::Combined => COMBINED,
             Self::Json => JSON,
             Self::Template(template) => template.text(),
+            Self::Terminal(_) => "terminal",
         })
     }
 }

@@ -18,10 +18,13 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.push(b'.');
     digits(milliseconds, 3, line);
     line.extend_from_slice(b"Z\",\"peer\":\"");
-    match served.connection.peer() {
-        // Writing to memory does not fail.
-        Peer::Tcp(address) => drop(write!(line, "{address}")),
-        Peer::Unix => line.extend_from_slice(b"unix:"),
+    match served.client {
+        Some(address) => {
+            // Writing to memory does not fail.
+            let _ = write!(line, "{address}\",\"proxy\":\"");
+            peer(served, line);
+        }
+        None => peer(served, line),
     }
     line.push(b'"');
     match served.request {
@@ -52,6 +55,15 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b",\"user_agent\":");
     field(served.request, KnownHeader::UserAgent, line);
     line.extend_from_slice(b"}\n");
+}
+
+/// Appends the address and the port of the connection's peer.
+fn peer(served: &Served<'_>, line: &mut Vec<u8>) {
+    match served.connection.peer() {
+        // Writing to memory does not fail.
+        Peer::Tcp(address) => drop(write!(line, "{address}")),
+        Peer::Unix => line.extend_from_slice(b"unix:"),
+    }
 }
 
 /// Appends the attempts on upstream servers, if there were any.
@@ -176,6 +188,9 @@ mod tests {
         assert!(told.contains(r#""host":"a.example""#), "{told}");
         assert!(told.contains(r#""referer":"\"\\\u0009""#), "{told}");
         assert!(told.contains("\"user_agent\":\"\u{fffd}é\\u009b31m\""), "{told}");
+        example.client = Some([192, 0, 2, 7].into());
+        assert!(line(&example).contains(r#""peer":"192.0.2.7","proxy":"127.0.0.1:4711","method""#));
+        example.client = None;
         let (stream, tls) = (r#""stream":5,"urgency":1,"#, r#""tls":"TLSv1.3","#);
         assert!(line(&example.on_stream(5, "u=1, i")).contains(&format!(r#""whole":true,{stream}"referer""#)));
         assert!(line(&encrypted()).contains(&format!(r#""whole":true,{tls}"referer""#)));

@@ -36,7 +36,8 @@
 //! | step | file |
 //! | --- | --- |
 //! | options: the destination and the format | `destination.rs`, `format.rs` |
-//! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`; `append.rs` |
+//! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`, `terminal.rs`; `append.rs` |
+//! | who the client of a request is, if it came through a proxy | `client_rules.rs` |
 //! | escaping, so that no value forges a line | `escape.rs` |
 //! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
 //! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
@@ -46,6 +47,7 @@
 
 mod append;
 mod attempts;
+mod client_rules;
 mod combined;
 mod date;
 mod destination;
@@ -62,12 +64,14 @@ mod sink;
 mod sink_error;
 mod syslog;
 mod template;
+mod terminal;
 mod user;
 mod variable;
 mod watch;
 mod writer;
 
 pub use self::{
+    client_rules::ClientRules,
     destination::{Destination, DestinationError},
     error::AccessLogError,
     format::{Format, FormatError},
@@ -75,5 +79,6 @@ pub use self::{
     queue::LineCounts,
     syslog::{SyslogAddress, SyslogAddressError},
     template::Template,
+    terminal::Colour,
     writer::{AccessLog, LineCounter},
 };

@@ -11,7 +11,7 @@ use std::{
 use serow::Served;
 use tokio::{task::spawn_local, time::sleep};
 
-use super::{Format, date::Date, queue::Queue, syslog::Header};
+use super::{ClientRules, Format, date::Date, queue::Queue, syslog::Header};
 
 /// Makes the log of each worker. Clones write to the same destination.
 #[derive(Clone)]
@@ -20,6 +20,7 @@ pub struct WorkerLogs {
     format: Format,
     /// What stands in front of each line where it becomes a message of syslog.
     header: Option<Header>,
+    clients: Arc<ClientRules>,
 }
 
 /// The access log of one worker, for [`serow::Server::access_log`].
@@ -38,7 +39,12 @@ struct Lines {
 
 impl WorkerLogs {
     pub(super) fn new(queue: Arc<Queue>, format: Format, header: Option<Header>) -> Self {
-        Self { queue, format, header }
+        Self { queue, format, header, clients: Arc::default() }
+    }
+
+    /// Names the clients of requests as these rules say.
+    pub(super) fn set_clients(&mut self, clients: ClientRules) {
+        self.clients = Arc::new(clients);
     }
 
     /// The log of one worker, to be called on the worker's thread.
@@ -77,6 +83,10 @@ impl serow::AccessLog for WorkerLog {
     fn reads_response(&self) -> bool {
         self.0.maker.format.reads_response()
     }
+
+    fn reads_route(&self) -> bool {
+        self.0.maker.clients.reads_route()
+    }
 }
 
 impl Lines {
@@ -95,7 +105,8 @@ impl Lines {
         if let Some(header) = &self.maker.header {
             header.write(served, date, &mut buffer);
         }
-        self.maker.format.write(served, date, &mut buffer);
+        let client = self.maker.clients.client(served);
+        self.maker.format.write(&Served { client, ..*served }, date, &mut buffer);
         buffer.len()
     }
 

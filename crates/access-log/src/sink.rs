@@ -19,6 +19,7 @@ impl Sink {
     pub(super) fn open(destination: Destination) -> Result<Self, AccessLogError> {
         Ok(match destination {
             Destination::StandardOutput => Self::File(LogFile::standard_output()?),
+            Destination::StandardError => Self::File(LogFile::standard_error()?),
             Destination::File(path) => Self::File(LogFile::open(path)?),
             Destination::Command(line) => Self::Command(Command::new(line)),
             Destination::Syslog(address) => Self::Syslog(Link::new(address)),

@@ -169,6 +169,10 @@ mod tests {
             example.header("Host", host.as_bytes());
             assert_eq!(line("$host", &example), expected, "{host}");
         }
+        let template = "$remote_addr $remote_port $realip_remote_addr $realip_remote_port";
+        assert_eq!(line(template, &full()), "10.0.0.1 4711 10.0.0.1 4711");
+        let behind = Example { client: Some([192, 0, 2, 7].into()), ..full() };
+        assert_eq!(line(template, &behind), "192.0.2.7 - 10.0.0.1 4711");
         let mut absolute = full();
         absolute.target("http://Other.example:81/x");
         assert_eq!(line("$host $uri $request_uri", &absolute), "other.example /x http://Other.example:81/x");

@@ -4,8 +4,8 @@ use serow::{Scheme, Served};
 
 use super::{
     append::{
-        attempt_time, boolean, client, decimal, encryption, field, host, number, optional, remote_port, request_line,
-        server_address, text, version,
+        attempt_time, boolean, client, client_port, decimal, encryption, field, host, number, optional, peer,
+        peer_port, request_line, server_address, text, version,
     },
     attempts,
     date::Date,
@@ -38,6 +38,8 @@ macro_rules! names {
 names! {
     RemoteAddress: "remote_addr";
     RemotePort: "remote_port";
+    PeerAddress: "realip_remote_addr";
+    PeerPort: "realip_remote_port";
     RemoteUser: "remote_user";
     TimeLocal: "time_local";
     TimeIso8601: "time_iso8601";
@@ -135,7 +137,9 @@ impl Name {
     fn write(self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         match self {
             Self::RemoteAddress => client(served, line),
-            Self::RemotePort => remote_port(served, line),
+            Self::RemotePort => client_port(served, line),
+            Self::PeerAddress => peer(served, line),
+            Self::PeerPort => peer_port(served, line),
             Self::RemoteUser => user::write(served.request.map(|request| &request.headers), line),
             Self::TimeLocal => line.extend_from_slice(date.common(served.began)),
             Self::TimeIso8601 => {

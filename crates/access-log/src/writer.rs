@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    AccessLogError, Destination, Format,
+    AccessLogError, ClientRules, Destination, Format,
     lines::{WorkerLog, WorkerLogs},
     queue::{Batch, LineCounts, Paused, Queue, Task},
     sink::Sink,
@@ -84,6 +84,13 @@ impl AccessLog {
             Some((destination, format)) => Self::open(destination, format).map(Some),
             None => Watch::new().map(|_| None),
         }
+    }
+
+    /// Names the clients of requests as these rules say; by default, they are the peers of the connections.
+    #[must_use]
+    pub fn clients(mut self, rules: ClientRules) -> Self {
+        self.logs.set_clients(rules);
+        self
     }
 
     /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server

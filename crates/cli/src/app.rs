@@ -19,7 +19,7 @@ use crate::{
     application_host::application_host,
     arguments::AppArguments,
     command_error::CommandError,
-    error_log,
+    environment_port, error_log,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -37,7 +37,11 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, run, static_files, general } = arguments;
+        let AppArguments { application, command, mut run, static_files, mut general } = arguments;
+        environment_port::listen_there(&mut general)?;
+        if !general.listening.trust.is_empty() {
+            run.trust = Some(general.listening.trust.clone());
+        }
         let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();

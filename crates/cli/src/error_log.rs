@@ -11,13 +11,11 @@ use tracing::level_filters::LevelFilter;
 
 /// Begins to write what is at least as important as `level`.
 pub(crate) fn begin(level: LevelFilter) {
-    // https://no-color.org
-    let colour = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let subscriber = tracing_subscriber::fmt()
         .compact()
         .with_max_level(level)
         .with_target(false)
-        .with_ansi(colour)
+        .with_ansi(is_coloured())
         // It would complain about standard error on standard error, and panic where that fails too.
         .log_internal_errors(false)
         .with_writer(io::stderr)
@@ -25,6 +23,11 @@ pub(crate) fn begin(level: LevelFilter) {
     // There is one already where a test began it.
     let _ = tracing::subscriber::set_global_default(subscriber);
     panic::set_hook(Box::new(log_panic));
+}
+
+/// Whether standard error is a terminal that shows colours (<https://no-color.org>).
+pub(crate) fn is_coloured() -> bool {
+    io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A panic costs a connection, not the server; here it becomes a line of the log like any other.

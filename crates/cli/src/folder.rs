@@ -3,9 +3,11 @@
 use std::{
     error::Error,
     fmt,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
+use serow_access_log::{Colour, Destination, Format};
 use serow_config::{
     ServedFolder,
     settings::{ServerSettings, SettingError, folder_settings, shares},
@@ -18,7 +20,7 @@ use crate::{
     announcement::announce,
     arguments::FilesArguments,
     command_error::CommandError,
-    error_log,
+    environment_port, error_log,
     project::{self, FoundApplication},
     serving::{Served, Serving},
     usage,
@@ -37,11 +39,21 @@ pub(crate) struct FolderSettings {
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
-        let FilesArguments { dir, folder, general } = arguments;
+        let FilesArguments { dir, folder, mut general, quiet } = arguments;
+        environment_port::listen_there(&mut general)?;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
-        let server = ServerSettings::new(general, shares)?;
+        let mut server = ServerSettings::new(general, shares)?;
+        if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
+            server.access_log = Some(lines_on_terminal());
+        }
         Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, server })
     }
+}
+
+/// A line for each request, for people who try a page or an application in a browser.
+fn lines_on_terminal() -> (Destination, Format) {
+    let colour = if error_log::is_coloured() { Colour::On } else { Colour::Off };
+    (Destination::StandardError, Format::Terminal(colour))
 }
 
 /// Serves a folder until TERM or INT.

@@ -3,6 +3,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | options and their values; those of the settings file too are in crate config | `command_line.rs`, `arguments/` |
+//! | `PORT`, where hosting platforms have a server listen | `environment_port.rs` |
 //! | errors: of a command; of the command line | `command_error.rs`; `usage.rs` |
 //! | `serow files`, `proxy`, `app`, and what they share | `folder.rs`, `proxy.rs`, `app.rs`; `serving.rs` |
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
@@ -35,6 +36,7 @@ mod command_error;
 mod command_line;
 mod completions;
 mod descriptors;
+mod environment_port;
 mod error_log;
 mod folder;
 mod init;

@@ -8,7 +8,7 @@ use serow_site::RouteHandler;
 use crate::{
     arguments::ProxyArguments,
     command_error::CommandError,
-    error_log,
+    environment_port, error_log,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -28,8 +28,10 @@ pub(crate) struct ProxySettings {
 impl ProxySettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
-        let ProxyArguments { servers, upstream, forwarding, static_files, general } = arguments;
+        let ProxyArguments { servers, upstream, mut forwarding, static_files, mut general } = arguments;
         let shares = static_files.shares(&general.listening);
+        environment_port::listen_there(&mut general)?;
+        forwarding.trust = Some(general.listening.trust.clone());
         let note_attempts = reads_attempts(&general.logging);
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {

@@ -49,11 +49,13 @@ impl Serving {
     pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
         state_folder::keep_certificate(&mut settings);
         let certificates = certificates::prepare(&settings, None)?.map(PreparedManager::open).transpose()?;
-        let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
+        let ServerSettings {
+            listeners, server, encryption, admin, admin_token, access_log, clients, max_spool, ..
+        } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
         encryption.iter().for_each(Encryption::warn_of_dates);
-        let log = AccessLog::open_if(access_log)?;
+        let log = AccessLog::open_if(access_log)?.map(|log| log.clients(clients));
         if let Some(log) = &log {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());

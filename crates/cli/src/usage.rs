@@ -58,6 +58,11 @@ fn line(command: &str, error: &clap::Error) -> String {
 
 fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
     if !name.starts_with('-') {
+        if TAKES_FILE.contains(&command) {
+            return format!(
+                "{name:?} is an unexpected argument; to name a settings file, write serow {command} -c {name}"
+            );
+        }
         return format!("{name:?} is an unexpected argument; {help}");
     }
     if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
@@ -74,18 +79,35 @@ fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String
     }
 }
 
+/// Commands whose only argument can be meant as a settings file.
+const TAKES_FILE: [&str; 5] = ["run", "check", "reload", "stop", "status"];
+
 /// Options of other servers and tools, and what to write here.
-const OPTIONS_OF_OTHERS: [(&str, &str); 13] = [
+const OPTIONS_OF_OTHERS: [(&str, &str); 27] = [
     ("--port", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-p", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-l", "write --listen 8000, or --listen :8000 for all addresses"),
     ("--host", "write --listen ADDRESS:PORT"),
     ("--bind", "write --listen ADDRESS:PORT"),
+    ("--address", "write --listen ADDRESS:PORT"),
+    ("-a", "write --listen ADDRESS:PORT"),
     ("-c", "a settings file is run by: serow run -c FILE"),
     ("--config", "a settings file is run by: serow run -c FILE"),
     ("-z", "write -d TIME, as in -d 10s"),
     ("-b", "write --listen ADDRESS:PORT"),
     ("-w", "write --processes 4 for workers of an application, --workers 4 for threads of the server"),
+    ("--cert", "write --tls CERTIFICATE,KEY, with both files"),
+    ("--key", "write --tls CERTIFICATE,KEY, with both files"),
+    ("--ssl", "write --tls self-signed for development, --tls CERTIFICATE,KEY, or --acme NAME"),
+    ("--https", "write --tls self-signed for development, --tls CERTIFICATE,KEY, or --acme NAME"),
+    ("-S", "write --tls self-signed for development, --tls CERTIFICATE,KEY, or --acme NAME"),
+    ("--root", "the folder is the argument, as in serow public"),
+    ("--dir", "the folder is the argument, as in serow public"),
+    ("--directory", "the folder is the argument, as in serow public"),
+    ("-d", "Serow runs in the foreground; systemd or a container runs it in the background (docs/running.md)"),
+    ("--daemon", "Serow runs in the foreground; systemd or a container runs it in the background (docs/running.md)"),
+    ("-g", "Serow runs in the foreground, and its settings are in the file of serow run -c FILE"),
+    ("-v", "for the version, write serow --version"),
     ("-t", "to check a settings file, write serow check -c FILE"),
     ("-s", "write serow reload, serow stop"),
     ("-R", "the application is the argument, as in serow app config.ru"),
@@ -115,12 +137,15 @@ pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
 }
 
 /// Commands of other servers, and what to write here.
-const COMMANDS_OF_OTHERS: [(&str, &str); 6] = [
+const COMMANDS_OF_OTHERS: [(&str, &str); 9] = [
     ("serve", "to serve a folder, write serow DIR"),
     ("server", "to serve a folder, write serow DIR"),
     ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
     ("restart", "to reload the settings file of a server, write serow reload"),
     ("drain", "to stop a server, write serow stop; to drain a server of an upstream, serow upstream drain"),
+    ("configtest", "to check a settings file, write serow check -c FILE"),
+    ("validate", "to check a settings file, write serow check -c FILE"),
+    ("reverse-proxy", "to forward requests to another server, write serow proxy ADDRESS:PORT"),
     ("version", "for the version, write serow --version"),
 ];
 
@@ -146,7 +171,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_command_line_become_one_line() {
-        let cases: [(&[&str], &str); 18] = [
+        let cases: [(&[&str], &str); 23] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
             (
@@ -157,6 +182,17 @@ mod tests {
                 &["app", "-w", "4", "config.ru"],
                 "there is no option -w; write --processes 4 for workers of an application, --workers 4 for threads of the server",
             ),
+            (
+                &["run", "a.toml"],
+                "\"a.toml\" is an unexpected argument; to name a settings file, write serow run -c a.toml",
+            ),
+            (
+                &["--cert", "a.pem", "--key", "a.key"],
+                "there is no option --cert; write --tls CERTIFICATE,KEY, with both files",
+            ),
+            (&["--root", "public"], "there is no option --root; the folder is the argument, as in serow public"),
+            (&["-p8000"], "there is no option -p; write --listen 8000, or --listen :8000 for all addresses"),
+            (&["--port=8000"], "there is no option --port; write --listen 8000, or --listen :8000 for all addresses"),
             (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
             (
                 &["proxy", "a:1", "--balance", "least_conn"],

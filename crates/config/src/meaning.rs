@@ -5,6 +5,7 @@ pub(crate) mod applications;
 pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;
+pub(crate) mod route_numbers;
 pub(crate) mod routing;
 
 use std::{path::Path, time::Duration};
@@ -16,6 +17,7 @@ use crate::{
         account::{Account, AccountFiles},
         applications::Applications,
         proxying::Proxying,
+        route_numbers::RouteNumbers,
         routing::Routing,
     },
     options::{AcmeOptions, ListingChoice},
@@ -51,22 +53,35 @@ pub(crate) fn of(
     let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
+    let numbers = RouteNumbers::new(&general, &sites);
+    let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
-    let server = ServerSettings::new(general, shares).map_err(note).ok();
+    let mut server = ServerSettings::new(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     if sites.is_empty() {
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
-    let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
+    let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
-    let applications = Applications::new(folder, threads, grace, host, problems);
+    let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
-    let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
+    let routing = Routing {
+        folder,
+        wanted_files,
+        shares,
+        proxying: &proxying,
+        applications: &applications,
+        numbers: &numbers,
+        problems,
+    };
     let router = routing.router(sites);
     let (router, policies) = router?;
+    if let Some(server) = &mut server {
+        server.clients.of_routes = numbers.into_routes().into_iter().map(|route| route.trusted).collect();
+    }
     Some(Configuration {
         server: server?,
         router,

@@ -17,7 +17,7 @@ mod upstream;
 use std::{mem, path::Path, time::Duration};
 
 use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
-use serow_access_log::{Destination, Format};
+use serow_access_log::{ClientRules, Destination, Format};
 use tracing::level_filters::LevelFilter;
 
 use self::tls::tls_settings;
@@ -62,6 +62,8 @@ pub struct ServerSettings {
     pub admin_token: Option<String>,
     /// The access log, if there is one.
     pub access_log: Option<(Destination, Format)>,
+    /// Who the clients are that the access log shows.
+    pub clients: ClientRules,
     /// The log verbosity.
     pub level: LevelFilter,
     /// How many threads serve.
@@ -116,6 +118,7 @@ impl ServerSettings {
             admin_token,
             level: level(logging.log_level),
             access_log: access_log(logging),
+            clients: ClientRules::of_all(listening.trust.iter().map(|network| network.0).collect()),
             workers,
             grace: timeouts.grace.0,
             max_spool: limits.max_spool.0,

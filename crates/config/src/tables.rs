@@ -5,6 +5,7 @@ pub(crate) mod deserializer;
 pub(crate) mod handlers;
 pub(crate) mod kinds;
 pub(crate) mod nginx;
+pub(crate) mod other_servers;
 pub(crate) mod policies;
 pub(crate) mod root;
 pub(crate) mod sites;

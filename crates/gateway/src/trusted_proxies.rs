@@ -58,18 +58,30 @@ impl TrustedProxies {
         }
     }
 
+    /// Whether no peer is trusted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.networks.is_empty()
+    }
+
     /// The client's address: the peer's, or if the peer is trusted, the last address in X-Forwarded-For that is not
     /// itself trusted. `None` for a peer at a unix socket that sends no X-Forwarded-For.
     #[must_use]
     pub fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
-        let peer = match connection.peer() {
+        self.named_client(headers, connection).or(match connection.peer() {
             Peer::Tcp(address) => Some(address.ip().to_canonical()),
             Peer::Unix => None,
-        };
+        })
+    }
+
+    /// The client's address as trusted proxies name it; `None` if the peer is not trusted or names no address, so that
+    /// the peer counts as the client.
+    #[must_use]
+    pub fn named_client(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
         if !headers.contains(KnownHeader::XForwardedFor) || !self.contains(connection.peer()) {
-            return peer;
+            return None;
         }
-        let mut client = peer;
+        let mut client = None;
         let named: Vec<&[u8]> = headers.list(KnownHeader::XForwardedFor).collect();
         for text in named.into_iter().rev() {
             // Elements before an invalid one cannot be trusted.

@@ -2,7 +2,11 @@
 
 use std::{
     mem,
-    sync::atomic::{AtomicU64, Ordering},
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -19,13 +23,41 @@ pub trait AccessLog: 'static {
     fn reads_response(&self) -> bool {
         false
     }
+
+    /// Whether it reads [`Served::route`]; the server adds a [`RouteNote`] to requests only if so.
+    fn reads_route(&self) -> bool {
+        false
+    }
+}
+
+/// Where a handler notes which of its routes handles a request, for [`Served::route`]. It is in the extensions of
+/// requests if the access log reads it ([`AccessLog::reads_route`]).
+#[derive(Clone, Debug)]
+pub struct RouteNote(Arc<AtomicU32>);
+
+impl RouteNote {
+    fn new() -> Self {
+        Self(Arc::new(AtomicU32::new(NO_ROUTE)))
+    }
+
+    /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` is no route.
+    pub fn set(&self, number: u32) {
+        self.0.store(number, Ordering::Relaxed);
+    }
+
+    fn number(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|number| *number != NO_ROUTE)
+    }
 }
 
 /// A finished request, as the access log sees it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// The connection it came on.
     pub connection: &'a Connection,
+    /// The client's address as a trusted proxy in front names it; `None` from the server, for which the peer is the
+    /// client. A log that trusts proxies sets it for what writes its lines.
+    pub client: Option<IpAddr>,
     /// The number of that connection, unique within this process.
     pub connection_number: u64,
     /// The number of the request within its connection, from 1.
@@ -40,6 +72,9 @@ pub struct Served<'a> {
     pub response: Option<&'a Headers>,
     /// What the handler put into the response's extensions; `None` as with [`Self::response`].
     pub extensions: Option<&'a Extensions>,
+    /// The number of the route that handled it, as a handler noted it in the request's [`RouteNote`]; `None` where no
+    /// handler did, or [`AccessLog::reads_route`] does not ask for it.
+    pub route: Option<u32>,
     /// Bytes of the response's head, as it was sent; 0 where the head was not the handler's.
     pub head_bytes: u64,
     /// Bytes of the response's body.
@@ -77,6 +112,7 @@ pub(crate) struct RequestLogEntry {
     request_number: u64,
     request: Option<RequestHead>,
     response: Option<(Headers, Extensions)>,
+    route: Option<RouteNote>,
     stream: Option<ServedStream>,
     began: SystemTime,
     clock: Instant,
@@ -95,6 +131,7 @@ impl RequestLog {
             request_number: self.requests,
             request: request.cloned(),
             response: None,
+            route: None,
             stream: None,
             began: SystemTime::now(),
             clock: Instant::now(),
@@ -108,6 +145,16 @@ impl RequestLogEntry {
         self.stream = Some(ServedStream { number, priority });
     }
 
+    /// Lets the handler note its route in the extensions of the request.
+    #[inline]
+    pub(crate) fn ask_for_route(&mut self, log: &dyn AccessLog, extensions: &mut Extensions) {
+        if log.reads_route() {
+            let note = RouteNote::new();
+            extensions.insert(note.clone());
+            self.route = Some(note);
+        }
+    }
+
     /// Notes the response that will be sent, and takes its extensions, which nothing reads afterwards.
     pub(crate) fn note_response(&mut self, log: &dyn AccessLog, headers: &Headers, extensions: &mut Extensions) {
         if log.reads_response() {
@@ -119,12 +166,14 @@ impl RequestLogEntry {
     pub(crate) fn write(self, log: &dyn AccessLog, sent: Sent, whole: bool) {
         log.log(&Served {
             connection: &self.connection,
+            client: None,
             connection_number: self.connection_number,
             request_number: self.request_number,
             request: self.request.as_ref(),
             status: sent.status,
             response: self.response.as_ref().map(|(headers, _)| headers),
             extensions: self.response.as_ref().map(|(_, extensions)| extensions),
+            route: self.route.as_ref().and_then(RouteNote::number),
             head_bytes: sent.head_bytes,
             body_bytes: sent.body_bytes,
             stream: self.stream,
@@ -134,6 +183,9 @@ impl RequestLogEntry {
         });
     }
 }
+
+/// The number of no route.
+const NO_ROUTE: u32 = u32::MAX;
 
 /// Numbers are given out at the first request of a connection, so that those without a log cost nothing.
 static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);

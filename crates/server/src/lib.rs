@@ -52,7 +52,7 @@ pub use serow_tls::{
 };
 
 pub use self::{
-    access_log::{AccessLog, Served, ServedStream},
+    access_log::{AccessLog, RouteNote, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

@@ -17,7 +17,7 @@ use crate::{AccessLogError, retry, sink_error::SinkError};
 /// An open file.
 pub(crate) struct LogFile {
     file: File,
-    /// Where it was opened; standard output has no name.
+    /// Where it was opened; standard output and standard error have no name.
     path: Option<PathBuf>,
 }
 
@@ -25,6 +25,11 @@ impl LogFile {
     pub(super) fn standard_output() -> Result<Self, AccessLogError> {
         // Rust's own handle would keep what could not be written, and half a buffer of what could.
         let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(AccessLogError::StandardOutput)?;
+        Ok(Self { file: descriptor.into(), path: None })
+    }
+
+    pub(super) fn standard_error() -> Result<Self, AccessLogError> {
+        let descriptor = io::stderr().as_fd().try_clone_to_owned().map_err(AccessLogError::StandardError)?;
         Ok(Self { file: descriptor.into(), path: None })
     }
 

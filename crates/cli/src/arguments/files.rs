@@ -17,4 +17,11 @@ pub(crate) struct FilesArguments {
     pub(crate) folder: FolderOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
+
+    /// Do not print a line for each request.
+    ///
+    /// Without an access log, Serow prints method, path, status, size and duration of each request on standard error, if
+    /// that is a terminal.
+    #[arg(short, long, help_heading = "Logs")]
+    pub(crate) quiet: bool,
 }

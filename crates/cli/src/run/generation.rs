@@ -97,7 +97,8 @@ impl Generation {
         }
         // By the user, who will have to open them again.
         let log = AccessLog::open_if(configuration.server.access_log.take())
-            .map_err(|error| CommandError::from(error).message())?;
+            .map_err(|error| CommandError::from(error).message())?
+            .map(|log| log.clients(mem::take(&mut configuration.server.clients)));
         if let Some(log) = &log {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());

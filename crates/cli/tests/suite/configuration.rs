@@ -18,6 +18,8 @@ use tempfile::TempDir;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/configuration");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// A guide whose settings files are complete.
+const FROM_NGINX: &str = include_str!("../../../../docs/from-nginx.md");
 /// What stands for the interpreters that a machine may have.
 const INTERPRETERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interpreters");
 const DASHES: &str = "----------\n";
@@ -205,6 +207,20 @@ fn what_runs_an_application_has_to_be_there() {
         assert!(said.starts_with(&format!("serow: {expected}")), "{said}");
         assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
     }
+}
+
+#[test]
+fn the_settings_files_of_the_guide_from_nginx_are_right() {
+    let folder = surroundings();
+    fs::write(folder.path().join("public/404.html"), "<h1>Not found</h1>").unwrap();
+    let files: Vec<_> = FROM_NGINX.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    for file in &files {
+        // A machine may have no such user.
+        let said = said(check(folder.path(), file.replace("user = \"www-data\"\n", "")));
+        assert!(said.starts_with("# serow.toml is right: "), "{file}\n{said}");
+    }
+    // Each of the others is beside the nginx.conf that it replaces.
+    assert_eq!(files.len(), 1 + FROM_NGINX.matches("```nginx\n").count());
 }
 
 #[test]

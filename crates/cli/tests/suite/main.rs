@@ -7,6 +7,7 @@ mod applications;
 #[cfg(feature = "bench")]
 mod bench;
 mod certificates_dns;
+mod client_addresses;
 mod configuration;
 mod help;
 mod init;
@@ -22,6 +23,7 @@ mod start;
 mod static_files;
 mod stopping;
 mod supervise;
+mod terminal;
 mod tls;
 mod tls_clients;
 mod uploads;

@@ -135,6 +135,27 @@ fn the_proxy_protocol_says_who_the_client_is() {
 }
 
 #[test]
+fn the_port_of_the_environment_is_used_unless_an_address_is_given() {
+    let folder = site();
+    let start = |arguments: &[&str]| {
+        let mut command = serow([folder.path()]);
+        command.args(["--workers", "1"]).args(arguments).env("PORT", "0");
+        Running::of(command)
+    };
+    let server = start(&[]);
+    assert!(server.announcement.ends_with(" (all addresses)"), "{}", server.announcement);
+    assert!(!server.announcement.contains(":8080"), "{}", server.announcement);
+    assert!(start(&["--listen", "127.0.0.1:0"]).announcement.ends_with("/"));
+    for command in [&["files"][..], &["proxy", "127.0.0.1:9"], &["app", "--", "true"]] {
+        let output = serow(command).current_dir(folder.path()).env("PORT", "http").output().unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        let expected = "serow: the environment has PORT=\"http\", which is not a port: ";
+        assert!(line.starts_with(expected), "{line}");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+    }
+}
+
+#[test]
 fn workers_share_the_work() {
     let folder = site();
     let mut command = serow([folder.path()]);

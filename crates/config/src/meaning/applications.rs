@@ -13,6 +13,7 @@ use crate::{
     place::Place,
     settings::{ApplicationHost, SettingError, application, program},
     tables::{FromTable, TableReading},
+    values::NetworkRule,
 };
 
 /// What an application answers.
@@ -53,6 +54,8 @@ pub(crate) struct Applications<'a> {
     threads: usize,
     /// How long programs that leave may take.
     grace: Duration,
+    /// The proxies that the root trusts.
+    trust: &'a [NetworkRule],
     host: &'a ApplicationHost,
     found: RefCell<Vec<(AppTable, Application)>>,
 }
@@ -62,10 +65,11 @@ impl<'a> Applications<'a> {
         folder: &'a Path,
         threads: usize,
         grace: Duration,
+        trust: &'a [NetworkRule],
         host: &'a ApplicationHost,
         problems: &'a Problems,
     ) -> Self {
-        Self { problems, folder, threads, grace, host, found: RefCell::default() }
+        Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
     }
 
     /// The application that is written; nothing where something is wrong, which is noted.
@@ -79,6 +83,9 @@ impl<'a> Applications<'a> {
                 table.arguments.chdir = Some(folder.to_owned());
             }
             None => {}
+        }
+        if !self.trust.is_empty() {
+            table.arguments.trust.get_or_insert_with(|| self.trust.to_vec());
         }
         let mut found = self.found.borrow_mut();
         if let Some((_, application)) = found.iter().find(|(other, _)| *other == table) {

@@ -18,7 +18,7 @@ use crate::{
     place::Place,
     settings::{SettingError, forwarding_settings, upstream_settings},
     tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
-    values::ServerRule,
+    values::{NetworkRule, ServerRule},
 };
 
 /// The upstreams of a file, and what asks them.
@@ -26,6 +26,8 @@ pub(crate) struct Proxying<'a> {
     problems: &'a Problems,
     /// The folder of the file.
     folder: &'a Path,
+    /// The proxies that the root trusts.
+    trust: &'a [NetworkRule],
     /// Whether the access log contains the attempts on upstream servers.
     note_attempts: bool,
     /// The names that there are, also of upstreams with which something is wrong.
@@ -42,12 +44,13 @@ impl<'a> Proxying<'a> {
     pub(crate) fn new(
         tables: Vec<UpstreamTable>,
         folder: &'a Path,
+        trust: &'a [NetworkRule],
         note_attempts: bool,
         problems: &'a Problems,
     ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
         let renewed_files = Vec::new();
-        let mut proxying = Self { problems, folder, note_attempts, names, named, renewed_files, nameless };
+        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, renewed_files, nameless };
         for table in tables {
             proxying.add(table);
         }
@@ -74,7 +77,8 @@ impl<'a> Proxying<'a> {
 
     /// What answers with what other servers answer; nothing where something is wrong, which is noted.
     pub(crate) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
-        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
+        let ProxyTable { settings: ProxySettings { upstream, servers }, mut forwarding } = table;
+        forwarding.trust.get_or_insert_with(|| self.trust.to_vec());
         let noted = |problem| {
             self.problems.add(problem);
             None

@@ -17,6 +17,7 @@ use crate::{
         paths::resolved,
         policies::Policies,
         proxying::Proxying,
+        route_numbers::{NumberedRoute, RouteNumbers, trusted},
     },
     options::FolderOptions,
     place::Place,
@@ -39,6 +40,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) shares: Shares,
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
+    pub(crate) numbers: &'a RouteNumbers,
     pub(crate) problems: &'a Problems,
 }
 
@@ -56,24 +58,29 @@ impl Routing<'_> {
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let SiteTable { settings, policy, content, place } = table;
+        let name = settings.hosts.as_ref().and_then(|hosts| hosts.first()).map_or("*", String::as_str).to_owned();
+        let numbered =
+            NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
         let compression = policy.compress.as_ref();
         let action = match content {
             SiteContent::App(app) => self.app(*app, &place.key("app")),
-            SiteContent::Files(files) => self.files(*files, "/*", compression, &place.key("files")),
+            SiteContent::Files(files) => self.files(*files, EVERYTHING, compression, &place.key("files")),
             SiteContent::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, &policy, &outer)).collect();
+                let outside = SiteOfRoute { name: &name, settings: &policy, policy: &outer };
+                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
                 return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
             }
         };
         let (action, surroundings) = (action?, surroundings?);
-        let everything = Route::new(self.text("/*", &place)?, surrounded(action, &surroundings));
+        let action = self.numbers.number(numbered, surrounded(action, &surroundings));
+        let everything = Route::new(self.text(EVERYTHING, &place)?, action);
         Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
     }
 
@@ -92,10 +99,12 @@ impl Routing<'_> {
         hosts.into_iter().collect()
     }
 
-    /// A route of a site with these settings, which mean this policy.
-    fn route(&self, table: RouteTable, site: &PolicySettings, outer: &Arc<RoutePolicy>) -> Option<Route<RouteHandler>> {
+    /// A route of this site.
+    fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
         let RouteTable { settings, policy, handler, place } = table;
-        let compression = policy.compress.as_ref().or(site.compress.as_ref());
+        let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
+        let trusted = handler.trust().map(trusted);
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: settings.path.clone(), trusted };
         let path = self.text(&settings.path, &place.key("path"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
@@ -108,11 +117,11 @@ impl Routing<'_> {
             HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
         };
         let surroundings = match policy.given()[..] {
-            [] => Some(Arc::clone(outer)),
-            _ => self.policies().policy(outer, &policy, &place).map(Arc::new),
+            [] => Some(Arc::clone(site.policy)),
+            _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
         };
         let action = self.with_own_policy(action, &policy, &place);
-        let action = surrounded(action?, &surroundings?);
+        let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
         Some(Route { path: path?, methods: methods?, headers: headers?, action })
     }
 
@@ -268,6 +277,17 @@ fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
         Action::Respond(_) => Some("respond"),
         Action::Rewrite(_) => Some("rewrite"),
     }
+}
+/// The path of the only route of a site that has one handler.
+const EVERYTHING: &str = "/*";
+
+/// What a route has of its site.
+#[derive(Clone, Copy)]
+struct SiteOfRoute<'a> {
+    /// The name in metrics.
+    name: &'a str,
+    settings: &'a PolicySettings,
+    policy: &'a Arc<RoutePolicy>,
 }
 
 /// Where a site and its routes stand.

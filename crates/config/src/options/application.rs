@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serow_proxy::Network;
 
 use super::without_options;
 use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
@@ -59,13 +58,15 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "PATH")]
     pub root_path: Option<String>,
 
-    /// Trusted proxies, whose X-Forwarded-* headers are honoured: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
+    /// Trusted proxies for these requests, in place of those of the root: 127.0.0.1, 10.0.0.0/8 or unix [default: `trust`
+    /// at the root, or else programs on this machine]
     ///
     /// From a trusted proxy, X-Forwarded-For and X-Forwarded-Proto set the client address and the scheme that the
-    /// application sees. Serow drops these headers from the requests of other clients. unix stands for all
-    /// clients on unix sockets.
-    #[arg(long, value_name = "ADDRESS[/BITS]", default_values_t = Network::LOCAL.map(NetworkRule))]
-    pub trust: Vec<NetworkRule>,
+    /// application sees; if `trust` is given, the access log shows this address, too. Serow drops these headers from the
+    /// requests of other clients. An empty list trusts nobody.
+    // On a command line, the option of the server.
+    #[arg(skip)]
+    pub trust: Option<Vec<NetworkRule>>,
 
     /// Pass request headers to a program even if their names contain characters other than letters, digits and
     /// hyphens.

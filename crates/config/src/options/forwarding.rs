@@ -32,12 +32,14 @@ pub struct ForwardingOptions {
     #[arg(long, value_name = "x|standard|both|off", default_value = "x", hide_possible_values = true)]
     pub forwarded: ForwardedChoice,
 
-    /// Trusted proxies, whose X-Forwarded-* and Forwarded headers are honoured: 127.0.0.1, 10.0.0.0/8 or unix
-    /// (repeatable).
+    /// Trusted proxies for these requests, in place of those of the root: 127.0.0.1, 10.0.0.0/8 or unix [default: `trust`
+    /// at the root]
     ///
-    /// unix stands for all clients on unix sockets.
-    #[arg(long, value_name = "ADDRESS[/BITS]")]
-    pub trust: Vec<NetworkRule>,
+    /// Their X-Forwarded-* and Forwarded headers are honoured, and the access log shows the client that they name. An
+    /// empty list trusts nobody.
+    // On a command line, the option of the server.
+    #[arg(skip)]
+    pub trust: Option<Vec<NetworkRule>>,
 
     /// Pass on request headers even if their names contain characters other than letters, digits and hyphens.
     ///

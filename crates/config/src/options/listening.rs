@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, ListenRule, Mode};
+use crate::values::{Count, ListenRule, Mode, NetworkRule};
 
 /// Listening sockets and worker threads.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -17,7 +17,9 @@ pub struct ListeningOptions {
     ///
     /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses), unix:/path, or fd:3 for an inherited
     /// listening socket. Port 0 lets the system choose. A server that was started by a supervisor (serow supervise,
-    /// start_server, systemd) uses the sockets it inherited unless this option is given.
+    /// start_server, systemd) uses the sockets it inherited unless this option is given. Otherwise serow files, proxy and
+    /// app listen on all addresses and the port in the environment variable PORT, if it is set, as hosting platforms
+    /// require.
     #[arg(long, value_name = "ADDR")]
     pub listen: Vec<ListenRule>,
 
@@ -49,4 +51,14 @@ pub struct ListeningOptions {
     /// client that can send this header can claim any address.
     #[arg(long)]
     pub proxy_protocol: bool,
+
+    /// Trusted proxies in front of Serow: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
+    ///
+    /// The client of a request from a trusted proxy is the last address in X-Forwarded-For that is not itself trusted. The
+    /// access log shows it ($remote_addr), it selects the server for hash balancing, and applications and upstream
+    /// servers receive it. X-Forwarded-* and Forwarded of other clients are ignored and not passed on. unix stands for
+    /// all clients on unix sockets. Without this option, applications (but not the access log) trust programs on this
+    /// machine.
+    #[arg(long, value_name = "ADDRESS[/BITS]")]
+    pub trust: Vec<NetworkRule>,
 }

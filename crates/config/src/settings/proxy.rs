@@ -27,7 +27,7 @@ pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSetti
         set_response_header,
         buffer_requests,
     } = options;
-    let trusted = trust.into_iter().map(|network| network.0).collect();
+    let trusted = trust.into_iter().flatten().map(|network| network.0).collect();
     let fields = match forwarded {
         ForwardedChoice::X => ForwardedFields::X,
         ForwardedChoice::Standard => ForwardedFields::Standard,

@@ -23,7 +23,9 @@ pub(super) fn run_as_written(
     run.start_timeout = options.start_timeout.0;
     run.queue = QueueSettings { length: options.queue.in_memory(), timeout: options.queue_timeout.0 };
     run.lifetime = lifetime(options)?;
-    run.trusted = options.trust.iter().map(|network| network.0).collect();
+    if let Some(trust) = &options.trust {
+        run.trusted = trust.iter().map(|network| network.0).collect();
+    }
     run.spawn_interval = options.spawn_interval.0;
     run.memory_limit = options.memory_limit.map(|size| size.0);
     run.grace = grace;

@@ -10,7 +10,7 @@ use crate::{
         FromTable,
         compression::CompressionTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
-        nginx,
+        nginx, other_servers,
         root::RootTable,
         sites::{RouteTable, SiteTable},
         upstreams::{ProxyTable, UpstreamTable},
@@ -43,19 +43,39 @@ static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
 
 /// What is wrong with a key that is none of those a table knows.
 pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
-    let homes = KEYS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name);
-    let homes = homes.collect::<Vec<_>>().join(" or ");
+    let homes = homes(key);
     if homes.is_empty() {
-        if let Some(counterpart) = nginx::counterpart(key) {
-            return format!("unknown key `{0}`; nginx's {0} is {counterpart}", names::shown(key));
-        }
-        return names::unknown(key, known, telling);
+        return unknown_everywhere(key, known, telling);
     }
     let told = match telling {
         Telling::All if known.len() <= FEW => format!("there are {}; ", known.join(", ")),
         _ => String::new(),
     };
     format!("unknown key `{key}` here; {told}it belongs to {homes}")
+}
+
+/// What is wrong with a key that no table knows.
+fn unknown_everywhere(key: &str, known: &[&str], telling: Telling) -> String {
+    let shown = names::shown(key);
+    if let Some(counterpart) = nginx::counterpart(key) {
+        return format!("unknown key `{shown}`; nginx's {shown} is {counterpart}");
+    }
+    // nginx's spelling of a key of another table.
+    let usual = key.to_lowercase().replace('_', "-");
+    let homes = homes(&usual);
+    if !homes.is_empty() && !known.contains(&usual.as_str()) {
+        return format!("unknown key `{shown}`; `{usual}` belongs to {homes}");
+    }
+    if let Some(counterpart) = other_servers::counterpart(key) {
+        return format!("unknown key `{shown}`; write {counterpart}");
+    }
+    names::unknown(key, known, telling)
+}
+
+/// The tables that have such a key.
+fn homes(key: &str) -> String {
+    let homes = KEYS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name);
+    homes.collect::<Vec<_>>().join(" or ")
 }
 
 /// Whether any table has such a key.

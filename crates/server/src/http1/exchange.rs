@@ -30,6 +30,9 @@ impl<H: Handler> Http1<H> {
         }
         let mut request =
             Request::new(head, body, self.connection.clone()).with_informational(self.informational.sender());
+        if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
+            record.ask_for_route(&**log, &mut request.extensions);
+        }
         let mut pending = None;
         if upgrade {
             let (ours, theirs) = PendingUpgrade::channel();

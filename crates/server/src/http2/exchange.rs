@@ -99,7 +99,7 @@ where
         let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
         self.worker.counters.requests_http2.add(1);
         self.waiting = Waiting::Undecided;
-        let record = self.worker.log.is_some().then(|| {
+        let mut record = self.worker.log.is_some().then(|| {
             let mut record = Box::new(self.request_log.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));
             record
@@ -114,6 +114,9 @@ where
             }
         };
         let mut request = Request::new(head, body, self.connection.clone());
+        if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
+            record.ask_for_route(&**log, &mut request.extensions);
+        }
         let mut upgrade = None;
         if is_connect {
             let (ours, theirs) = PendingUpgrade::channel();

@@ -1,0 +1,92 @@
+//! Who the client of a request is, if it came through a proxy.
+
+use std::net::IpAddr;
+
+use serow::Served;
+use serow_gateway::TrustedProxies;
+
+/// Which proxies in front of the server are trusted to name the client of a request in X-Forwarded-For.
+///
+/// Without any, the client is the connection's peer, and a line costs nothing more.
+#[derive(Clone, Debug, Default)]
+pub struct ClientRules {
+    /// The proxies for all requests.
+    pub trusted: TrustedProxies,
+    /// Those for the requests of some routes instead, by the number of the route ([`Served::route`]). Empty if all
+    /// routes have the same.
+    pub of_routes: Vec<Option<TrustedProxies>>,
+}
+
+impl ClientRules {
+    /// The same proxies for all requests.
+    #[must_use]
+    pub fn of_all(trusted: TrustedProxies) -> Self {
+        Self { trusted, of_routes: Vec::new() }
+    }
+
+    /// Whether the number of the route makes a difference.
+    pub(crate) fn reads_route(&self) -> bool {
+        !self.of_routes.is_empty()
+    }
+
+    /// The client of a request, if a trusted proxy names it.
+    pub(crate) fn client(&self, served: &Served<'_>) -> Option<IpAddr> {
+        let of_route = served.route.and_then(|number| self.of_routes.get(number as usize)?.as_ref());
+        let trusted = of_route.unwrap_or(&self.trusted);
+        if trusted.is_empty() {
+            return None;
+        }
+        trusted.named_client(&served.request?.headers, served.connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_gateway::Network;
+
+    use super::*;
+    use crate::example::Example;
+
+    fn trust(networks: &[&str]) -> TrustedProxies {
+        networks.iter().map(|network| network.parse::<Network>().unwrap()).collect()
+    }
+
+    #[test]
+    fn clients_are_named_by_trusted_proxies_of_the_route() {
+        let rules = ClientRules {
+            trusted: trust(&["10.0.0.0/8"]),
+            of_routes: vec![None, Some(trust(&["192.0.2.1", "unix"])), Some(trust(&[]))],
+        };
+        let (ten, other) = ("10.0.0.1:80", "192.0.2.1:80");
+        let cases = [
+            // route, peer, X-Forwarded-For, the client if it is not the peer
+            (None, ten, "203.0.113.1", Some("203.0.113.1")),
+            (None, other, "203.0.113.1", None),
+            (Some(0), ten, "203.0.113.1", Some("203.0.113.1")),
+            (Some(0), other, "203.0.113.1", None),
+            (Some(1), ten, "203.0.113.1", None),
+            (Some(1), other, "203.0.113.1", Some("203.0.113.1")),
+            (Some(1), "unix", "203.0.113.1", Some("203.0.113.1")),
+            (Some(2), ten, "203.0.113.1", None),
+            // One that no rule knows is as any other.
+            (Some(9), ten, "203.0.113.1", Some("203.0.113.1")),
+            // Whatever stands before an address that is not trusted is the client's own claim.
+            (None, ten, "127.0.0.1, 203.0.113.1", Some("203.0.113.1")),
+            (None, ten, "203.0.113.1, 10.0.0.9", Some("203.0.113.1")),
+            (None, ten, "203.0.113.1, evil\"", None),
+            (None, ten, "203.0.113.1, ", Some("203.0.113.1")),
+            (None, ten, "2001:db8::1", Some("2001:db8::1")),
+            (None, ten, "::ffff:203.0.113.1", Some("203.0.113.1")),
+            (None, ten, "", None),
+        ];
+        for (route, peer, named, expected) in cases {
+            let mut example = if peer == "unix" { Example::unix() } else { Example::new(peer) };
+            example.header("X-Forwarded-For", named.as_bytes());
+            let client = rules.client(&Served { route, ..example.served() });
+            assert_eq!(client.map(|client| client.to_string()).as_deref(), expected, "{route:?} {peer} {named}");
+        }
+        let example = Example::new(ten);
+        assert_eq!(rules.client(&Served { request: None, ..example.served() }), None);
+        assert!(rules.reads_route() && !ClientRules::of_all(trust(&["unix"])).reads_route());
+    }
+}

@@ -1,0 +1,131 @@
+//! Clients behind trusted proxies, as the access log shows them and as they select a server.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Write,
+    path::Path,
+};
+
+use crate::running::{Running, exchange, lines_of, serow, site};
+
+const FORMAT: &str = "$remote_addr|$remote_port|$realip_remote_addr|$uri|$upstream_addr";
+
+/// `serow run` with this file, which is in the folder of a site.
+fn run(folder: &Path, settings: &str) -> Running {
+    let file = folder.join("serow.toml");
+    let start =
+        format!("listen = \"127.0.0.1:0\"\nworkers = 1\naccess-log = \"access.log\"\naccess-log-format = '{FORMAT}'\n");
+    fs::write(&file, format!("{start}{settings}")).unwrap();
+    Running::of(serow(["run", "-c", file.to_str().unwrap()]))
+}
+
+#[test]
+fn the_log_shows_clients_whom_a_trusted_proxy_names() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let options = ["--access-log", log.to_str().unwrap(), "--access-log-format", FORMAT];
+    let server =
+        Running::start(folder.path(), &[&options[..], &["--trust", "127.0.0.0/8", "--trust", "10.0.0.0/8"]].concat());
+    let cases = [
+        ("", "127.0.0.1"),
+        ("X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7"),
+        // What the client itself claims stands before its address.
+        ("X-Forwarded-For: 1.1.1.1, 192.0.2.7, 10.1.2.3\r\n", "192.0.2.7"),
+        ("X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 192.0.2.7:1234\r\n", "192.0.2.7"),
+        ("X-Forwarded-For: [2001:db8::7]:80\r\n", "2001:db8::7"),
+        ("X-Forwarded-For: 192.0.2.7, x\" 200\r\n", "127.0.0.1"),
+        // Only one field names the client.
+        ("X-Real-IP: 192.0.2.7\r\nForwarded: for=192.0.2.7\r\n", "127.0.0.1"),
+    ];
+    for (fields, _) in cases {
+        assert_eq!(server.ask("/a.txt", fields).status(), 200);
+    }
+    let lines = lines_of(&log, cases.len());
+    for (line, (fields, expected)) in lines.iter().zip(cases) {
+        assert!(line.starts_with(&format!("{expected}|")), "{fields:?}: {line}");
+        assert!(line.ends_with("|127.0.0.1|/a.txt|-"), "{line}");
+        assert_eq!(line.contains("|-|127"), expected != "127.0.0.1", "{line}");
+    }
+}
+
+#[test]
+fn nobody_is_trusted_by_default() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let server = run(folder.path(), "[[site]]\nfiles = { root = \".\" }\n");
+    server.ask("/a.txt", "X-Forwarded-For: 192.0.2.7\r\n");
+    assert!(lines_of(&log, 1)[0].starts_with("127.0.0.1|"));
+}
+
+#[test]
+fn the_trust_of_a_route_is_that_of_its_lines() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let upstream = Running::start(folder.path(), &[]);
+    let address = upstream.address();
+    let routes = [
+        ("/own/*", format!("proxy = {{ servers = \"{address}\", trust = \"127.0.0.1\" }}"), "192.0.2.7"),
+        ("/nobody/*", format!("proxy = {{ servers = \"{address}\", trust = [] }}"), "127.0.0.1"),
+        ("/other/*", format!("proxy = {{ servers = \"{address}\", trust = \"10.0.0.0/8\" }}"), "127.0.0.1"),
+        ("/inherited/*", format!("proxy = {{ servers = \"{address}\" }}"), "127.0.0.1"),
+        ("/files/*", "files = { root = \".\" }".to_owned(), "127.0.0.1"),
+        ("/moved/*", "redirect = { to = \"/files/*\" }".to_owned(), "127.0.0.1"),
+    ];
+    let tables = routes.iter().map(|(path, handler, _)| format!("[[site.route]]\npath = \"{path}\"\n{handler}\n"));
+    let server = run(folder.path(), &format!("[[site]]\n{}", tables.collect::<String>()));
+    let paths: Vec<_> = routes.iter().map(|(path, _, _)| path.replace('*', "a.txt")).collect();
+    for path in &paths {
+        server.ask(path, "X-Forwarded-For: 192.0.2.7\r\n");
+    }
+    let lines = lines_of(&log, paths.len());
+    for ((path, (_, _, expected)), line) in paths.iter().zip(&routes).zip(lines) {
+        assert!(line.starts_with(&format!("{expected}|")) && line.contains(&format!("|{path}|")), "{path}: {line}");
+    }
+}
+
+#[test]
+fn the_root_trusts_for_all_routes_and_the_hash_of_the_client() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let upstreams = [(); 8].map(|()| Running::start(folder.path(), &[]));
+    let servers: Vec<_> = upstreams.iter().map(|server| format!("\"{}\"", server.address())).collect();
+    let settings = format!(
+        "trust = \"127.0.0.1\"\n[[upstream]]\nname = \"app\"\nbalance = \"hash\"\nservers = [{}]\n[[site]]\n\
+         proxy = {{ upstream = \"app\" }}\n",
+        servers.join(", ")
+    );
+    let server = run(folder.path(), &settings);
+    for client in 1..=16 {
+        for _ in 0..2 {
+            server.ask("/a.txt", &format!("X-Forwarded-For: 192.0.2.{client}\r\n"));
+        }
+    }
+    let mut of_clients = BTreeMap::<_, BTreeSet<_>>::new();
+    for line in lines_of(&log, 32) {
+        let parts: Vec<_> = line.split('|').map(str::to_owned).collect();
+        of_clients.entry(parts[0].clone()).or_default().insert(parts[4].clone());
+    }
+    assert!(of_clients.len() == 16 && of_clients.values().all(|servers| servers.len() == 1), "{of_clients:?}");
+    // Clients are spread, which they would not be if all were the one peer.
+    let reached: BTreeSet<_> = of_clients.into_values().flatten().collect();
+    assert!(reached.len() > 3, "{reached:?}");
+}
+
+#[test]
+fn the_proxy_protocol_names_the_peer_that_has_to_be_trusted() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let options = ["--access-log", log.to_str().unwrap(), "--access-log-format", FORMAT, "--proxy-protocol"];
+    // Connections come from this machine, which is trusted here, but say that they are from elsewhere.
+    let server =
+        Running::start(folder.path(), &[&options[..], &["--trust", "127.0.0.1", "--trust", "10.0.0.0/8"]].concat());
+    let cases = [("203.0.113.9", "203.0.113.9"), ("10.0.0.5", "192.0.2.7")];
+    for (number, (peer, expected)) in cases.into_iter().enumerate() {
+        let mut stream = server.connect();
+        write!(stream, "PROXY TCP4 {peer} 192.0.2.1 4711 80\r\n").unwrap();
+        assert_eq!(exchange(stream, "/a.txt", "X-Forwarded-For: 192.0.2.7\r\n").status(), 200);
+        let line = lines_of(&log, number + 1).remove(number);
+        assert!(line.starts_with(&format!("{expected}|")) && line.contains(&format!("|{peer}|")), "{line}");
+    }
+}

@@ -1,0 +1,57 @@
+//! What keys are called here that people know from other servers, or expect.
+
+/// What to write in the place of a key; nothing of one that is unknown.
+pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
+    let key = key.to_lowercase().replace('_', "-");
+    WORDS.iter().find(|(other, _)| *other == key).map(|(_, counterpart)| *counterpart)
+}
+
+/// Words of Apache, Caddy, HAProxy and application servers, and words that seem likely.
+const WORDS: [(&str, &str); 26] = [
+    ("address", "`listen`, as in listen = \"127.0.0.1:8080\""),
+    ("application-root", "`chdir` in `app`"),
+    ("backend", "an [[upstream]] with `servers`"),
+    ("bind-address", "`listen`, as in listen = \"127.0.0.1:8080\""),
+    ("cert", "`tls`, as in tls = \"site.pem,site.key\""),
+    ("certificate", "`tls`, as in tls = \"site.pem,site.key\""),
+    ("directory", "`root` in `files`, as in files = { root = \"public\" }"),
+    ("document-root", "`root` in `files`, as in files = { root = \"public\" }"),
+    ("domain", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
+    ("domains", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
+    ("folder", "`root` in `files`, as in files = { root = \"public\" }"),
+    ("frontend", "`listen` and [[site]]"),
+    ("hostname", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
+    ("log", "`access-log`, and `log-level` for the errors on standard error"),
+    ("logs", "`access-log`, and `log-level` for the errors on standard error"),
+    ("max-request-size", "`max-body`, at the root"),
+    ("path-prefix", "`path` of a [[site.route]], as in path = \"/api/*\""),
+    ("port", "`listen`, as in listen = \":8080\""),
+    ("private-key", "`tls`, as in tls = \"site.pem,site.key\""),
+    ("request-body-max-size", "`max-body`, at the root"),
+    ("reverse-proxy", "`proxy`, as in proxy = { servers = [\"127.0.0.1:9000\"] }"),
+    ("routes", "[[site.route]], one table for each"),
+    ("sites", "[[site]], one table for each"),
+    ("threads-per-worker", "`threads` in `app`"),
+    ("upstreams", "[[upstream]], one table for each"),
+    ("virtual-host", "[[site]] with `hosts`"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::kinds;
+
+    #[test]
+    fn every_counterpart_names_keys_that_exist() {
+        for (word, counterpart) in WORDS {
+            let quoted = counterpart.split('`').skip(1).step_by(2);
+            for key in quoted.map(|text| text.split([' ', '=']).next().unwrap_or_default()) {
+                assert!(kinds::is_key(key), "{word}: {key}");
+            }
+        }
+        let mut sorted = WORDS;
+        sorted.sort_unstable();
+        assert_eq!(WORDS, sorted);
+        assert_eq!(counterpart("Document_Root"), counterpart("document-root"));
+    }
+}
