@@ -50,6 +50,7 @@ fn cache(options: &CachingOptions, cached_files: usize) -> CacheLimits {
         open_files: cached_files,
         bytes: options.cache_memory.in_memory(),
         body: options.cache_largest.0,
+        ..CacheLimits::default()
     }
 }
 
