@@ -4,6 +4,7 @@ use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
+use serow_webdav::Dav;
 
 use crate::site_response::SiteResponse;
 
@@ -12,6 +13,8 @@ use crate::site_response::SiteResponse;
 pub enum RouteHandler {
     /// A folder.
     Files(Files),
+    /// A folder that clients may change.
+    Dav(Dav),
     /// An application.
     App(ApplicationHandler),
     /// Other servers.
@@ -25,7 +28,7 @@ impl RouteHandler {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::App(_) | Self::Proxy(_) => None,
+            Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
         }
     }
 
@@ -34,6 +37,10 @@ impl RouteHandler {
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         match self {
             Self::Files(files) => SiteResponse::Ready(Some(files.respond(&request))),
+            Self::Dav(folder) => match folder.respond_at_once(&request) {
+                Some(response) => SiteResponse::Ready(Some(response)),
+                None => SiteResponse::pending(folder.respond(request)),
+            },
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
         }
