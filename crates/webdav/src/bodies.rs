@@ -160,7 +160,7 @@ mod tests {
         let inside = "<D:set><D:prop><x:a>1</x:a></D:prop></D:set><D:remove><D:prop><x:a/><x:b/></D:prop></D:remove>\
                       <x:other/><D:set><D:prop xml:lang='de'><b/></D:prop></D:set>";
         let changes = PropertyChange::parse(&dav("propertyupdate", inside)).unwrap();
-        let shown: Vec<_> = changes.iter().map(|change| {
+        let shown = changes.iter().map(|change| {
             let mut text = String::new();
             match change {
                 PropertyChange::Set(property) => property.write(&mut text),

@@ -58,11 +58,13 @@ pub(crate) async fn unlock(shared: Arc<Shared>, request: Request) -> Result<Resp
     let token = request.headers.get_str("lock-token").map(str::trim);
     let token = token.and_then(|token| token.strip_prefix('<')?.strip_suffix('>'));
     let token = token.ok_or_else(|| Refusal::bad_request("the field Lock-Token is missing or malformed"))?;
-    if shared.locks().remove(&located.path, token, seconds_since_1970()) {
-        Ok(Response::new(StatusCode::NO_CONTENT))
-    } else {
-        Err(Refusal::of_condition(StatusCode::CONFLICT, "lock-token-matches-request-uri", None))
-    }
+    let token = token.to_owned();
+    // Another request may hold the locks while it waits for the disk.
+    blocking(move || match shared.locks().remove(&located.path, &token, seconds_since_1970()) {
+        true => Ok(Response::new(StatusCode::NO_CONTENT)),
+        false => Err(Refusal::of_condition(StatusCode::CONFLICT, "lock-token-matches-request-uri", None)),
+    })
+    .await
 }
 
 fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Lock) -> Result<Response, Refusal> {

@@ -200,11 +200,11 @@ pub(crate) fn parent_of(path: &[u8]) -> Option<&[u8]> {
     Some(path.iter().rposition(|&byte| byte == b'/').map_or(&[], |slash| &path[..slash]))
 }
 
-/// Each is compared with others, and takes up to a kilobyte: some megabytes in all, however many clients want locks.
-const MAX_LOCKS: usize = 10_000;
+/// Each is compared with others, and takes up to a kilobyte: a few megabytes in all, however many clients want locks.
+const MAX_LOCKS: usize = 2000;
 
 /// An editor locks a few files. Behind a proxy, all clients are one.
-const MAX_OF_CLIENT: usize = 1000;
+const MAX_OF_CLIENT: usize = 500;
 
 #[cfg(test)]
 mod tests {
@@ -318,13 +318,14 @@ mod tests {
             client: client.to_string(),
             ..lock(&format!("{client}-{number}"), false, false)
         };
-        for client in 0..10 {
+        let clients = MAX_LOCKS / MAX_OF_CLIENT;
+        for client in 0..clients {
             for number in 0..MAX_OF_CLIENT {
                 table.add(of_client(client, number), 0).unwrap();
             }
             assert_eq!(table.add(of_client(client, MAX_OF_CLIENT), 0), Err(LockRefused::TooMany));
         }
-        assert_eq!(table.add(of_client(10, 0), 0), Err(LockRefused::TooMany));
-        assert_eq!(table.add(of_client(10, 0), 10), Ok(()));
+        assert_eq!(table.add(of_client(clients, 0), 0), Err(LockRefused::TooMany));
+        assert_eq!(table.add(of_client(clients, 0), 10), Ok(()));
     }
 }

@@ -194,7 +194,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let open = || OwnedFd::from(File::open(path).unwrap());
-        for create in [Upload::create::<OwnedFd>, Upload::create_named] {
+        let create = |folder: OwnedFd| Upload::create(folder);
+        for create in [create, Upload::create_named] {
             let write = |text: &str| {
                 let upload = create(open()).unwrap();
                 upload.file().as_ref().write_all(text.as_bytes()).unwrap();
