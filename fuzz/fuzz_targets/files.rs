@@ -208,7 +208,7 @@ fn read(body: Body) -> Bytes {
 /// One as a plain site, one with all that can be set.
 fn handlers() -> [Files; 2] {
     let root = folder();
-    let cache = CacheLimits { entries: 16, open_files: 3, bytes: 20_000, body: 1000 };
+    let cache = CacheLimits { entries: 16, open_files: 3, bytes: 20_000, body: 1000, ..CacheLimits::default() };
     let compression = Some(Compression { smallest: 100, ..Compression::default() });
     let plain = FilesSettings { cache: cache.clone(), compression: compression.clone(), ..FilesSettings::default() };
     let full = FilesSettings {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use rustix::process::geteuid;
 use serow_config::{
-    Account, Configuration, ServedFolder,
+    Account, Configuration, ServedFolder, open_to_changes,
     printable::on_one_line,
     settings::{ListenerSettings, Purpose},
 };
@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
 fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
     let server = &configuration.server;
     let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
-    dates.chain(server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners)))
+    let names = server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners));
+    dates.chain(names).chain(open_to_changes(&configuration.folders, &server.listeners))
 }
 
 /// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a

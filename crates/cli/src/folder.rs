@@ -9,12 +9,13 @@ use std::{
 
 use serow_access_log::{Colour, Destination, Format};
 use serow_config::{
-    ServedFolder,
+    ServedFolder, open_to_changes,
     settings::{ServerSettings, SettingError, folder_settings, shares},
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 use serow_site::{RouteHandler, Site};
+use serow_webdav::{Dav, WriteMode};
 
 use crate::{
     announcement::announce,
@@ -32,6 +33,8 @@ pub(crate) struct FolderSettings {
     pub(crate) folder: Option<PathBuf>,
     /// What is served of it.
     pub(crate) files: FilesSettings,
+    /// What clients may change.
+    pub(crate) write: Option<WriteMode>,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -46,7 +49,8 @@ impl FolderSettings {
         if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
             server.access_log = Some(lines_on_terminal());
         }
-        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, server })
+        let write = folder.content.write.mode();
+        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, write, server })
     }
 }
 
@@ -58,21 +62,28 @@ fn lines_on_terminal() -> (Destination, Format) {
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
-    let FolderSettings { folder, files, server } = settings;
+    let FolderSettings { folder, files, write, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     name_application(folder.as_deref(), &files)?;
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let handler = Files::with_settings(&folder, files.clone()).map_err(FolderError)?;
     require_pages(&folder, &files)?;
-    let served = ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off };
+    let served =
+        ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off, is_written: write.is_some() };
     if let Some(unreadable) = served.unreadable() {
         tracing::warn!("{unreadable}");
     }
+    if let Some(warning) = open_to_changes(&[served], &server.listeners) {
+        tracing::warn!("{warning}");
+    }
+    let handler = match write {
+        Some(mode) => RouteHandler::Dav(Dav::new(handler, mode, b"")),
+        None => RouteHandler::Files(handler),
+    };
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?
-        .serve(Site::Single(RouteHandler::Files(handler)), Served { name: &name, ..Served::default() })
+    Serving::bind(server)?.serve(Site::Single(handler), Served { name: &name, ..Served::default() })
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the

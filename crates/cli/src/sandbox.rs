@@ -66,8 +66,12 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
     let log = configuration.server.access_log.as_ref().map(|(destination, _)| destination);
     require_no_programs(configuration, log)?;
     let mut paths = Vec::new();
-    for ServedFolder { path, .. } in &configuration.folders {
+    for ServedFolder { path, is_written, .. } in &configuration.folders {
         paths.extend(places_of(path, FileAccess::Read)?);
+        if *is_written {
+            // The folder as such: what is put in its place later can be read only, until a reload.
+            paths.extend(existing(path)?.map(|path| AllowedPath { path, access: FileAccess::Change }));
+        }
     }
     for path in &configuration.renewed_files {
         paths.extend(places_of(path, FileAccess::Read)?);

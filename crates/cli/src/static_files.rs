@@ -39,7 +39,7 @@ impl StaticOptions {
         let settings = FilesSettings { cache, ..FilesSettings::default() };
         let files = Files::with_settings(&folder, settings)
             .map_err(|error| SettingError::new("static", format!("`static`: {error}")))?;
-        if let Some(unreadable) = (ServedFolder { path: folder, is_listed: false }).unreadable() {
+        if let Some(unreadable) = (ServedFolder { path: folder, is_listed: false, is_written: false }).unreadable() {
             tracing::warn!("{unreadable}");
         }
         Ok(StaticFiles { files: Some(files) })

@@ -58,7 +58,7 @@ pub use self::{
     error::ConfigurationError,
     file::{Source, bytes},
     meaning::account::Account,
-    served_folder::{ServedFolder, UnreadableFolder},
+    served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     tables::root::SandboxChoice,
 };
 use self::{

@@ -20,7 +20,7 @@ use crate::{
         route_numbers::RouteNumbers,
         routing::Routing,
     },
-    options::{AcmeOptions, ListingChoice},
+    options::{AcmeOptions, ListingChoice, WriteChoice},
     place::Place,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
@@ -136,7 +136,8 @@ impl FilesTable {
     fn served_folder(&self, folder: &Path) -> ServedFolder {
         let is_next = self.settings.missing == MissingChoice::Next;
         let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;
-        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed }
+        let is_written = self.folder.content.write != WriteChoice::Off;
+        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed, is_written }
     }
 }
 

@@ -36,7 +36,7 @@ pub use self::{
     application::{ApplicationOptions, BindChoice, InterfaceChoice},
     balancing::{BalanceChoice, BalancingOptions},
     caching::CachingOptions,
-    content::{ContentOptions, ListingChoice, SymlinksChoice},
+    content::{ContentOptions, ListingChoice, SymlinksChoice, WriteChoice},
     forwarding::{ForwardedChoice, ForwardingOptions},
     health::{CheckChoice, CheckStartChoice, HealthOptions},
     http::{HttpOptions, VersionsOfHttp},

@@ -5,6 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serow::Address;
+
+use crate::settings::{ListenerSettings, Purpose};
 use rustix::{
     fs::{Access, AtFlags, CWD, accessat},
     process::geteuid,
@@ -17,6 +20,8 @@ pub struct ServedFolder {
     pub path: PathBuf,
     /// Whether its files are listed, for which it has to be read, not only entered.
     pub is_listed: bool,
+    /// Whether clients may change what is in it.
+    pub is_written: bool,
 }
 
 /// A folder that this process, as it is, may not use: all requests below it get 403.
@@ -34,6 +39,7 @@ pub struct UnreadableFolder {
 enum Wanted {
     Enter,
     List,
+    Write,
 }
 
 impl ServedFolder {
@@ -46,10 +52,28 @@ impl ServedFolder {
         let closed = above.into_iter().find(|folder| !may(folder, Access::EXEC_OK));
         let closed = closed.map(|folder| (folder, Wanted::Enter));
         let unlisted = (self.is_listed && !may(&path, Access::READ_OK)).then_some((path.as_path(), Wanted::List));
-        let (obstacle, wanted) = closed.or(unlisted)?;
+        let unwritable = (self.is_written && !may(&path, Access::WRITE_OK)).then_some((path.as_path(), Wanted::Write));
+        let (obstacle, wanted) = closed.or(unlisted).or(unwritable)?;
         let (folder, obstacle) = (self.path.clone(), obstacle.to_owned());
         Some(UnreadableFolder { folder, obstacle, wanted, user: geteuid().as_raw() })
     }
+}
+
+/// A warning about folders that everybody can change who reaches these listeners; nothing if only this machine does.
+pub fn open_to_changes(folders: &[ServedFolder], listeners: &[ListenerSettings]) -> Option<String> {
+    let folder = folders.iter().find(|folder| folder.is_written)?.path.display();
+    let is_local = |listener: &&ListenerSettings| match listener.address {
+        Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
+        Address::Unix(_) => true,
+        Address::Descriptor(_) => false,
+    };
+    let serves = |listener: &&ListenerSettings| listener.purpose != Purpose::Redirect;
+    let open = listeners.iter().filter(serves).find(|listener| !is_local(listener))?;
+    Some(format!(
+        "`write`: everybody who can connect to {} can change the files in {folder}: listen on 127.0.0.1 behind a proxy that \
+         asks for passwords, or require certificates of clients (`tls-client-ca`)",
+        open.address
+    ))
 }
 
 /// Whether the effective user may do this. A missing file is not a matter of permissions.
@@ -72,6 +96,11 @@ impl fmt::Display for UnreadableFolder {
                 f,
                 "uid {user} may not list {folder}, so requests for the folder itself get 403: allow it, as with chmod o+r \
                  {obstacle}, or write listing = false"
+            ),
+            Wanted::Write => write!(
+                f,
+                "uid {user} may not change {folder}, so uploads there get 403: make this user its owner, as with chown \
+                 {user} {obstacle}, or write write = \"off\""
             ),
         }
     }

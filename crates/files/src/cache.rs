@@ -65,7 +65,7 @@ impl Cache {
         let place = *self.places.get(path)?;
         let slot = self.slots[place].as_mut()?;
         slot.used = true;
-        (now.wrapping_sub(slot.checked) < FRESH_FOR && !slot.unsure).then_some(place)
+        (now.wrapping_sub(slot.checked) < self.limits.fresh_for && !slot.unsure).then_some(place)
     }
 
     /// The place of a path's entry, of any age.
@@ -179,10 +179,6 @@ impl Slot {
         self.bytes += self.path.len();
     }
 }
-
-/// An entry is checked against the file system again at this age, in milliseconds. The documented maximum is a second;
-/// the rest allows for the lag of the clock and of the root, which is opened once in [`ROOT_FRESH_FOR`].
-const FRESH_FOR: u64 = 900;
 
 /// How long the descriptor of the root is used for its path, in milliseconds: after this time a new folder, or a
 /// symbolic link to it, that a deployment moved into the old one's place is served.

@@ -12,6 +12,7 @@ use serow_message::{Body, Handler, KnownHeader, Method, Request, Response, Statu
 use crate::{
     clock::Clock,
     error::FilesError,
+    folder::Folder,
     listing,
     location::redirect_target,
     lookup::{Lookup, NoFile},
@@ -110,6 +111,12 @@ impl Files {
             Err(NoFile::WithoutSlash(path)) if !lookup.has_index(site, &path) => None,
             Err(reason) => Some(without_file(site, lookup, reason, request)),
         }
+    }
+
+    /// The folder itself, for handlers that change what is in it.
+    #[must_use]
+    pub fn folder(&self) -> Folder {
+        Folder { site: Arc::clone(&self.site) }
     }
 
     fn of(site: Arc<Site>) -> Self {

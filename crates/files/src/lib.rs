@@ -51,6 +51,7 @@ mod compression;
 mod copied_range;
 mod error;
 mod files;
+mod folder;
 mod freshness;
 mod listing;
 mod location;
@@ -80,9 +81,11 @@ pub use self::{
     clock::Clock,
     error::FilesError,
     files::Files,
+    folder::Folder,
     freshness::{Freshness, FreshnessRule},
-    request_path::Hidden,
+    request_path::{Hidden, PathRefused, RequestPath, UPLOAD_PREFIX},
     rewrite::Rewrite,
-    root::Symlinks,
+    root::{OpenError, OpenFile, Opened, Root, Symlinks, below},
     settings::{CacheLimits, Compression, FilesSettings, Listing},
+    validator::{EntityTag, tags},
 };

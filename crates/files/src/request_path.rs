@@ -9,7 +9,7 @@ use serow_message::percent::{Octet, PercentDecodeError, decode};
 
 /// The names a request path is made of, decoded, none of them empty, `.` or `..`, none with a slash or NUL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RequestPath {
+pub struct RequestPath {
     /// The names, joined by `/`, without a slash at either end.
     names: Vec<u8>,
     /// Whether the path ended with a slash, so that it means a folder.
@@ -20,13 +20,21 @@ impl RequestPath {
     /// Decodes the path of a request target, which still is percent-encoded.
     ///
     /// Decoding happens once: `%252e` is the name `%2e`. Repeated slashes count as one, as nginx has it.
-    pub(crate) fn parse(encoded: &str, hidden: Hidden) -> Result<Self, PathRefused> {
+    ///
+    /// # Errors
+    ///
+    /// A path that names nothing that may be served.
+    pub fn parse(encoded: &str, hidden: Hidden) -> Result<Self, PathRefused> {
         let decoded = percent_decoded(encoded.as_bytes())?;
         Self::from_decoded(&decoded, hidden)
     }
 
     /// Takes a path that is decoded already: one that a rewrite rule made, or one from the settings.
-    pub(crate) fn from_decoded(decoded: &[u8], hidden: Hidden) -> Result<Self, PathRefused> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::parse`].
+    pub fn from_decoded(decoded: &[u8], hidden: Hidden) -> Result<Self, PathRefused> {
         let mut names = Vec::with_capacity(decoded.len());
         for name in decoded.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
             check_name(name, hidden)?;
@@ -40,17 +48,20 @@ impl RequestPath {
     }
 
     /// The path below the root, without a slash at either end; empty for the root itself.
-    pub(crate) fn relative(&self) -> &[u8] {
+    #[must_use]
+    pub fn relative(&self) -> &[u8] {
         &self.names
     }
 
     /// Whether the path means a folder: it ended with a slash.
-    pub(crate) fn is_folder(&self) -> bool {
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
         self.folder
     }
 
     /// The path as rules see it: with a slash before it, and one behind if it means a folder.
-    pub(crate) fn absolute(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn absolute(&self) -> Vec<u8> {
         let mut path = Vec::with_capacity(self.names.len() + 2);
         path.push(b'/');
         path.extend_from_slice(&self.names);
@@ -73,15 +84,20 @@ pub enum Hidden {
 }
 
 impl Hidden {
-    /// Whether a file or folder of this name may be seen.
-    pub(crate) fn allows(self, name: &[u8]) -> bool {
-        self == Self::Serve || name.first() != Some(&b'.') || name == WELL_KNOWN
+    /// Whether a file or folder of this name may be seen. Names that begin with [`UPLOAD_PREFIX`] never are.
+    #[must_use]
+    pub fn allows(self, name: &[u8]) -> bool {
+        match self {
+            _ if name.first() != Some(&b'.') => true,
+            Self::Serve => !name.starts_with(UPLOAD_PREFIX.as_bytes()),
+            Self::Refuse => name == WELL_KNOWN,
+        }
     }
 }
 
 /// Why a path is refused before any file is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathRefused {
+pub enum PathRefused {
     /// No honest client sends it (400): NUL, `..`, or a percent sign without two hexadecimal digits.
     Malformed,
     /// Nothing can have or may show that name (404): an encoded slash, a backslash, a hidden name.
@@ -129,6 +145,9 @@ fn check_name(name: &[u8], hidden: Hidden) -> Result<(), PathRefused> {
     }
     Ok(())
 }
+
+/// How the names of files begin that are not complete yet, in folders that clients may write to: they are never served.
+pub const UPLOAD_PREFIX: &str = ".serow-upload-";
 
 /// RFC 8615 §3: the one hidden name that exists to be served.
 const WELL_KNOWN: &[u8] = b".well-known";
@@ -184,12 +203,14 @@ mod tests {
             ("/.", NotFound),
             ("/a/./b", NotFound),
             ("/%2ehidden", NotFound),
+            ("/.serow-upload-1", NotFound),
         ];
         for (encoded, refused) in cases {
             assert_eq!(RequestPath::parse(encoded, Hidden::Refuse), Err(refused), "{encoded}");
         }
         assert!(RequestPath::parse("/.git/config", Hidden::Serve).is_ok());
         assert!(RequestPath::parse("/./a", Hidden::Serve).is_err());
+        assert!(RequestPath::parse("/a/.serow-upload-1", Hidden::Serve).is_err());
     }
 
     #[test]

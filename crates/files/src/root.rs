@@ -31,7 +31,7 @@ pub enum Symlinks {
 
 /// An open folder, beneath which everything served lies. Clones share the descriptor.
 #[derive(Clone, Debug)]
-pub(crate) struct Root {
+pub struct Root {
     folder: Arc<Folder>,
     symlinks: Symlinks,
     walk: Walk,
@@ -57,7 +57,7 @@ pub(crate) enum Walk {
 
 /// What was opened.
 #[derive(Debug)]
-pub(crate) enum Opened {
+pub enum Opened {
     /// A regular file.
     File(OpenFile),
     /// A folder.
@@ -66,14 +66,16 @@ pub(crate) enum Opened {
 
 /// A regular file, and what it was when it was opened.
 #[derive(Debug)]
-pub(crate) struct OpenFile {
-    pub(crate) file: File,
-    pub(crate) version: FileVersion,
+pub struct OpenFile {
+    /// The file.
+    pub file: File,
+    /// Its version.
+    pub version: FileVersion,
 }
 
 /// Why nothing was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OpenError {
+pub enum OpenError {
     /// There is nothing that may be served (404): no such name, a path that leaves the root, a device or socket.
     NotFound,
     /// The server's user may not read it (403).
@@ -86,7 +88,11 @@ pub(crate) enum OpenError {
 
 impl Root {
     /// Opens the folder.
-    pub(crate) fn open(path: &Path, symlinks: Symlinks) -> Result<Self, FilesError> {
+    ///
+    /// # Errors
+    ///
+    /// If it does not exist, is not a folder, or must not be entered.
+    pub fn open(path: &Path, symlinks: Symlinks) -> Result<Self, FilesError> {
         let folder = fs::open(path, FOLDER_FLAGS, Mode::empty()).map_err(|error| explained(path, error))?;
         let walk = if has_openat2(&folder) { Walk::Kernel } else { Walk::ByName };
         Ok(Self { folder: Arc::new(Folder { descriptor: folder, path: path.to_owned() }), symlinks, walk })
@@ -94,7 +100,11 @@ impl Root {
 
     /// Opens a file or folder below the root, for reading. The path has no empty name, no `.` and no `..`; an empty
     /// path is the root itself.
-    pub(crate) fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
+    ///
+    /// # Errors
+    ///
+    /// Why there is nothing to read; the log says more of files that exist.
+    pub fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
         let descriptor = self.open_descriptor(path, READ_FLAGS).map_err(|errno| {
             let error = OpenError::of(errno);
             if error != OpenError::NotFound {
@@ -113,9 +123,18 @@ impl Root {
         }
     }
 
+    /// Opens a folder below the root, to be passed through or changed (`O_PATH`); the path as for [`Self::open_below`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open_below`]; what is not a folder is not found.
+    pub fn open_folder(&self, path: &[u8]) -> Result<OwnedFd, OpenError> {
+        self.open_descriptor(path, FOLDER_FLAGS).map_err(OpenError::of)
+    }
+
     /// What the file system says about a name within an open folder that lies at `folder_path` below the root; nothing
     /// for what [`Self::open_below`] would refuse as not_found.
-    pub(crate) fn describe(&self, folder: impl AsFd, folder_path: &[u8], name: &[u8]) -> Option<Stat> {
+    pub fn describe(&self, folder: impl AsFd, folder_path: &[u8], name: &[u8]) -> Option<Stat> {
         let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let described = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => {
@@ -192,7 +211,8 @@ impl OpenError {
 }
 
 /// The path of a name in a folder; the folder's path is empty for the root.
-pub(crate) fn below(folder: &[u8], name: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn below(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 

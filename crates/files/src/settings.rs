@@ -131,6 +131,10 @@ pub struct CacheLimits {
     pub open_files: usize,
     /// Bytes of bodies and paths; default 32 MiB.
     pub bytes: usize,
+    /// The age at which an entry is checked against the file system again, in milliseconds; default 900: the documented
+    /// maximum is a second, and the rest allows for the lag of the clock and of the root, which is opened every 50 ms. At
+    /// 0, each request sees what was written before it.
+    pub fresh_for: u64,
     /// The largest body kept in memory, in bytes; default 64 KiB: copying that much costs about what setting up a
     /// `sendfile` of it does, and a socket's send buffer takes it in one call.
     pub body: u64,
@@ -138,6 +142,6 @@ pub struct CacheLimits {
 
 impl Default for CacheLimits {
     fn default() -> Self {
-        Self { entries: 4096, open_files: 128, bytes: 32 << 20, body: 64 << 10 }
+        Self { entries: 4096, open_files: 128, bytes: 32 << 20, fresh_for: 900, body: 64 << 10 }
     }
 }

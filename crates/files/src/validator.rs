@@ -15,7 +15,7 @@ pub(crate) struct Validators {
 
 /// An entity tag (RFC 9110 §8.8.3): the text with its quotation marks, and whether it is weak.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EntityTag {
+pub struct EntityTag {
     weak: bool,
     opaque: String,
 }
@@ -34,6 +34,12 @@ impl EntityTag {
         Self { weak: !rested, opaque: format!("\"{mixed:x}-{size:x}\"") }
     }
 
+    /// The tag as a strong one, for content that is known to be complete.
+    #[must_use]
+    pub fn into_strong(self) -> Self {
+        Self { weak: false, ..self }
+    }
+
     /// The tag of the same file compressed by the server: weak, since another release may compress to other bytes, and
     /// strong would gain nothing where no range is served.
     pub(crate) fn compressed(&self, coding: &str) -> Self {
@@ -41,12 +47,14 @@ impl EntityTag {
     }
 
     /// Whether a member of If-Match is this tag: both strong and equal (RFC 9110 §8.8.3.2).
-    pub(crate) fn equals_strongly(&self, member: &[u8]) -> bool {
+    #[must_use]
+    pub fn equals_strongly(&self, member: &[u8]) -> bool {
         !self.weak && member == self.opaque.as_bytes()
     }
 
     /// Whether a member of If-None-Match is this tag, strong or weak.
-    pub(crate) fn equals_weakly(&self, member: &[u8]) -> bool {
+    #[must_use]
+    pub fn equals_weakly(&self, member: &[u8]) -> bool {
         member.strip_prefix(b"W/").unwrap_or(member) == self.opaque.as_bytes()
     }
 }
@@ -60,7 +68,7 @@ impl fmt::Display for EntityTag {
 /// The members of an If-Match or If-None-Match value, as they stand, quotation marks included.
 ///
 /// A comma may stand within a tag, so the value cannot be split at commas (RFC 9110 §8.8.3).
-pub(crate) fn tags(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn tags(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = value;
     std::iter::from_fn(move || {
         let start = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b','))?;

@@ -23,6 +23,8 @@ pub enum FileAccess {
     Read,
     /// Reading, writing, creating and removing regular files.
     Write,
+    /// As [`Self::Write`], and creating, removing and moving folders.
+    Change,
 }
 
 impl FileAccess {
@@ -30,6 +32,10 @@ impl FileAccess {
         match self {
             Self::Read => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
             Self::Write => make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | MakeReg | RemoveFile}),
+            Self::Change => {
+                let folders = make_bitflags!(AccessFs::{ReadDir | MakeDir | RemoveDir | Refer});
+                Self::Write.rights() | folders
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use serow::{Handler, Request, Response, RouteNote};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
+use serow_webdav::Dav;
 
 use crate::{
     policy::{RoutePolicy, Source},
@@ -17,6 +18,8 @@ use crate::{
 pub enum RouteHandler {
     /// A folder.
     Files(Files),
+    /// A folder that clients may change.
+    Dav(Dav),
     /// An application.
     App(ApplicationHandler),
     /// Other servers.
@@ -56,7 +59,7 @@ impl RouteHandler {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::App(_) | Self::Proxy(_) => None,
+            Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
             Self::Noted { number, handler } => {
                 note(*number, request);
@@ -68,7 +71,7 @@ impl RouteHandler {
     /// What surrounds the response of an attempt.
     pub(crate) fn surrounding(&self, request: &Request) -> Option<Surrounding> {
         match self {
-            Self::Files(_) | Self::App(_) | Self::Proxy(_) => None,
+            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
             Self::Noted { handler, .. } => handler.surrounding(request),
         }
@@ -79,6 +82,10 @@ impl RouteHandler {
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         match self {
             Self::Files(files) => SiteResponse::Ready(Some(files.respond(&request))),
+            Self::Dav(folder) => match folder.respond_at_once(&request) {
+                Some(response) => SiteResponse::Ready(Some(response)),
+                None => SiteResponse::pending(folder.respond(request)),
+            },
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
@@ -99,7 +106,7 @@ impl Surrounded {
 
     fn surrounding(&self, request: &Request) -> Surrounding {
         let source = match &self.handler {
-            RouteHandler::Files(_) => Source::Folder,
+            RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
             // A policy is around the handler itself, and a note around the policy: the last two are never here.
             RouteHandler::App(_)
             | RouteHandler::Proxy(_)

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) enum SiteResponse {
     /// A file's or the router's, which waits for nobody; `None` after it was returned.
     Ready(Option<Response>),
-    /// That of an application or of another server.
+    /// That of an application or of another server, or to a request that changes a folder.
     Pending {
         /// The future of the response.
         response: Pin<Box<dyn Future<Output = Response>>>,

@@ -8,7 +8,7 @@ use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{
-    Account, Application, Configuration, ServedFolder,
+    Account, Application, Configuration, ServedFolder, open_to_changes,
     settings::{Encryption, ServerSettings},
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
@@ -94,6 +94,9 @@ impl Generation {
         // By that user as well.
         for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
             tracing::warn!("{unreadable}");
+        }
+        if let Some(warning) = open_to_changes(&configuration.folders, &configuration.server.listeners) {
+            tracing::warn!("{warning}");
         }
         // By the user, who will have to open them again.
         let log = AccessLog::open_if(configuration.server.access_log.take())

@@ -8,6 +8,7 @@ use serow_router::{
     Redirect, Route, Router, RouterError, Site,
 };
 use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
+use serow_webdav::Dav;
 
 use crate::{
     descriptor_shares::Shares,
@@ -201,6 +202,12 @@ impl Routing<'_> {
                 format!("`{key}` is never sent, since missing = \"next\" leaves missing files to the next route");
             return self.noted(Err(Problem::of_key(place.key(key), text)));
         }
+        let mode = folder.content.write.mode();
+        if is_next && mode.is_some() {
+            let text = "with missing = \"next\", the folder answers GET and HEAD only: make a route with `write` below another \
+                        path, or with `methods`";
+            return self.noted(Err(Problem::of_key(place.key("write"), text)));
+        }
         let stripped = self.stripped(settings.strip_prefix, path, &folder, place)?;
         let root = resolved(&settings.root, self.folder);
         // Each folder gets its part of what may be kept open.
@@ -210,6 +217,7 @@ impl Routing<'_> {
         let codings = folder.content.compress.clone();
         let mut settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
         Policies::compress_folder(compression, &codings, &mut settings);
+        let prefix = if stripped.is_some() { path.trim_end_matches("/*") } else { "" };
         settings.rewrite.extend(stripped);
         if is_next {
             // The listing of a folder would hide a page of the application.
@@ -219,7 +227,11 @@ impl Routing<'_> {
             Some(error) => of_setting_error(error),
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
-        let files = RouteHandler::Files(self.noted(files)?);
+        let files = self.noted(files)?;
+        let files = match mode {
+            Some(mode) => RouteHandler::Dav(Dav::new(files, mode, prefix.as_bytes())),
+            None => RouteHandler::Files(files),
+        };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })
     }
 

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_webdav::WriteMode;
 
 use super::{Switch, without_options};
 use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
@@ -82,6 +83,13 @@ pub struct ContentOptions {
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub compress_largest: Size,
 
+    /// Whether clients may change the folder: put allows them to upload and delete files, dav all of WebDAV.
+    ///
+    /// Everybody who can connect may then change the files: restrict who can. --max-body (max-body) limits the size of
+    /// uploads.
+    #[arg(long, value_name = "off|put|dav", default_value = "off", hide_possible_values = true)]
+    pub write: WriteChoice,
+
     /// Whether to send large files with sendfile, which avoids copies.
     ///
     /// Turn it off if large files are overwritten in place while clients download them.
@@ -117,5 +125,31 @@ pub enum SymlinksChoice {
     None,
 }
 
+/// Whether clients may change the files of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WriteChoice {
+    /// They may only read.
+    #[value(help = None)]
+    Off,
+    /// PUT and DELETE.
+    #[value(help = None)]
+    Put,
+    /// WebDAV.
+    #[value(help = None)]
+    Dav,
+}
+
+impl WriteChoice {
+    /// What clients may do; nothing if they may only read.
+    pub fn mode(self) -> Option<WriteMode> {
+        match self {
+            Self::Off => None,
+            Self::Put => Some(WriteMode::Put),
+            Self::Dav => Some(WriteMode::Dav),
+        }
+    }
+}
+
+choice!(WriteChoice, "Write", Unquoted::Switches);
 choice!(ListingChoice, "Listing", Unquoted::Switches);
 choice!(SymlinksChoice, "Symlinks");

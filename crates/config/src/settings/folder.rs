@@ -5,14 +5,18 @@ use serow_files::{
 };
 
 use super::SettingError;
-use crate::options::{CachingOptions, ContentOptions, FolderOptions, ListingChoice, SymlinksChoice};
+use crate::options::{CachingOptions, ContentOptions, FolderOptions, ListingChoice, SymlinksChoice, WriteChoice};
 
 /// How a folder is served, where so many of its files may be kept open.
 pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<FilesSettings, SettingError> {
     let FolderOptions { content, caching } = options;
+    if content.write != WriteChoice::Off && !content.rewrite.is_empty() {
+        let text = "`write` and `rewrite` cannot be combined: clients could not find what they have uploaded";
+        return Err(SettingError::new("write", text));
+    }
     Ok(FilesSettings {
         compression: compression(&content),
-        cache: cache(&caching, cached_files),
+        cache: cache(&caching, cached_files, content.write),
         freshness: freshness(caching)?,
         index: content.index,
         listing: match content.listing {
@@ -44,12 +48,15 @@ fn compression(options: &ContentOptions) -> Option<Compression> {
     (!codings.is_empty()).then_some(Compression { codings, smallest, largest, ..defaults })
 }
 
-fn cache(options: &CachingOptions, cached_files: usize) -> CacheLimits {
+fn cache(options: &CachingOptions, cached_files: usize, write: WriteChoice) -> CacheLimits {
+    let defaults = CacheLimits::default();
     CacheLimits {
         entries: options.cache_entries.in_memory(),
         open_files: cached_files,
         bytes: options.cache_memory.in_memory(),
         body: options.cache_largest.0,
+        // Who uploads a file looks at it next.
+        fresh_for: if write == WriteChoice::Off { defaults.fresh_for } else { 0 },
     }
 }
 
@@ -91,6 +98,16 @@ mod tests {
         let expected = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
         let settings = folder_settings(options(&[]), 128).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn folders_that_clients_change_are_looked_at_for_each_request() {
+        for (write, fresh_for) in [("off", 900), ("put", 0), ("dav", 0)] {
+            let settings = folder_settings(options(&["--write", write]), 128).unwrap();
+            assert_eq!(settings.cache.fresh_for, fresh_for, "{write}");
+        }
+        let error = folder_settings(options(&["--write=put", "--rewrite=/a=/b"]), 128).unwrap_err();
+        assert!(error.text.contains("cannot be combined"));
     }
 
     #[test]

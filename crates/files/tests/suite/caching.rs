@@ -123,7 +123,7 @@ fn limits_hold() {
     for number in 0..40 {
         site.write(&format!("{number}"), "x".repeat(if number % 2 == 0 { 1000 } else { 3000 }));
     }
-    let cache = CacheLimits { entries: 10, open_files: 3, bytes: 5000, body: 2000 };
+    let cache = CacheLimits { entries: 10, open_files: 3, bytes: 5000, body: 2000, ..CacheLimits::default() };
     let files = site.serve_with(FilesSettings { cache, ..FilesSettings::default() });
     // Other tests of this process open files as well, in other folders.
     let open = || {

@@ -1,0 +1,66 @@
+//! A served folder, for handlers that change what is in it.
+
+use std::{path::Path, sync::Arc, time::SystemTime};
+
+use serow_message::FileVersion;
+
+use crate::{
+    error::FilesError,
+    representation::validators_of,
+    request_path::Hidden,
+    root::{Root, Symlinks},
+    site::Site,
+    validator::EntityTag,
+};
+
+/// A served folder: where it is, and what responses say of its files. Clones are handles to the same folder, and threads
+/// can share them.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    pub(crate) site: Arc<Site>,
+}
+
+impl Folder {
+    /// The absolute path of the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.site.root
+    }
+
+    /// Opens it for reading, with the symbolic links that responses follow.
+    ///
+    /// # Errors
+    ///
+    /// If it is gone, or the process has no descriptors left.
+    pub fn open(&self) -> Result<Root, FilesError> {
+        Root::open(&self.site.root, self.site.settings.symlinks)
+    }
+
+    /// Opens it for changes: no symbolic link below it is followed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`].
+    pub fn open_strictly(&self) -> Result<Root, FilesError> {
+        Root::open(&self.site.root, Symlinks::Refuse)
+    }
+
+    /// Which names are served.
+    #[must_use]
+    pub fn hidden(&self) -> Hidden {
+        self.site.settings.hidden
+    }
+
+    /// The Content-Type of the file at a path.
+    #[must_use]
+    pub fn media_type(&self, path: &[u8]) -> String {
+        self.site.media_types.of(path).value
+    }
+
+    /// The entity tag and the modification date in the response to a GET of a file of this version, uncompressed.
+    #[must_use]
+    pub fn validators(&self, version: &FileVersion) -> (EntityTag, Option<SystemTime>) {
+        let validators = validators_of(version, (self.site.clock.time_of_day)());
+        (validators.tag, validators.modified)
+    }
+}

@@ -1,0 +1,70 @@
+//! Changes of a served folder by its clients: WebDAV, classes 1 and 2 (RFC 4918), or uploads only.
+//!
+//! [`Dav`] is a handler around [`Files`](serow_files::Files), which answers GET and HEAD.
+//!
+//! # Life of a request
+//!
+//! | step | file |
+//! | --- | --- |
+//! | `Dav::respond` passes GET and HEAD to `Files`, and selects the function for each other method | `dav.rs` |
+//! | the path of the request, and that of `Destination`, become paths below the folder | `shared.rs`, `destination.rs` |
+//! | header fields and XML are parsed, without any I/O | `depth.rs`, `timeout.rs`, `if_header.rs`, `conditions.rs`, `element.rs`, `bodies.rs` |
+//! | on a thread that may wait for the disk, the folder around the path is opened, beneath the root | `blocking.rs`, `member.rs` |
+//! | conditions are evaluated, and locks | `conditions.rs`, `locks.rs` |
+//! | PUT receives the body into a file without a name, checks again, and gives it the name | `put.rs`, `upload.rs` |
+//! | other methods | `structure.rs`, `transfer.rs`, `tree.rs`, `locking.rs`, `propfind.rs`, `proppatch.rs` |
+//! | properties are computed, or read from an extended attribute | `properties.rs`, `dead_properties.rs` |
+//! | a refusal becomes a response, with a condition of RFC 4918 §16 if there is one for it | `refusal.rs`, `multistatus.rs` |
+//!
+//! # What clients reach
+//!
+//! Nothing outside the folder: all paths are resolved as for reading (`serow_files::Root`), and changes follow no
+//! symbolic link at all below the folder, so that a file has one path, and its lock as well. Names that are not served
+//! (hidden files) can neither be created nor removed; a folder with such names cannot be deleted.
+//!
+//! # What others see
+//!
+//! A file is visible when it is complete: an upload or copy is renamed in one step. Locks are in the memory of this
+//! process: all threads share them, and a process that replaces this one begins without locks, so that a client whose
+//! lock is lost gets 412 for its next change.
+#![forbid(unsafe_code)]
+
+mod blocking;
+mod bodies;
+mod conditions;
+mod dav;
+mod dead_properties;
+mod depth;
+mod destination;
+mod element;
+mod if_header;
+mod locking;
+mod locks;
+mod member;
+mod methods;
+mod multistatus;
+mod properties;
+mod propfind;
+mod proppatch;
+mod put;
+mod refusal;
+mod settings;
+mod shared;
+mod structure;
+mod timeout;
+mod transfer;
+mod tree;
+mod upload;
+mod xml_body;
+
+pub use self::{
+    bodies::{LockRequest, PropertyChange, PropertyQuery},
+    dav::Dav,
+    depth::{Depth, InvalidDepth},
+    destination::{DestinationError, local_path},
+    element::{Element, Name, Node, XmlError, escape},
+    if_header::{Condition, IfHeader, IfList, InvalidIf, State},
+    locks::{Change, Lock, LockRefused, LockTable},
+    settings::WriteMode,
+    timeout::{MAX_TIMEOUT, lock_timeout},
+};

@@ -1,0 +1,89 @@
+//! What all clones of a handler share: the folder, its locks, and how request paths lead into it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serow_files::{Folder, Hidden, PathRefused, RequestPath};
+
+use crate::{
+    locks::{Change, LockTable},
+    refusal::Refusal,
+    settings::WriteMode,
+};
+use serow_message::StatusCode;
+
+/// A folder that clients may change.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) folder: Folder,
+    pub(crate) mode: WriteMode,
+    /// What the paths of requests have before the path below the folder, without a slash at the end.
+    prefix: Vec<u8>,
+    locks: Mutex<LockTable>,
+}
+
+/// What a request is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Located {
+    /// The path below the folder, without a slash at either end.
+    pub(crate) path: Vec<u8>,
+    /// Whether the path of the request ended with a slash.
+    pub(crate) is_folder: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(folder: Folder, mode: WriteMode, prefix: &[u8]) -> Arc<Self> {
+        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks: Mutex::default() })
+    }
+
+    /// Finds out what a percent-encoded path is about.
+    ///
+    /// # Errors
+    ///
+    /// A path that cannot be, or is hidden.
+    pub(crate) fn locate(&self, encoded: &str) -> Result<Located, Refusal> {
+        let refused = |refused| match refused {
+            PathRefused::Malformed => Refusal::bad_request("the path is not valid"),
+            PathRefused::NotFound => Refusal::forbidden("such names are not served"),
+        };
+        let absolute = RequestPath::parse(encoded, Hidden::Serve).map_err(refused)?.absolute();
+        let below = absolute.strip_prefix(self.prefix.as_slice()).filter(|below| below.starts_with(b"/"));
+        let path = RequestPath::from_decoded(below.ok_or_else(Refusal::not_found)?, self.folder.hidden());
+        let path = path.map_err(refused)?;
+        Ok(Located { path: path.relative().to_vec(), is_folder: path.is_folder() })
+    }
+
+    /// The path of requests for what is at a path below the folder, not encoded.
+    pub(crate) fn request_path(&self, path: &[u8], is_folder: bool) -> Vec<u8> {
+        let end: &[u8] = if is_folder && !path.is_empty() { b"/" } else { b"" };
+        [&self.prefix, b"/".as_slice(), path, end].concat()
+    }
+
+    /// The locks. While they are held, no other request of this process can be about to change something.
+    pub(crate) fn locks(&self) -> MutexGuard<'_, LockTable> {
+        // No code panics while it changes them.
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether locks permit a change to a client with these tokens.
+    ///
+    /// # Errors
+    ///
+    /// The lock that forbids it (423).
+    pub(crate) fn permit(&self, locks: &mut LockTable, change: &Change<'_>, tokens: &[&str]) -> Result<(), Refusal> {
+        match locks.obstacle(change, tokens, seconds_since_1970()) {
+            None => Ok(()),
+            Some(path) => {
+                let path = self.request_path(&path, false);
+                Err(Refusal::of_condition(StatusCode::LOCKED, "lock-token-submitted", Some(path)))
+            }
+        }
+    }
+}
+
+/// The time for locks, which outlives this process.
+pub(crate) fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

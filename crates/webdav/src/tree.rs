@@ -1,0 +1,211 @@
+//! Folders with all that is in them: looking through, copying, removing.
+//!
+//! Names are opened one by one in open folders, and no symbolic link is followed, so that nothing outside the folder is
+//! reached whatever others move meanwhile. All of this blocks, and runs on a thread for that.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{self, AtFlags, Dir, FileType, Mode, OFlags},
+    io::Errno,
+};
+use serow_files::{Hidden, Opened, Root, UPLOAD_PREFIX, below};
+
+use crate::{dead_properties, member::Kind, refusal::Refusal};
+
+/// How much a request may still do.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    entries: usize,
+    depth: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { entries: MAX_ENTRIES, depth: MAX_DEPTH }
+    }
+}
+
+impl Budget {
+    fn spend_entry(&mut self) -> Result<(), Refusal> {
+        self.entries = self.entries.checked_sub(1).ok_or_else(|| {
+            Refusal::forbidden("the folder has more than 100000 entries: do it in parts, or on the server")
+        })?;
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Refusal> {
+        let deeper = self.depth.checked_sub(1);
+        self.depth = deeper.ok_or_else(|| {
+            Refusal::forbidden("the folder has more than 64 levels: do it in parts, or on the server")
+        })?;
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.depth += 1;
+    }
+}
+
+/// Opens a folder in a folder, to list it.
+///
+/// # Errors
+///
+/// The file system's; that of a symbolic link is [`Errno::LOOP`] or [`Errno::NOTDIR`].
+pub(crate) fn open_folder(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
+    fs::openat(folder, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty())
+}
+
+/// Makes sure that a folder can be removed: it must not be too large, nor contain names that are not served, which a
+/// client does not know of.
+///
+/// # Errors
+///
+/// Why it cannot.
+pub(crate) fn survey(folder: &OwnedFd, hidden: Hidden, budget: &mut Budget) -> Result<(), Refusal> {
+    budget.enter()?;
+    for entry in entries(folder)? {
+        let (name, kind) = entry?;
+        budget.spend_entry()?;
+        if !hidden.allows(&name) && !name.starts_with(UPLOAD_PREFIX.as_bytes()) {
+            return Err(Refusal::forbidden("it contains files that are not served: remove them on the server"));
+        }
+        if kind == Kind::Folder {
+            survey(&open_folder(folder, &name)?, hidden, budget)?;
+        }
+    }
+    budget.leave();
+    Ok(())
+}
+
+/// Removes a name and all that is below it, as far as possible; returns the paths that could not be removed, below
+/// `path`, and why.
+pub(crate) fn remove(folder: impl AsFd, name: &[u8], kind: Kind, path: Vec<u8>, failures: &mut Vec<(Vec<u8>, Errno)>) {
+    let before = failures.len();
+    if kind == Kind::Folder {
+        if let Err(errno) = remove_content(&folder, name, &path, failures) {
+            failures.push((path, errno));
+            return;
+        }
+        // RFC 4918 §9.6.1: a folder that is not empty stays, which is not worth mentioning.
+        if failures.len() > before {
+            return;
+        }
+    }
+    let flags = if kind == Kind::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    match fs::unlinkat(folder, name, flags) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) if failures.len() < MAX_FAILURES => failures.push((path, errno)),
+        Err(_) => {}
+    }
+}
+
+fn remove_content(
+    folder: impl AsFd,
+    name: &[u8],
+    path: &[u8],
+    failures: &mut Vec<(Vec<u8>, Errno)>,
+) -> rustix::io::Result<()> {
+    let inner = open_folder(folder, name)?;
+    // All names first: what is read after a removal is not specified (readdir(3)).
+    let names: Vec<_> = entries(&inner)?.collect::<rustix::io::Result<_>>()?;
+    for (name, kind) in names {
+        remove(&inner, &name, kind, below(path, &name), failures);
+    }
+    Ok(())
+}
+
+/// Copies what clients see of a folder, which is at `path` below the root, into another one. Symbolic links to files that
+/// are served are copied as files; other links, and what is not served, are left out.
+///
+/// # Errors
+///
+/// The folder is too large, or the file system fails.
+pub(crate) fn copy_content(
+    root: &Root,
+    path: &[u8],
+    from: &OwnedFd,
+    to: &OwnedFd,
+    hidden: Hidden,
+    budget: &mut Budget,
+) -> Result<(), Refusal> {
+    budget.enter()?;
+    dead_properties::copy(from, to);
+    for entry in entries(from)? {
+        let (name, kind) = entry?;
+        budget.spend_entry()?;
+        if !hidden.allows(&name) {
+            continue;
+        }
+        let path = below(path, &name);
+        match kind {
+            Kind::Folder => {
+                fs::mkdirat(to, name.as_slice(), NEW_FOLDER)?;
+                let (from, to) = (open_folder(from, &name)?, open_folder(to, &name)?);
+                copy_content(root, &path, &from, &to, hidden, budget)?;
+            }
+            Kind::File | Kind::Link => {
+                if let Ok(Opened::File(source)) = root.open_below(&path) {
+                    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let target = fs::openat(to, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
+                    copy_file(&source.file, &File::from(target))?;
+                } else if kind == Kind::File {
+                    return Err(Refusal::forbidden("it contains files that the server's user may not read"));
+                }
+            }
+            Kind::Special => {}
+        }
+    }
+    budget.leave();
+    Ok(())
+}
+
+/// Copies content and properties.
+///
+/// # Errors
+///
+/// The file system's.
+pub(crate) fn copy_file(mut from: &File, mut to: &File) -> io::Result<()> {
+    io::copy(&mut from, &mut to)?;
+    dead_properties::copy(from, to);
+    Ok(())
+}
+
+/// What is in a folder, without `.` and `..`.
+pub(crate) fn entries(
+    folder: &OwnedFd,
+) -> rustix::io::Result<impl Iterator<Item = rustix::io::Result<(Vec<u8>, Kind)>> + use<>> {
+    let stat_folder = folder.try_clone().map_err(|_| Errno::MFILE)?;
+    let entries = Dir::read_from(folder)?.map(move |entry| {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes().to_vec();
+        let file_type = match entry.file_type() {
+            // Some file systems do not say.
+            FileType::Unknown if name != b"." && name != b".." => {
+                let stat = fs::statat(&stat_folder, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(stat.st_mode)
+            }
+            known => known,
+        };
+        Ok((name, Kind::of(file_type)))
+    });
+    Ok(entries.filter(|entry| !matches!(entry, Ok((name, _)) if name == b"." || name == b"..")))
+}
+
+const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// What the umask leaves of it.
+pub(crate) const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
+
+/// About a second of system calls. A client could otherwise occupy threads for hours.
+const MAX_ENTRIES: usize = 100_000;
+
+/// Each level keeps two folders open.
+const MAX_DEPTH: usize = 64;
+
+/// A response that names more is not read by anybody.
+const MAX_FAILURES: usize = 100;

@@ -1,0 +1,8 @@
+//! Requests to a folder on the disk that clients may change.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod locks;
+mod properties;
+mod site;
+mod structure;
+mod uploads;

@@ -1,0 +1,147 @@
+//! DELETE, MKCOL, COPY and MOVE.
+
+use std::os::unix::fs::symlink;
+
+use serow_webdav::WriteMode;
+
+use crate::site::Site;
+
+/// A folder with a file, a folder with files, links that lead out of it, and something to protect beside it.
+fn site() -> Site {
+    let site = Site::new(WriteMode::Dav);
+    site.write("file", "file");
+    site.write("folder/inner/deep", "deep");
+    site.write("folder/a", "a");
+    site.write("other/b", "b");
+    site.write("hidden/.git", "git");
+    site.write("../outside/secret", "secret");
+    symlink("../outside", site.path("out")).unwrap();
+    symlink("../../outside", site.path("folder/out")).unwrap();
+    symlink("a", site.path("folder/link")).unwrap();
+    site
+}
+
+#[test]
+fn deletions() {
+    let site = site();
+    for (target, fields, status) in [
+        ("/none", &[][..], 404),
+        ("/none/none", &[], 404),
+        ("/file/", &[], 404),
+        ("/", &[], 403),
+        ("/out/secret", &[], 404),
+        ("/../outside", &[], 400),
+        ("/hidden", &[], 403),
+        ("/hidden/.git", &[], 403),
+        ("/folder", &["Depth: 0"], 400),
+        ("/folder", &["Depth: 2"], 400),
+        ("/file", &["If-Match: \"x\""], 412),
+        ("/file", &[], 204),
+        ("/folder/", &["Depth: infinity"], 204),
+        // The link itself.
+        ("/out", &[], 204),
+    ] {
+        assert_eq!(site.status(&format!("DELETE {target}"), fields, ""), status, "{target} {fields:?}");
+    }
+    assert_eq!(site.names(""), ["hidden", "other"]);
+    assert_eq!(site.read("hidden/.git").as_deref(), Some("git"));
+    assert_eq!(site.read("../outside/secret").as_deref(), Some("secret"));
+}
+
+#[test]
+fn folders_are_created_where_their_parent_exists() {
+    let site = site();
+    for (target, fields, body, status) in [
+        ("/new", &[][..], "", 201),
+        ("/new/inner/", &[], "", 201),
+        ("/new", &[], "", 405),
+        ("/file", &[], "", 405),
+        ("/", &[], "", 405),
+        ("/none/new", &[], "", 409),
+        ("/file/new", &[], "", 409),
+        ("/out/new", &[], "", 409),
+        ("/.hidden", &[], "", 403),
+        ("/with-body", &[], "<a/>", 415),
+        ("/conditional", &["If: (<urn:uuid:none>)"], "", 412),
+    ] {
+        assert_eq!(site.status(&format!("MKCOL {target}"), fields, body), status, "{target} {fields:?}");
+    }
+    assert_eq!(site.names("new"), ["inner"]);
+    assert_eq!(site.names("../outside"), ["secret"]);
+}
+
+#[test]
+fn refused_destinations_change_nothing() {
+    let site = site();
+    for (source, fields, copied, moved) in [
+        ("/file", &[][..], 400, 400),
+        ("/file", &["Destination: relative"], 400, 400),
+        ("/file", &["Destination: //h/new"], 400, 400),
+        ("/file", &["Destination: /new?query"], 400, 400),
+        ("/file", &["Destination: http://elsewhere/new"], 502, 502),
+        ("/file", &["Destination: http://h:81/new"], 502, 502),
+        ("/file", &["Destination: /../outside/new"], 400, 400),
+        ("/file", &["Destination: http://h/%2e%2e/outside/new"], 400, 400),
+        ("/file", &["Destination: /.hidden"], 403, 403),
+        ("/file", &["Destination: /out/new"], 409, 409),
+        ("/file", &["Destination: /out"], 403, 403),
+        ("/file", &["Destination: /none/new"], 409, 409),
+        ("/file", &["Destination: /file"], 403, 403),
+        ("/file", &["Destination: /hidden"], 403, 403),
+        ("/file", &["Destination: /"], 403, 403),
+        ("/file", &["Destination: /other/b", "Overwrite: F"], 412, 412),
+        ("/file", &["Destination: /new", "Overwrite: X"], 400, 400),
+        ("/file", &["Destination: /new", "Depth: 1"], 400, 400),
+        ("/file", &["Destination: /new", "If-None-Match: *"], 412, 412),
+        ("/folder", &["Destination: /folder/inner/new"], 403, 403),
+        ("/folder/inner", &["Destination: /folder"], 403, 403),
+        ("/none", &["Destination: /new"], 404, 404),
+        ("/out", &["Destination: /new/"], 404, 201),
+    ] {
+        assert_eq!(site.status(&format!("COPY {source}"), fields, ""), copied, "COPY {source} {fields:?}");
+        if moved != 201 {
+            assert_eq!(site.status(&format!("MOVE {source}"), fields, ""), moved, "MOVE {source} {fields:?}");
+        }
+    }
+    assert_eq!(site.names(""), ["file", "folder", "hidden", "other", "out"]);
+    assert_eq!(site.names("folder"), ["a", "inner", "link", "out"]);
+    assert_eq!(site.names("../outside"), ["secret"]);
+}
+
+#[test]
+fn copies_have_what_clients_see_of_the_source() {
+    let site = site();
+    assert_eq!(site.status("COPY /file", &["Destination: http://h:80/copy"], ""), 201);
+    assert_eq!(site.status("COPY /file", &["Destination: /other/b", "Overwrite: T"], ""), 204);
+    assert_eq!((site.read("copy").as_deref(), site.read("other/b").as_deref()), (Some("file"), Some("file")));
+    site.write("folder/.hidden", "hidden");
+    assert_eq!(site.status("COPY /folder/", &["Destination: /all/"], ""), 201);
+    assert_eq!(site.names("all"), ["a", "inner", "link"]);
+    assert!(site.path("all/link").symlink_metadata().unwrap().is_file());
+    assert_eq!(site.read("all/inner/deep").as_deref(), Some("deep"));
+    assert_eq!(site.status("COPY /folder", &["Destination: /flat", "Depth: 0"], ""), 201);
+    assert_eq!(site.names("flat"), [""; 0]);
+    // What was there is replaced, not merged.
+    assert_eq!(site.status("COPY /folder", &["Destination: /other"], ""), 204);
+    assert_eq!(site.names("other"), ["a", "inner", "link"]);
+    assert_eq!(site.status("COPY /file", &["Destination: /other"], ""), 204);
+    assert_eq!(site.read("other").as_deref(), Some("file"));
+    assert_eq!(site.status("COPY /flat", &["Destination: /other"], ""), 204);
+    assert_eq!(site.names(""), ["all", "copy", "file", "flat", "folder", "hidden", "other", "out"]);
+}
+
+#[test]
+fn moves_rename() {
+    let site = site();
+    assert_eq!(site.status("MOVE /file", &["Destination: /moved"], ""), 201);
+    assert_eq!(site.status("MOVE /moved", &["Destination: /other/b"], ""), 204);
+    assert_eq!(site.read("other/b").as_deref(), Some("file"));
+    assert_eq!(site.status("MOVE /folder", &["Destination: /other"], ""), 204);
+    assert_eq!(site.names("other"), ["a", "inner", "link", "out"]);
+    assert_eq!(site.status("MOVE /other/a", &["Destination: /other/inner"], ""), 204);
+    assert_eq!(site.read("other/inner").as_deref(), Some("a"));
+    assert_eq!(site.status("MOVE /other/inner", &["Destination: /hidden"], ""), 403);
+    assert_eq!(site.status("MOVE /hidden", &["Destination: /renamed"], ""), 201);
+    assert_eq!(site.names(""), ["other", "out", "renamed"]);
+    assert_eq!(site.read("renamed/.git").as_deref(), Some("git"));
+}

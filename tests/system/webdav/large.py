@@ -1,0 +1,121 @@
+"""A large upload: what it takes of memory and time, beside nginx."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import socket
+import statistics
+import subprocess
+import threading
+import time
+
+from system.server import REPOSITORY, Server, free_port
+from system.verdict import Verdict
+
+# The bar for the memory of one upload, in bytes.
+MEMORY = 2_000_000
+PIECE = bytes(range(256)) * 4096
+PAGE = REPOSITORY / "docs/measurements/webdav.md"
+
+
+def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None:
+    length, rounds = (64 << 20, 1) if short else (1 << 30, 5)
+    ours, theirs = place / "large", place / "nginx"
+    ours.mkdir()
+    theirs.mkdir()
+    rows = {"serow": [], "nginx": []}
+    with Server.files(ours, "--write", "put", "--max-body", "unlimited") as server, nginx(theirs, short) as peer:
+        upload(server.address, 1 << 20)
+        grown = []
+        for _ in range(rounds):
+            rows["serow"].append(measured(server, length, grown))
+            verdict.check((ours / "upload").stat().st_size == length, "the upload is not complete")
+            (ours / "upload").unlink()
+            if peer is not None:
+                rows["nginx"].append(timed(peer, length))
+                (theirs / "site/upload").unlink()
+        verdict.check(max(grown) <= MEMORY, f"an upload took {max(grown)} bytes of memory")
+    seconds = {name: statistics.median(times) for name, times in rows.items() if times}
+    verdict.figure(f"upload of {length >> 20} MiB: {max(grown) >> 10} KiB of memory, {seconds['serow']:.2f} s")
+    if "nginx" in seconds:
+        ratio = statistics.median(other / own for own, other in zip(rows["serow"], rows["nginx"]))
+        verdict.figure(f"nginx {seconds['nginx']:.2f} s, {ratio:.2f} times as long (median of the ratios)")
+        if not short:
+            verdict.check(ratio >= 1.0, "nginx is faster")
+        if write:
+            write_page(length, seconds, ratio, max(grown), rounds)
+
+
+def measured(server: Server, length: int, grown: list[int]) -> float:
+    """Seconds of an upload; notes by how much the server grew meanwhile."""
+    before = highest = server.memory()
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal highest
+        while not done.wait(0.01):
+            highest = max(highest, server.memory())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    seconds = timed(server.address, length)
+    done.set()
+    watcher.join()
+    grown.append(highest - before)
+    return seconds
+
+
+def timed(address: tuple[str, int], length: int) -> float:
+    began = time.monotonic()
+    upload(address, length)
+    return time.monotonic() - began
+
+
+def upload(address: tuple[str, int], length: int) -> None:
+    with socket.create_connection(address, 120) as connection:
+        connection.sendall(f"PUT /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode())
+        for _ in range(length // len(PIECE)):
+            connection.sendall(PIECE)
+        status = connection.recv(4096).split(b" ", 2)[1]
+        assert status in (b"201", b"204"), status
+
+
+@contextlib.contextmanager
+def nginx(place: pathlib.Path, short: bool):
+    """nginx with its module for uploads, its temporary files on the same file system; nothing in the short form."""
+    if short:
+        yield None
+        return
+    port = free_port()
+    (place / "site").mkdir()
+    (place / "nginx.conf").write_text(f"""
+        daemon off; master_process off; pid {place}/pid; error_log {place}/error.log; worker_processes 1;
+        events {{}}
+        http {{
+            access_log off; client_max_body_size 0; client_body_temp_path {place}/body;
+            server {{
+                listen 127.0.0.1:{port};
+                location / {{ root {place}/site; dav_methods PUT DELETE; }}
+            }}
+        }}
+    """)
+    with Server(["nginx", "-c", place / "nginx.conf", "-p", place], port) as server:
+        yield server.address
+
+
+def write_page(length: int, seconds: dict[str, float], ratio: float, memory: int, rounds: int) -> None:
+    version = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip().rpartition("/")[2]
+    PAGE.write_text(f"""# Uploads
+
+`tests/webdav --only large --write` uploads a file of {length >> 20} MiB over loopback, {rounds} times, to `serow files --write put` and
+to Debian's nginx {version} (`dav_methods PUT`, temporary files on the same file system), in turn. Neither synchronises the
+file with the disk.
+
+| server | seconds (median) | memory during the upload |
+| --- | ---: | ---: |
+| Serow | {seconds['serow']:.2f} | +{memory >> 10} KiB |
+| nginx | {seconds['nginx']:.2f} | – |
+
+nginx took {ratio:.2f} times as long (median of the ratios of each round).
+""")
