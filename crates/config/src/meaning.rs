@@ -2,11 +2,14 @@
 
 pub(crate) mod account;
 pub(crate) mod applications;
+pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod proxying;
 pub(crate) mod routing;
 
 use std::{path::Path, time::Duration};
+
+use serow_variables::Scope;
 
 use crate::{
     Configuration,
@@ -36,7 +39,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     for site in &sites {
         add_names(&mut general.acme, site, problems);
@@ -63,7 +66,9 @@ pub(crate) fn of(
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, host, problems);
     renewed_files.extend(proxying.renewed_files());
-    let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
+    let scope = Scope::new(matching::maps(maps, problems));
+    let routing =
+        Routing { scope, folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
     let router = routing.router(sites);
     Some(Configuration {
         server: server?,

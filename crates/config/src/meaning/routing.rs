@@ -5,15 +5,17 @@ use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr};
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
-    Redirect, Route, Router, RouterError, Site,
+    PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
 };
 use serow_site::RouteHandler;
+use serow_variables::{Expression, Scope, Text};
 
 use crate::{
     descriptor_shares::Shares,
     diagnostics::problem::{Problem, Problems},
     meaning::{
         applications::{AppTable, Applications},
+        matching::Matching,
         paths::resolved,
         proxying::Proxying,
     },
@@ -29,6 +31,8 @@ use crate::{
 
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {
+    /// Which variables texts may name.
+    pub(crate) scope: Scope,
     /// The folder of the settings file.
     pub(crate) folder: &'a Path,
     /// How many files all folders together want to keep open, and may.
@@ -51,14 +55,15 @@ impl Routing<'_> {
 
     fn site(&self, table: SiteTable) -> Option<Site<RouteHandler>> {
         let SiteTable { settings, content, place } = table;
+        let scope = settings.hosts.iter().flatten().next().map_or(self.scope.clone(), |host| self.scope.of_site(host));
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
-        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let routes = match content {
             SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
             SiteContent::Files(files) => self.everything(self.files(*files, "/*", &place.key("files")), &place),
             SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
             SiteContent::Routes(routes) => {
-                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
+                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, &scope)).collect();
                 routes.into_iter().collect()
             }
         };
@@ -81,20 +86,43 @@ impl Routing<'_> {
         hosts.into_iter().collect()
     }
 
-    fn route(&self, table: RouteTable) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, handler, place } = table;
-        let path = self.text(&settings.path, &place.key("path"));
+    fn route(&self, table: RouteTable, scope: &Scope) -> Option<Route<RouteHandler>> {
+        let RouteTable { settings, when, handler, place } = table;
+        let written = settings.path.as_deref();
+        let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
+        let expression = settings.path_regex.as_deref();
+        let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
+            None => None,
+            Some(expression) => Some(expression?),
+        };
+        let scope = match (&expression, &path) {
+            (Some(expression), _) => scope.of_expression(expression),
+            (None, Some(path)) => scope.of_stars(path.stars()),
+            (None, None) => return None,
+        };
+        let matching = Matching { scope: &scope, problems: self.problems };
+        let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
-        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, &place.key("app")),
-            HandlerTable::Files(files) => self.files(*files, &settings.path, &place.key("files")),
+            HandlerTable::Files(files) => self.files(*files, written.unwrap_or_default(), &place.key("files")),
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
-            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
-            HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
+            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &scope, &place.key("redirect")),
+            HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
+            HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        Some(Route { path: path?, methods: methods?, headers: headers?, action: action? })
+        Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action: action? })
+    }
+
+    fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
+        self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?} {error}"))))
+    }
+
+    fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+        let target = RewriteTarget::with_variables(text, scope);
+        let target = target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}")));
+        self.noted(target).map(Action::Rewrite)
     }
 
     fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
@@ -106,28 +134,32 @@ impl Routing<'_> {
         self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
     }
 
-    fn headers(&self, table: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
+    fn headers(&self, table: &BTreeMap<String, String>, scope: &Scope, place: &Place) -> Option<HeaderChanges> {
         let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
         // Each alone first, so that all that is wrong is found.
-        let wrong = table.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
+        let wrong = table.iter().filter_map(|field| HeaderChanges::with_variables([field], scope).err().map(problem));
         match wrong.map(|problem| self.problems.add(problem)).count() {
-            0 => self.noted(HeaderChanges::new(table).map_err(problem)),
+            0 => self.noted(HeaderChanges::with_variables(table, scope).map_err(problem)),
             _ => None,
         }
     }
 
-    fn redirect(&self, table: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let redirect = Redirect::new(&table.to, table.status.0).map_err(|error| match error {
+    fn redirect(&self, table: &RedirectTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+        let redirect = Redirect::with_variables(&table.to, table.status.0, scope).map_err(|error| match error {
             InvalidRedirect::Status => Problem::of_value(place.key("status"), error.to_string()),
             _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", table.to)),
         });
         self.noted(redirect).map(Action::Redirect)
     }
 
-    fn respond(&self, table: RespondTable, place: &Place) -> Option<Action<RouteHandler>> {
+    fn respond(&self, table: RespondTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
         let RespondTable { status, body, media_type } = table;
+        let body = match body.map(|body| Text::parse(&body, scope)).transpose() {
+            Ok(body) => body,
+            Err(error) => return self.noted(Err(Problem::of_value(place.key("body"), error.to_string()))),
+        };
         let response = FixedResponse::new(status.get() as u16).and_then(|response| match body {
-            Some(body) => response.with_body(body, &media_type),
+            Some(body) => response.with_text(body, &media_type),
             None => Ok(response),
         });
         let problem = |error: InvalidResponse| {

@@ -9,6 +9,8 @@ use crate::{
     tables::{
         FromTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
+        maps::MapTable,
+        matching::WhenTable,
         nginx,
         root::RootTable,
         sites::{RouteTable, SiteTable},
@@ -20,12 +22,14 @@ use crate::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 12] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
+    ("a [[map]]", MapTable::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),
+    ("`when`", WhenTable::keys),
     ("`app`", AppTable::keys),
     ("`files`", FilesTable::keys),
     ("`proxy`", ProxyTable::keys),

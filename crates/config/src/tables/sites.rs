@@ -13,6 +13,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
+        matching::WhenTable,
         upstreams::ProxyTable,
     },
     values::choice,
@@ -54,7 +55,7 @@ pub(crate) struct SiteSettings {
     pub(crate) tls: Option<SiteTlsChoice>,
 
     /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
-    /// removes the field.
+    /// removes the field. Values can have variables, as in "$host".
     pub(crate) headers: BTreeMap<String, String>,
 }
 
@@ -72,6 +73,7 @@ choice!(SiteTlsChoice, "SiteTls");
 #[derive(Debug)]
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
+    pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
     pub(crate) place: Place,
 }
@@ -82,8 +84,17 @@ pub(crate) struct RouteTable {
 pub(crate) struct RouteSettings {
     /// Paths that the route matches: /assets/* matches the whole path, *.css the file name.
     ///
-    /// Each * matches any text, including slashes. The first matching route handles the request.
-    pub(crate) path: String,
+    /// Each * matches any text, including slashes. The first matching route handles the request. Texts of the route can
+    /// name what the stars match: $1, $2.
+    #[serde(default)]
+    pub(crate) path: Option<String>,
+
+    /// Regular expression that the path matches, in place of `path`: "^/users/(?<id>[0-9]+)$".
+    ///
+    /// Texts of the route can name what its groups match: $id or $1. The syntax is that of Rust's crate regex, without
+    /// look-around and backreferences; (?i) at the start ignores case.
+    #[serde(default)]
+    pub(crate) path_regex: Option<String>,
 
     /// Methods that the route matches [default: all]
     ///
@@ -92,7 +103,7 @@ pub(crate) struct RouteSettings {
     pub(crate) methods: Option<Vec<String>>,
 
     /// Header fields to set in the responses of the route; they override those of the site. An empty value
-    /// removes the field.
+    /// removes the field. Values can have variables, as in "$host".
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
 }
@@ -133,7 +144,23 @@ impl FromTable for SiteTable {
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
+        let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
-        Some(Self { settings: settings?, handler: handler?, place: table.place().clone() })
+        match (table.has("path"), table.has("path-regex")) {
+            (false, false) => {
+                table.misses("path", "`path` is missing: write one, as in path = \"/*\", or `path-regex`")
+            }
+            (true, true) => {
+                let text = "a route has either `path` or `path-regex`: leave one out";
+                table.problem(Problem::of_key(table.place().key("path-regex"), text));
+                return None;
+            }
+            _ => {}
+        }
+        let when = match when {
+            None => None,
+            Some(read) => Some(read?),
+        };
+        Some(Self { settings: settings?, when, handler: handler?, place: table.place().clone() })
     }
 }
