@@ -11,6 +11,7 @@ use crate::{
     options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
     tables::{
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
+        maps::MapTable,
         root::{AccountTable, ReloadTable, RootTable, SandboxTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
@@ -35,9 +36,16 @@ pub(super) fn of(table: &RootTable) -> String {
     let mut of_acme = Keys::default();
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
+    let maps: String = table.maps.iter().map(of_map).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{maps}{upstreams}{sites}", keys.lines())
+}
+
+fn of_map(map: &MapTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&map.settings);
+    format!("\n[[map]]\n{}", keys.lines())
 }
 
 fn of_upstream(upstream: &UpstreamTable) -> String {
@@ -80,6 +88,11 @@ fn of_route(route: &RouteTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&route.settings);
     keys.add_all(&route.policy);
+    if let Some(when) = &route.when {
+        let mut table = Keys::default();
+        table.add_all(when);
+        keys.add_table("when", table);
+    }
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),

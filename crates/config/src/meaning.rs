@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod applications;
+pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;
@@ -9,6 +10,8 @@ pub(crate) mod route_numbers;
 pub(crate) mod routing;
 
 use std::{path::Path, time::Duration};
+
+use serow_variables::Scope;
 
 use crate::{
     Configuration,
@@ -39,7 +42,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     for site in &sites {
         add_names(&mut general.acme, site, problems);
@@ -68,7 +71,9 @@ pub(crate) fn of(
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
+    let scope = Scope::new(matching::maps(maps, problems));
     let routing = Routing {
+        scope,
         folder,
         wanted_files,
         shares,

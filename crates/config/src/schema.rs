@@ -17,6 +17,8 @@ use crate::{
     schema::shape::Shape,
     tables::{
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+        maps::MapSettings,
+        matching::WhenTable,
         policies::PolicySettings,
         root::{AccountTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
@@ -35,7 +37,9 @@ pub(crate) fn schema() -> Value {
     let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
+    let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
+    root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
@@ -118,13 +122,19 @@ fn app() -> Value {
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
         .and(Shape::of::<PolicySettings>())
+        .with("when", "What a request must be besides its path and method.", Shape::of::<WhenTable>().schema())
         .with("files", "Answers with what lies in a folder.", files())
         .with("app", "Answers with what an application answers.", app())
         .with("proxy", "Answers with what other servers answer.", proxy())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());
-    one_of(route.schema(), &HandlerTable::KEYS)
+    let paths = one_of(json!({}), &["path", "path-regex"]);
+    let mut route = one_of(route.schema(), &HandlerTable::KEYS);
+    if let Value::Object(route) = &mut route {
+        route.insert("allOf".to_owned(), json!([paths]));
+    }
+    route
 }
 
 fn list_of(table: Value) -> Value {
@@ -155,6 +165,7 @@ mod tests {
         root_table,
         tables::FromTable,
         tables::handlers::FilesTable,
+        tables::maps::MapTable,
         tables::root::RootTable,
         tables::sites::{RouteTable, SiteTable},
         tables::upstreams::{ProxyTable, UpstreamTable},
@@ -194,12 +205,14 @@ mod tests {
         vec![
             ("/properties".to_owned(), RootTable::keys()),
             ("/properties/acme/properties".to_owned(), AcmeOptions::keys()),
+            ("/properties/map/items/properties".to_owned(), MapTable::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/app/properties"), AppTable::keys()),
             (format!("{SITE}/files/properties"), FilesTable::keys()),
             (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
             (ROUTE.to_owned(), RouteTable::keys()),
+            (format!("{ROUTE}/when/properties"), WhenTable::keys()),
             (format!("{ROUTE}/app/properties"), AppTable::keys()),
             (format!("{ROUTE}/files/properties"), FilesTable::keys()),
             (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
@@ -259,10 +272,15 @@ mod tests {
         let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
         let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
+        let (maps, conditions) = (list(document.root(), "map"), of_routes("when"));
         let acme = below(document.root(), "acme").into_iter().collect();
         let below_site = [applications.clone(), files.clone(), proxies.clone()];
         let below_route = [applications, files, proxies, redirects, responses];
-        let tables = [root, acme, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
+        let tables = [root, acme, maps, upstreams, sites]
+            .into_iter()
+            .chain(below_site)
+            .chain([routes, conditions])
+            .chain(below_route);
         for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
             let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();
             assert_eq!(known, keys.into_iter().collect(), "{pointer}");

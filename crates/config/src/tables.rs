@@ -4,6 +4,8 @@ pub(crate) mod compression;
 pub(crate) mod deserializer;
 pub(crate) mod handlers;
 pub(crate) mod kinds;
+pub(crate) mod maps;
+pub(crate) mod matching;
 pub(crate) mod nginx;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
@@ -123,6 +125,11 @@ impl<'t, 'p> TableReading<'t, 'p> {
     /// Whether the table has a key, and not an empty list there.
     pub(crate) fn has_something(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().as_array().is_none_or(|list| !list.is_empty()))
+    }
+
+    /// Notes that a key is missing, unless one that is similar is there.
+    pub(crate) fn misses(&mut self, key: &'static str, text: impl Into<String>) {
+        self.missing.push((key, Problem::of_key(self.place.clone(), text)));
     }
 
     pub(crate) fn problem(&self, problem: Problem) {

@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | which peers may say who the client is | `network.rs`, `trusted_proxies.rs` |
+//! | which peers may say who the client is | `trusted_proxies.rs` |
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
@@ -20,7 +20,6 @@ mod error_page;
 mod field_names;
 mod forwarded;
 mod log_limit;
-mod network;
 mod queue;
 mod trailers;
 mod trusted_proxies;
@@ -33,8 +32,9 @@ pub use self::{
     field_names::{FieldNames, TrailerRule},
     forwarded::{Forwarded, ForwardedFields, ForwardedValues},
     log_limit::{LogLimit, RequestSummary, Suppressed},
-    network::{Network, NetworkError},
     queue::QueueSettings,
     trailers::with_trailers,
     trusted_proxies::TrustedProxies,
 };
+/// The networks of trusted proxies.
+pub use serow_message::{Network, NetworkError};

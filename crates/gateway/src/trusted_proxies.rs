@@ -2,9 +2,7 @@
 
 use std::net::IpAddr;
 
-use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme, hop_by_hop};
-
-use crate::network::Network;
+use serow_message::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
 
 /// Trusted proxies: peers whose `X-Forwarded-*` and `Forwarded` fields are honoured; none by default.
 ///

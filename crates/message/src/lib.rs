@@ -67,6 +67,8 @@ mod incoming;
 #[cfg(feature = "std")]
 mod informational;
 #[cfg(feature = "std")]
+mod network;
+#[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
 mod response;
@@ -85,6 +87,7 @@ pub use self::{
     handler::Handler,
     incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
+    network::{Network, NetworkError},
     request::Request,
     response::Response,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},

@@ -140,6 +140,28 @@ impl Target {
         Self::parse([before, path, query].concat().into(), false)
     }
 
+    /// The target with another query, which is already encoded; with an empty one, without a query. Host and path are
+    /// kept.
+    ///
+    /// # Errors
+    ///
+    /// A query that is not valid in a target, or a target without a path.
+    ///
+    /// ```
+    /// use serow_message::Target;
+    ///
+    /// let target = Target::parse("/path?old".into(), false).unwrap();
+    /// assert_eq!(target.with_query("a=b").unwrap().as_str(), "/path?a=b");
+    /// ```
+    pub fn with_query(&self, query: &str) -> Result<Self, InvalidTarget> {
+        if self.form == TargetForm::Authority {
+            return Err(InvalidTarget);
+        }
+        let before = &self.text[..self.path_end as usize];
+        let mark: &[u8] = if query.is_empty() { b"" } else { b"?" };
+        Self::parse([before, mark, query.as_bytes()].concat().into(), false)
+    }
+
     /// The target in the form for an origin server: without scheme and host (RFC 9112 §3.2.1). `options`: the method is
     /// OPTIONS, for which an absolute form without a path becomes `*` (§3.2.4). The target of CONNECT is unchanged.
     ///

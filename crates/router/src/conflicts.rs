@@ -10,7 +10,8 @@ use crate::{
 /// Refuses routes that no request comes to, and those that contradict themselves; only where that is certain.
 pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterError> {
     for (number, route) in routes.iter().enumerate() {
-        let stars = route.path.stars();
+        // An expression has groups, which are variables.
+        let stars = if route.conditions.path.is_some() { 0 } else { route.path.stars() };
         let wanted = match &route.action {
             Action::Redirect(redirect) => redirect.stars(),
             Action::Rewrite(target) => target.stars(),
@@ -44,7 +45,10 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
 fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
     let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
     let takes_all = |earlier: &Route<H>| {
-        !is_try(earlier) && earlier.methods.include(&route.methods) && earlier.path.covers(&route.path)
+        !is_try(earlier)
+            && earlier.methods.include(&route.methods)
+            && earlier.path.covers(&route.path)
+            && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
     };
     before.iter().skip(first).position(takes_all).map(|place| first + place)
 }

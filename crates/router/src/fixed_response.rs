@@ -4,6 +4,7 @@ use std::{error::Error, fmt};
 
 use bytes::Bytes;
 use serow_message::{Headers, InvalidHeader, KnownHeader, Response, StatusCode};
+use serow_variables::{Form, Source, Text};
 
 use crate::header_changes::HeaderChanges;
 
@@ -23,6 +24,8 @@ pub struct FixedResponse {
     status: StatusCode,
     headers: Headers,
     body: Bytes,
+    /// What the body is made of for each request, if it has variables, and how they are escaped there.
+    text: Option<Box<(Text, Form)>>,
 }
 
 impl FixedResponse {
@@ -52,6 +55,42 @@ impl FixedResponse {
         Ok(self)
     }
 
+    /// Gives it a body with variables. Their values are escaped as the media type demands: for HTML, or for strings of
+    /// JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::with_body`].
+    pub fn with_text(self, text: Text, media_type: &str) -> Result<Self, InvalidResponse> {
+        match text.constant() {
+            Some(body) => self.with_body(body.to_owned(), media_type),
+            None => {
+                let response = self.with_body(Bytes::new(), media_type)?;
+                Ok(Self { text: Some(Box::new((text, Form::of_media_type(media_type)))), ..response })
+            }
+        }
+    }
+
+    pub(crate) fn has_variables(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// Whether a variable is what the route's path matched.
+    pub(crate) fn has_captures(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.0.has_captures())
+    }
+
+    /// The response to a request.
+    pub(crate) fn filled(&self, source: &Source<'_>) -> Response {
+        let mut response = self.response();
+        if let Some(text) = &self.text {
+            let mut body = Vec::new();
+            text.0.append(source, text.1, &mut body);
+            response.body = Bytes::from(body).into();
+        }
+        response
+    }
+
     /// Changes its header.
     #[must_use]
     pub fn with_headers(mut self, changes: &HeaderChanges) -> Self {
@@ -72,7 +111,7 @@ impl FixedResponse {
 
     /// The status alone, with a line that names it where it is an error's.
     pub(crate) fn of(status: StatusCode) -> Self {
-        let bare = Self { status, headers: Headers::new(), body: Bytes::new() };
+        let bare = Self { status, headers: Headers::new(), body: Bytes::new(), text: None };
         if status.as_u16() < 400 {
             return bare;
         }

@@ -4,6 +4,7 @@ use std::{error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
 use serow_message::{FieldName, Headers, InvalidHeader, KnownHeader, hop_by_hop};
+use serow_variables::{Form, Scope, Source, Text, VariableError};
 
 /// Fields that are set in a response, in place of those of the same name, or removed.
 ///
@@ -31,6 +32,8 @@ struct Change {
     name: Bytes,
     /// Empty: the field is removed.
     value: Bytes,
+    /// What the value is made of for each request, if it has variables.
+    text: Option<Text>,
 }
 
 impl HeaderChanges {
@@ -44,11 +47,36 @@ impl HeaderChanges {
         N: AsRef<str>,
         V: AsRef<str>,
     {
+        Self::read(fields, None)
+    }
+
+    /// As [`Self::new`], with variables in the values. A value that is empty for a request removes the field; control
+    /// characters of a variable are left out, so that no value begins another line.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`], and unknown variables.
+    pub fn with_variables<N, V>(fields: impl IntoIterator<Item = (N, V)>, scope: &Scope) -> Result<Self, InvalidChange>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
+        Self::read(fields, Some(scope))
+    }
+
+    fn read<N, V>(fields: impl IntoIterator<Item = (N, V)>, scope: Option<&Scope>) -> Result<Self, InvalidChange>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
         let mut changes: Vec<Change> = Vec::new();
         for (name, value) in fields {
             let (name, value) = (name.as_ref(), value.as_ref().trim_ascii());
             let invalid = |problem| InvalidChange { name: name.to_owned(), problem };
             Headers::new().append(name, value).map_err(|error| invalid(error.into()))?;
+            let text = scope.map(|scope| Text::parse(value, scope)).transpose();
+            let text = text.map_err(|error| invalid(ChangeProblem::Variable(error)))?;
+            let value = text.as_ref().map_or(Some(value), Text::constant).unwrap_or_default();
             if is_framing(name) {
                 return Err(invalid(ChangeProblem::Framing));
             }
@@ -56,14 +84,15 @@ impl HeaderChanges {
                 return Err(invalid(ChangeProblem::Twice));
             }
             let copy = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-            changes.push(Change { name: copy(name), value: copy(value) });
+            let (name, value) = (copy(name), copy(value));
+            changes.push(Change { name, value, text: text.filter(|text| text.constant().is_none()) });
         }
         Ok(Self::of(changes))
     }
 
     /// Changes a header.
     pub fn apply(&self, headers: &mut Headers) {
-        for Change { name, value } in self.iter() {
+        for Change { name, value, .. } in self.iter() {
             match value.is_empty() {
                 true => drop(headers.remove(&name[..])),
                 // Name and value were tried when this was made.
@@ -76,6 +105,27 @@ impl HeaderChanges {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_none()
+    }
+
+    /// Whether values have variables, so that they must be [filled in](Self::filled) first.
+    pub(crate) fn has_variables(&self) -> bool {
+        self.iter().any(|change| change.text.is_some())
+    }
+
+    /// Whether a variable is what the route's path matched.
+    pub(crate) fn has_captures(&self) -> bool {
+        self.iter().any(|change| change.text.as_ref().is_some_and(Text::has_captures))
+    }
+
+    /// These changes with the values of a request.
+    pub(crate) fn filled(&self, source: &Source<'_>) -> Self {
+        let fill = |change: &Change| {
+            let Some(text) = &change.text else { return change.clone() };
+            let mut value = Vec::new();
+            text.append(source, Form::Field, &mut value);
+            Change { name: change.name.clone(), value: Bytes::from(value.trim_ascii().to_vec()), text: None }
+        };
+        Self::of(self.iter().map(fill).collect())
     }
 
     /// These changes and those of another, which go before them.
@@ -111,7 +161,7 @@ pub struct InvalidChange {
 }
 
 /// Why a header cannot be changed so. The text says what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeProblem {
     /// The name or the value cannot be in a header.
     Text(InvalidHeader),
@@ -119,6 +169,8 @@ pub enum ChangeProblem {
     Framing,
     /// The name is there before.
     Twice,
+    /// The value names no variable.
+    Variable(VariableError),
 }
 
 impl From<InvalidHeader> for ChangeProblem {
@@ -133,6 +185,7 @@ impl fmt::Display for ChangeProblem {
             Self::Text(error) => error.fmt(formatter),
             Self::Framing => formatter.write_str("the server itself sets this field: leave it out"),
             Self::Twice => formatter.write_str("duplicate header field: set it once"),
+            Self::Variable(error) => error.fmt(formatter),
         }
     }
 }

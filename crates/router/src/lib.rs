@@ -39,10 +39,12 @@
 //! | the host selects the site; without one, the response is 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
 //! | the path is cleaned; an invalid path gets 400 | `clean_path.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
+//! | a route can have conditions: fields, cookies, arguments, networks; a request that does not meet them continues with the next routes | `conditions.rs` |
 //! | a rewrite continues with another path | `rewrite.rs` |
 //! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set | `header_changes.rs` |
+//! | where one of these names variables, their values are filled in | `variable_outcome.rs` |
 //!
 //! # Hosts
 //!
@@ -63,19 +65,22 @@
 //! # Costs
 //!
 //! Routes are tried in their order. Routing does not allocate for a request that is neither rewritten nor redirected,
-//! except for a path that must be cleaned and has more than 512 bytes, for a 405, and for headers that are set in the
-//! response of a handler.
+//! except for a path that must be cleaned and has more than 512 bytes, for a 405, for headers that are set in the
+//! response of a handler, and for variables. Conditions do not allocate.
 #![forbid(unsafe_code)]
 
 mod clean_path;
+mod conditions;
 mod conflicts;
 mod error;
 mod fixed_response;
 mod header_changes;
 mod host_name;
 mod host_pattern;
+mod host_patterns;
 mod methods;
 mod name_hash;
+mod networks;
 mod path_pattern;
 mod redirect;
 mod rewrite;
@@ -84,16 +89,21 @@ mod routes;
 mod site;
 mod site_index;
 mod table;
+mod url;
+mod variable_outcome;
 
 pub use self::{
+    conditions::Conditions,
     error::RouterError,
     fixed_response::{FixedResponse, InvalidResponse},
     header_changes::{ChangeProblem, HeaderChanges, InvalidChange},
     host_pattern::{HostPattern, InvalidHost},
+    host_patterns::HostPatterns,
     methods::{InvalidMethod, Methods},
+    networks::Networks,
     path_pattern::{InvalidPath, PathPattern},
     redirect::{InvalidRedirect, Redirect},
-    rewrite::RewriteTarget,
+    rewrite::{InvalidRewrite, RewriteTarget},
     router::{Routed, Router},
     site::{Action, Route, Site},
 };

@@ -22,6 +22,12 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
+    /// The pattern that all paths fit, `/*`.
+    #[must_use]
+    pub fn any() -> Self {
+        Self { text: "/*".to_owned(), pattern: Pattern::new("/*") }
+    }
+
     /// As it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -52,7 +58,9 @@ impl PathPattern {
         path
     }
 
-    pub(crate) fn stars(&self) -> usize {
+    /// How many stars it has.
+    #[must_use]
+    pub fn stars(&self) -> usize {
         self.pattern.stars()
     }
 }

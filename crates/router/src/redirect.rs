@@ -6,8 +6,9 @@ mod parts;
 use std::{error::Error, fmt};
 
 use serow_message::{KnownHeader, Request, Response, StatusCode, Target};
+use serow_variables::{Scope, Source, VariableError};
 
-use self::{destination::Filling, parts::Part};
+use self::parts::Part;
 use crate::{
     clean_path::{self, Room},
     host_name,
@@ -50,7 +51,7 @@ struct Destination {
 enum Kind {
     /// On the host that was asked for.
     Path,
-    /// With a host, and mostly a scheme.
+    /// With a host, and mostly a scheme; or what the settings have, from a map.
     Url,
 }
 
@@ -68,24 +69,50 @@ impl Redirect {
         Ok(Self { status, destination: Destination::parse(to)? })
     }
 
+    /// As [`Self::new`], with variables in the destination: `https://$host$request_uri`, `/users?id=$1`. Their values are
+    /// encoded as the path or the query demands. Only `$host` and `$scheme` can stand for host and scheme. With `$args`
+    /// or `$request_uri` in the destination, the query is not appended once more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`], and unknown variables.
+    pub fn with_variables(to: &str, status: u16, scope: &Scope) -> Result<Self, InvalidRedirect> {
+        let destination = Destination::parse_with(to, scope)?;
+        Ok(Self { destination, ..Self::new("/", status)? })
+    }
+
     /// The destination, as it was written.
     #[must_use]
     pub fn to(&self) -> &str {
         &self.destination.text
     }
 
-    /// Sends the client of this request elsewhere. `path` is the clean one, `captures` what its stars stand for.
-    pub(crate) fn response(&self, request: &Request, path: &[u8], captures: &[&[u8]]) -> Response {
+    /// Sends the client of this request elsewhere.
+    pub(crate) fn response(&self, source: &Source<'_>) -> Response {
         let mut room = [0; MAX_NAME_LENGTH];
-        let host = request.host().and_then(|host| host_name::of(host, &mut room));
-        let filling = Filling { host, path, captures, query: request.target.query() };
+        let authority = source.target.authority().or_else(|| source.headers.get_str(KnownHeader::Host));
+        let host = authority.and_then(|host| host_name::of(host, &mut room));
         // Who does not say which host cannot be sent to it.
-        let Some(location) = self.destination.fill(&filling) else { return StatusCode::BAD_REQUEST.into() };
+        let Some(location) = self.destination.fill(source, host) else { return StatusCode::BAD_REQUEST.into() };
         let mut response = Response::plain_status(self.status);
         match response.headers.insert(KnownHeader::Location, location) {
             Ok(()) => response,
             Err(_) => StatusCode::BAD_REQUEST.into(),
         }
+    }
+
+    pub(crate) fn has_variables(&self) -> bool {
+        self.destination.parts.iter().any(|part| matches!(part, Part::Variable(..)))
+    }
+
+    /// Whether it is made of what the route's path matched.
+    pub(crate) fn has_captures(&self) -> bool {
+        let is_capture = |part: &Part| match part {
+            Part::Star(_) => true,
+            Part::Variable(variable, _) => variable.is_capture(),
+            _ => false,
+        };
+        self.destination.parts.iter().any(is_capture)
     }
 
     pub(crate) fn stars(&self) -> usize {
@@ -97,7 +124,8 @@ impl Redirect {
         if self.destination.kind == Kind::Url {
             return None;
         }
-        let address = self.destination.fill(&Filling { host: None, path, captures, query: None })?;
+        let request = Request::default();
+        let address = self.destination.fill(&Source { captures, ..Source::of(&request, path) }, None)?;
         let end = address.iter().position(|&byte| byte == b'#').unwrap_or(address.len());
         let target = Target::parse(address.get(..end)?.to_vec().into(), false).ok()?;
         clean_path::of(&target, &mut Room::new()).ok().map(<[u8]>::to_vec)
@@ -105,7 +133,7 @@ impl Redirect {
 }
 
 /// Why there is no such redirect. The text says what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidRedirect {
     /// The status is none of a redirect.
     Status,
@@ -119,6 +147,16 @@ pub enum InvalidRedirect {
     Host,
     /// `{query}` where no query can be.
     Query,
+    /// A variable is none.
+    Variable(VariableError),
+    /// A variable where the host would be the client's to say.
+    VariableHost,
+}
+
+impl From<VariableError> for InvalidRedirect {
+    fn from(error: VariableError) -> Self {
+        Self::Variable(error)
+    }
 }
 
 impl fmt::Display for InvalidRedirect {
@@ -135,6 +173,11 @@ impl fmt::Display for InvalidRedirect {
             Self::Host => {
                 "the host of the destination is a name, an address or {host}, and a port: write it as in \
                  https://www.example.com:8443/*; what a client sends must not become part of it"
+            }
+            Self::Variable(error) => return error.fmt(formatter),
+            Self::VariableHost => {
+                "what a client sends must not become part of the host: write a / before the variable, or $host, $uri or \
+                 $request_uri in its place"
             }
             Self::Query => {
                 "{query} stands behind a ? only: leave it out, since the query is kept anyhow, or write ?{query}"

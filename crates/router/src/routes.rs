@@ -1,9 +1,12 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
-use serow_message::{KnownHeader, Method, Request, Response, StatusCode};
+use serow_message::{Body, KnownHeader, Method, Request, RequestHead, Response, StatusCode};
+
+use serow_variables::Source;
 
 use crate::{
     clean_path::{self, NoPath, Room},
+    conditions::Conditions,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
     methods::Methods,
@@ -11,6 +14,7 @@ use crate::{
     redirect::Redirect,
     rewrite::RewriteTarget,
     site::{Action, Route, Site},
+    variable_outcome::{Captured, Rewriting, VariableOutcome},
 };
 
 /// The routes of a site.
@@ -40,6 +44,10 @@ enum Step {
     Take(Outcome),
     /// It goes on with another path.
     GoOn(RewriteTarget),
+    /// The same, with variables.
+    Rewrite(Box<Rewriting>),
+    /// One of the others, if the request meets conditions.
+    If(Box<(Conditions, Step)>),
 }
 
 /// What is answered to a request that a route takes. The changes of headers are those of site and route together.
@@ -53,6 +61,8 @@ pub(crate) enum Outcome {
     Redirect { redirect: Redirect, headers: HeaderChanges },
     /// Always the same; its headers are changed already.
     Respond(FixedResponse),
+    /// One of the others, with variables.
+    Variable(Box<VariableOutcome>),
 }
 
 /// A request that a route takes.
@@ -75,6 +85,8 @@ pub(crate) enum Path<'request> {
     Asked(&'request [u8]),
     /// As a rewrite before the route made it.
     Rewritten(Vec<u8>),
+    /// As a rewrite made it that has a query, too: the path and the query.
+    WithQuery(Box<(Vec<u8>, String)>),
 }
 
 impl Path<'_> {
@@ -82,7 +94,30 @@ impl Path<'_> {
         match self {
             Self::Asked(path) => path,
             Self::Rewritten(path) => path,
+            Self::WithQuery(both) => &both.0,
         }
+    }
+
+    /// Another path with the same query.
+    fn replaced(self, made: Vec<u8>) -> Self {
+        match self {
+            Self::Asked(_) | Self::Rewritten(_) => Self::Rewritten(made),
+            Self::WithQuery(both) => Self::WithQuery(Box::new((made, both.1))),
+        }
+    }
+
+    /// The query that a rewrite made.
+    pub(crate) fn query(&self) -> Option<&str> {
+        match self {
+            Self::Asked(_) | Self::Rewritten(_) => None,
+            Self::WithQuery(both) => Some(&both.1),
+        }
+    }
+
+    /// The request with this path, for variables.
+    pub(crate) fn source<'a>(&'a self, request: &'a Request) -> Source<'a> {
+        let source = Source::of(request, self.as_bytes());
+        Source { query: self.query().or(source.query), ..source }
     }
 }
 
@@ -95,6 +130,8 @@ pub(crate) struct Start {
     pub(crate) missed: Missed,
     /// Whether routes take it that may leave it to others.
     pub(crate) tries: bool,
+    /// Whether it is a sample, of which nothing but the path is known.
+    pub(crate) is_sample: bool,
 }
 
 /// Why no route takes a request.
@@ -108,6 +145,8 @@ pub(crate) enum Missed {
     NoPath,
     /// A tunnel is asked for where there is no handler to make one (501).
     Tunnel,
+    /// A route may take the sample, or not.
+    Unknown,
 }
 
 impl From<NoPath> for Missed {
@@ -144,7 +183,7 @@ impl Routes {
     pub(crate) fn find<'request>(
         &self,
         asked: &'request [u8],
-        method: &Method,
+        request: &Request,
         start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
@@ -152,19 +191,32 @@ impl Routes {
             if !pattern.matches(path.as_bytes()) {
                 continue;
             }
-            if !methods.allow(method) {
+            if !methods.allow(&request.method) {
                 missed = Missed::Method;
                 continue;
             }
-            match step {
-                // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
-                Step::Take(Outcome::Respond(_)) if *method == Method::CONNECT => return Err(Missed::Tunnel),
-                Step::Take(Outcome::Try { .. }) if !start.tries => {}
-                Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
-                Step::GoOn(target) => {
-                    let made = target.fill(&pattern.captures(path.as_bytes()));
-                    path = Path::Rewritten(clean_path::of_decoded(&made)?);
+            let mut step = step;
+            loop {
+                match step {
+                    // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
+                    Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
+                    Step::Take(Outcome::Try { .. }) if !start.tries => {}
+                    Step::Take(Outcome::Variable(outcome)) if !outcome.is_for(request, start)? => {}
+                    Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
+                    Step::GoOn(target) => {
+                        let made = target.fill(&pattern.captures(path.as_bytes()));
+                        path = path.replaced(clean_path::of_decoded(&made)?);
+                    }
+                    Step::If(_) | Step::Rewrite(_) if start.is_sample => return Err(Missed::Unknown),
+                    Step::Rewrite(rewriting) => path = rewriting.path(&path, pattern, request)?,
+                    Step::If(both) => {
+                        if both.0.hold(&path.source(request)) {
+                            step = &both.1;
+                            continue;
+                        }
+                    }
                 }
+                break;
             }
         }
         Err(missed)
@@ -174,27 +226,50 @@ impl Routes {
     #[cold]
     pub(crate) fn refuse(&self, missed: Missed, request: &Request) -> Response {
         match missed {
-            Missed::Path => self.not_found.response(),
+            Missed::Path | Missed::Unknown => self.refusal(&self.not_found, request),
             Missed::Method => self.refuse_method(request),
-            Missed::NoPath => self.bad_request.response(),
-            Missed::Tunnel => self.not_implemented.response(),
+            Missed::NoPath => self.refusal(&self.bad_request, request),
+            Missed::Tunnel => self.refusal(&self.not_implemented, request),
         }
+    }
+
+    fn refusal(&self, refusal: &FixedResponse, request: &Request) -> Response {
+        let mut response = refusal.response();
+        if self.headers.has_variables() {
+            self.headers_of(request).apply(&mut response.headers);
+        }
+        response
+    }
+
+    /// The changes of headers for a request that no route takes.
+    fn headers_of(&self, request: &Request) -> HeaderChanges {
+        let mut room = Room::new();
+        let path = clean_path::of(&request.target, &mut room).unwrap_or_else(|_| request.target.path_bytes());
+        self.headers.filled(&Source::of(request, path))
     }
 
     /// RFC 9110 §15.5.6: a 405 says in Allow with which methods a route would take the request. There may be none, if a
     /// rewrite leads away; then it is a 404.
     fn refuse_method(&self, request: &Request) -> Response {
         let mut room = Room::new();
-        let Ok(path) = clean_path::of(&request.target, &mut room) else { return self.bad_request.response() };
+        let Ok(path) = clean_path::of(&request.target, &mut room) else {
+            return self.refusal(&self.bad_request, request);
+        };
         let start = Start { tries: false, ..Start::default() };
-        let is_allowed = |method: &&Method| self.find(path, method, start).is_ok();
+        let (target, headers) = (request.target.clone(), request.headers.clone());
+        let head = RequestHead { method: Method::GET, target, headers, version: request.version };
+        let mut with_method = Request::new(head, Body::empty(), request.connection().clone());
+        let is_allowed = |method: &&Method| {
+            with_method.method = (*method).clone();
+            self.find(path, &with_method, start).is_ok()
+        };
         let allowed: Vec<&str> = self.methods.iter().filter(is_allowed).map(Method::as_str).collect();
         if allowed.is_empty() {
-            return self.not_found.response();
+            return self.refusal(&self.not_found, request);
         }
         let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
         let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
-        self.headers.apply(&mut response.headers);
+        self.headers_of(request).apply(&mut response.headers);
         response
     }
 
@@ -210,10 +285,10 @@ impl Routes {
     /// no route names, so it holds for nearly all paths.
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
         let mut path = pattern.sample();
+        let request = Request::default();
+        let start = Start { tries: false, is_sample: true, ..Start::default() };
         for hop in 0..MAX_REDIRECTS {
-            let Ok(taken) = self.find(&path, &Method::GET, Start { tries: false, ..Start::default() }) else {
-                return false;
-            };
+            let Ok(taken) = self.find(&path, &request, start) else { return false };
             let Outcome::Redirect { redirect, .. } = taken.outcome else { return false };
             if hop == 0 && !std::ptr::eq(taken.outcome, outcome) {
                 return false;
@@ -233,7 +308,7 @@ impl Routes {
 impl Default for Start {
     /// At the first route.
     fn default() -> Self {
-        Self { route: 0, missed: Missed::Path, tries: true }
+        Self { route: 0, missed: Missed::Path, tries: true, is_sample: false }
     }
 }
 
@@ -244,14 +319,24 @@ impl Entry {
             handlers.push(handler);
             handlers.len() - 1
         };
+        let Route { path: pattern, methods, conditions, .. } = route;
+        let captured = Captured::of(&conditions);
+        let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &captured));
         let step = match route.action {
-            Action::Handle(handler) => Step::Take(Outcome::Handle { handler: number(handler), headers }),
-            Action::Try(handler) => Step::Take(Outcome::Try { handler: number(handler), headers }),
-            Action::Redirect(redirect) => Step::Take(Outcome::Redirect { redirect, headers }),
-            Action::Respond(response) => Step::Take(Outcome::Respond(response.with_headers(&headers))),
+            Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
+            Action::Try(handler) => take(Outcome::Try { handler: number(handler), headers }),
+            Action::Redirect(redirect) => take(Outcome::Redirect { redirect, headers }),
+            Action::Respond(response) => match headers.has_variables() || response.has_variables() {
+                false => Step::Take(Outcome::Respond(response.with_headers(&headers))),
+                true => Step::Take(VariableOutcome::of_response(response, headers, captured)),
+            },
+            Action::Rewrite(target) if target.has_variables() => {
+                Step::Rewrite(Box::new(Rewriting { target, captured }))
+            }
             Action::Rewrite(target) => Step::GoOn(target),
         };
-        Self { pattern: route.path, methods: route.methods, step }
+        let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
+        Self { pattern, methods, step }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a router is made of, as it is written: sites, their routes, and what a route does.
 
 use crate::{
-    fixed_response::FixedResponse, header_changes::HeaderChanges, host_pattern::HostPattern, methods::Methods,
-    path_pattern::PathPattern, redirect::Redirect, rewrite::RewriteTarget,
+    conditions::Conditions, fixed_response::FixedResponse, header_changes::HeaderChanges, host_pattern::HostPattern,
+    methods::Methods, path_pattern::PathPattern, redirect::Redirect, rewrite::RewriteTarget,
 };
 
 /// A web site: what is answered under some hosts.
@@ -47,6 +47,8 @@ pub struct Route<H> {
     pub path: PathPattern,
     /// Which methods.
     pub methods: Methods,
+    /// What else a request must be. One that is not goes on to the routes behind this one.
+    pub conditions: Conditions,
     /// What is changed in the header of every response of this route; it goes before what the site says of the same
     /// field. Nothing for [`Action::Rewrite`], which makes no response.
     pub headers: HeaderChanges,
@@ -55,10 +57,11 @@ pub struct Route<H> {
 }
 
 impl<H> Route<H> {
-    /// A route for all methods, which changes no header.
+    /// A route for all methods and without other conditions, which changes no header.
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
-        Self { path, methods: Methods::default(), headers: HeaderChanges::default(), action }
+        let (methods, conditions, headers) = Default::default();
+        Self { path, methods, conditions, headers, action }
     }
 }
 
@@ -74,6 +77,7 @@ pub enum Action<H> {
     Redirect(Redirect),
     /// The answer is always the same.
     Respond(FixedResponse),
-    /// It goes on with another path to the routes behind this one, so there are no loops. Its query is kept.
+    /// It goes on with another path to the routes behind this one, so there are no loops. Its query is kept, unless the
+    /// target has one.
     Rewrite(RewriteTarget),
 }

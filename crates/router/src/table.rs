@@ -1,6 +1,7 @@
 //! All sites, and what a request comes to.
 
 use serow_message::{Request, Response, StatusCode, Target, TargetForm, percent::encode_path};
+use serow_variables::Source;
 
 use crate::{
     clean_path::{self, Room},
@@ -11,6 +12,7 @@ use crate::{
     routes::{Missed, Outcome, Path, Routes, Start, Taken},
     site::Site,
     site_index::SiteIndex,
+    variable_outcome::Filled,
 };
 
 /// All sites, as all clones of a router share them.
@@ -89,17 +91,17 @@ impl Table {
 fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<Decision, Missed> {
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
-    let Taken { route, pattern, outcome, path } = routes.find(asked, &request.method, next.start)?;
+    let Taken { route, pattern, outcome, path } = routes.find(asked, request, next.start)?;
     match outcome {
         Outcome::Handle { handler, headers } => {
-            if let Path::Rewritten(path) = &path {
-                request.target = rewritten(&request.target, path)?;
+            if !matches!(path, Path::Asked(_)) {
+                request.target = rewritten(&request.target, &path)?;
             }
             Ok(Decision::Handle { handler: *handler, headers: headers.clone() })
         }
         Outcome::Try { handler, headers } => {
-            if let Path::Rewritten(path) = &path {
-                request.target = rewritten(&request.target, path)?;
+            if !matches!(path, Path::Asked(_)) {
+                request.target = rewritten(&request.target, &path)?;
             }
             let start = Start { route: route + 1, ..next.start };
             Ok(Decision::Try { handler: *handler, headers: headers.clone(), next: Next { start, ..next } })
@@ -107,16 +109,32 @@ fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<D
         Outcome::Respond(response) => Ok(Decision::Answer(response.response())),
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
-            let mut response = redirect.response(request, path.as_bytes(), &captures);
+            let mut response = redirect.response(&Source { captures: &captures, ..path.source(request) });
             headers.apply(&mut response.headers);
             Ok(Decision::Answer(response))
+        }
+        Outcome::Variable(outcome) => {
+            let filled = outcome.fill(&path, pattern, request);
+            if !matches!(path, Path::Asked(_)) {
+                request.target = rewritten(&request.target, &path)?;
+            }
+            let start = Start { route: route + 1, ..next.start };
+            Ok(match filled {
+                Filled::Answer(response) => Decision::Answer(response),
+                Filled::Handle { handler, headers } => Decision::Handle { handler, headers },
+                Filled::Try { handler, headers } => Decision::Try { handler, headers, next: Next { start, ..next } },
+            })
         }
     }
 }
 
-/// The target of a request with the path that rewrites made.
-fn rewritten(target: &Target, path: &[u8]) -> Result<Target, Missed> {
-    let mut encoded = Vec::with_capacity(path.len() + 16);
-    encode_path(path, &mut encoded);
-    target.with_path(&encoded).map_err(|_| Missed::NoPath)
+/// The target of a request with the path and the query that rewrites made.
+fn rewritten(target: &Target, path: &Path<'_>) -> Result<Target, Missed> {
+    let mut encoded = Vec::with_capacity(path.as_bytes().len() + 16);
+    encode_path(path.as_bytes(), &mut encoded);
+    let target = target.with_path(&encoded).map_err(|_| Missed::NoPath)?;
+    match path.query() {
+        None => Ok(target),
+        Some(query) => target.with_query(query).map_err(|_| Missed::NoPath),
+    }
 }

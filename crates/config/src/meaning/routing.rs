@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::A
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
-    Redirect, Route, Router, RouterError, Site,
+    PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
 };
 use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
+use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     diagnostics::problem::{Problem, Problems},
     meaning::{
         applications::{AppTable, Applications},
+        matching::Matching,
         paths::resolved,
         policies::Policies,
         proxying::Proxying,
@@ -34,6 +36,8 @@ use crate::{
 
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {
+    /// Which variables texts may name.
+    pub(crate) scope: Scope,
     /// The folder of the settings file.
     pub(crate) folder: &'a Path,
     /// How many files all folders together want to keep open, and may.
@@ -59,11 +63,13 @@ impl Routing<'_> {
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let SiteTable { settings, policy, content, place } = table;
-        let name = settings.hosts.as_ref().and_then(|hosts| hosts.first()).map_or("*", String::as_str).to_owned();
+        let host = settings.hosts.iter().flatten().next();
+        let name = host.map_or("*", String::as_str).to_owned();
+        let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
         let numbered =
             NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
-        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
         let compression = policy.compress.as_ref();
         let action = match content {
@@ -73,7 +79,7 @@ impl Routing<'_> {
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside = SiteOfRoute { name: &name, settings: &policy, policy: &outer };
+                let outside = SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
                 return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
@@ -102,20 +108,36 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, policy, handler, place } = table;
+        let RouteTable { settings, policy, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
+        let written = settings.path.as_deref();
+        let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
         let trusted = handler.trust().map(trusted);
-        let numbered = NumberedRoute { site: site.name.to_owned(), path: settings.path.clone(), trusted };
-        let path = self.text(&settings.path, &place.key("path"));
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted };
+        let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
+        let expression = settings.path_regex.as_deref();
+        let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
+            None => None,
+            Some(expression) => Some(expression?),
+        };
+        let scope = match (&expression, &path) {
+            (Some(expression), _) => site.scope.of_expression(expression),
+            (None, Some(path)) => site.scope.of_stars(path.stars()),
+            (None, None) => return None,
+        };
+        let matching = Matching { scope: &scope, problems: self.problems };
+        let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
-        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, &place.key("app")),
-            HandlerTable::Files(files) => self.files(*files, &settings.path, compression, &place.key("files")),
+            HandlerTable::Files(files) => {
+                self.files(*files, written.unwrap_or_default(), compression, &place.key("files"))
+            }
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
-            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
-            HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
+            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &scope, &place.key("redirect")),
+            HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
+            HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
         let surroundings = match policy.given()[..] {
             [] => Some(Arc::clone(site.policy)),
@@ -123,7 +145,7 @@ impl Routing<'_> {
         };
         let action = self.with_own_policy(action, &policy, &place);
         let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
-        Some(Route { path: path?, methods: methods?, headers: headers?, action })
+        Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action })
     }
 
     /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
@@ -139,6 +161,16 @@ impl Routing<'_> {
         self.noted(Err(Problem::of_key(place.key(key), text)))
     }
 
+    fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
+        self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?} {error}"))))
+    }
+
+    fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+        let target = RewriteTarget::with_variables(text, scope);
+        let target = target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}")));
+        self.noted(target).map(Action::Rewrite)
+    }
+
     fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
         let Some(table) = table else { return Some(Methods::default()) };
         if table.is_empty() {
@@ -148,28 +180,32 @@ impl Routing<'_> {
         self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
     }
 
-    fn headers(&self, table: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
+    fn headers(&self, table: &BTreeMap<String, String>, scope: &Scope, place: &Place) -> Option<HeaderChanges> {
         let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
         // Each alone first, so that all that is wrong is found.
-        let wrong = table.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
+        let wrong = table.iter().filter_map(|field| HeaderChanges::with_variables([field], scope).err().map(problem));
         match wrong.map(|problem| self.problems.add(problem)).count() {
-            0 => self.noted(HeaderChanges::new(table).map_err(problem)),
+            0 => self.noted(HeaderChanges::with_variables(table, scope).map_err(problem)),
             _ => None,
         }
     }
 
-    fn redirect(&self, table: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let redirect = Redirect::new(&table.to, table.status.0).map_err(|error| match error {
+    fn redirect(&self, table: &RedirectTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+        let redirect = Redirect::with_variables(&table.to, table.status.0, scope).map_err(|error| match error {
             InvalidRedirect::Status => Problem::of_value(place.key("status"), error.to_string()),
             _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", table.to)),
         });
         self.noted(redirect).map(Action::Redirect)
     }
 
-    fn respond(&self, table: RespondTable, place: &Place) -> Option<Action<RouteHandler>> {
+    fn respond(&self, table: RespondTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
         let RespondTable { status, body, media_type } = table;
+        let body = match body.map(|body| Text::parse(&body, scope)).transpose() {
+            Ok(body) => body,
+            Err(error) => return self.noted(Err(Problem::of_value(place.key("body"), error.to_string()))),
+        };
         let response = FixedResponse::new(status.get() as u16).and_then(|response| match body {
-            Some(body) => response.with_body(body, &media_type),
+            Some(body) => response.with_text(body, &media_type),
             None => Ok(response),
         });
         let problem = |error: InvalidResponse| {
@@ -298,6 +334,8 @@ const EVERYTHING: &str = "/*";
 struct SiteOfRoute<'a> {
     /// The name in metrics.
     name: &'a str,
+    /// The variables of its texts.
+    scope: &'a Scope,
     settings: &'a PolicySettings,
     policy: &'a Arc<RoutePolicy>,
 }

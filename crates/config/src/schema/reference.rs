@@ -11,6 +11,8 @@ use crate::{
     tables::{
         compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
+        maps::MapSettings,
+        matching::WhenTable,
         policies::PolicySettings,
         sites::{RouteSettings, SiteSettings},
     },
@@ -25,6 +27,10 @@ pub(crate) fn text() -> String {
     }
     text.push_str("## `[acme]`\n\nAutomatic certificates; [the guide](certificates.md) explains them.\n\n");
     push(&mut text, "### Certificates", &Shape::of::<AcmeOptions>());
+    text.push_str(
+        "## `[[map]]`\n\nA variable that depends on the value of another text: see [matching](matching.md#maps).\n\n",
+    );
+    push(&mut text, "### Map", &Shape::of::<MapSettings>());
     text.push_str("## `[[upstream]]`\n\nA named group of servers, to which routes forward requests.\n\n");
     for (heading, shape) in schema::of_upstream() {
         push(&mut text, &format!("### {heading}"), &shape);
@@ -37,7 +43,10 @@ pub(crate) fn text() -> String {
     push_policy(&mut text);
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
     text.push_str("The keys [around handlers](#around-handlers) may be written here, too.\n\n");
-    text.push_str("A route has exactly one of the following handlers:\n\n");
+    text.push_str("### `when = { … }`\n\nWhat a request must be besides its path and method: see [matching](matching.md#conditions). \
+         Others continue with the next routes.\n\n");
+    push(&mut text, "#### Conditions", &Shape::of::<WhenTable>());
+    text.push_str("A route has either `path` or `path-regex`, and exactly one of the following handlers:\n\n");
     push(&mut text, "### `rewrite`", &Shape::of::<RewriteSettings>());
     push(&mut text, "### `redirect = { … }`", &Shape::of::<RedirectTable>());
     push(&mut text, "### `respond = { … }`", &Shape::of::<RespondTable>());

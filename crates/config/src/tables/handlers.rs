@@ -81,7 +81,7 @@ pub(crate) struct RedirectTable {
     ///
     /// Each * is replaced by the text that the corresponding * of the route's path matched, {host} by the
     /// host without the port, {path} by the whole path, and ?{query} by the query. Without a ? in the target,
-    /// the query is appended.
+    /// the query is appended. Variables can be a part of it, as in https://$host$request_uri; $$ is a dollar.
     pub(crate) to: String,
 
     /// Status: 301 and 308 are permanent, and browsers cache them; 302, 303 and 307 are temporary.
@@ -99,6 +99,8 @@ pub(crate) struct RespondTable {
     pub(crate) status: Count<200, 599>,
 
     /// Body [default: none; for an error status, a line such as 404 Not Found]
+    ///
+    /// It can have variables, whose values are escaped if `type` is HTML, XML, JSON or JavaScript; $$ is a dollar.
     pub(crate) body: Option<String>,
 
     /// The media type of the body.
@@ -118,7 +120,8 @@ impl Default for RespondTable {
 pub(crate) struct RewriteSettings {
     /// New path of the request, which continues with the routes below.
     ///
-    /// Each * is replaced by the text that the corresponding * of the route's path matched.
+    /// Each * is replaced by the text that the corresponding * of the route's path matched. Variables can be a part of it,
+    /// and a query, which replaces that of the request: "/user?id=$id&$args".
     pub(crate) rewrite: String,
 }
 

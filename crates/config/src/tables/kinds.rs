@@ -10,6 +10,8 @@ use crate::{
         FromTable,
         compression::CompressionTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
+        maps::MapTable,
+        matching::WhenTable,
         nginx, other_servers,
         root::RootTable,
         sites::{RouteTable, SiteTable},
@@ -21,12 +23,14 @@ use crate::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
+    ("a [[map]]", MapTable::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),
+    ("`when`", WhenTable::keys),
     ("`app`", AppTable::keys),
     ("`compress` of a site or route", CompressionTable::keys),
     ("`files`", FilesTable::keys),

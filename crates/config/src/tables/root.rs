@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     meaning::account::AccountName,
     options::{AcmeOptions, GeneralOptions, without_options},
-    tables::{FromTable, TableReading, sites::SiteTable, upstreams::UpstreamTable},
+    tables::{FromTable, TableReading, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
     values::{Span, choice},
 };
 
@@ -20,6 +20,7 @@ pub(crate) struct RootTable {
     pub(crate) sandbox: SandboxTable,
     pub(crate) reload: ReloadTable,
     pub(crate) general: GeneralOptions,
+    pub(crate) maps: Vec<MapTable>,
     pub(crate) upstreams: Vec<UpstreamTable>,
     pub(crate) sites: Vec<SiteTable>,
 }
@@ -98,6 +99,7 @@ impl FromTable for RootTable {
         let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
         let (logging, admin) = (table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
+        let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
         let general = GeneralOptions {
@@ -115,6 +117,7 @@ impl FromTable for RootTable {
             sandbox: sandbox?,
             reload: reload?,
             general,
+            maps: maps.into_iter().collect::<Option<_>>()?,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,
             sites: sites.into_iter().collect::<Option<_>>()?,
         })

@@ -13,6 +13,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
+        matching::WhenTable,
         policies::PolicySettings,
         upstreams::ProxyTable,
     },
@@ -56,7 +57,7 @@ pub(crate) struct SiteSettings {
     pub(crate) tls: Option<SiteTlsChoice>,
 
     /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
-    /// removes the field.
+    /// removes the field. Values can have variables, as in "$host".
     pub(crate) headers: BTreeMap<String, String>,
 }
 
@@ -75,6 +76,7 @@ choice!(SiteTlsChoice, "SiteTls");
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
     pub(crate) policy: PolicySettings,
+    pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
     pub(crate) place: Place,
 }
@@ -85,8 +87,17 @@ pub(crate) struct RouteTable {
 pub(crate) struct RouteSettings {
     /// Paths that the route matches: /assets/* matches the whole path, *.css the file name.
     ///
-    /// Each * matches any text, including slashes. The first matching route handles the request.
-    pub(crate) path: String,
+    /// Each * matches any text, including slashes. The first matching route handles the request. Texts of the route can
+    /// name what the stars match: $1, $2.
+    #[serde(default)]
+    pub(crate) path: Option<String>,
+
+    /// Regular expression that the path matches, in place of `path`: "^/users/(?<id>[0-9]+)$".
+    ///
+    /// Texts of the route can name what its groups match: $id or $1. The syntax is that of Rust's crate regex, without
+    /// look-around and backreferences; (?i) at the start ignores case.
+    #[serde(default)]
+    pub(crate) path_regex: Option<String>,
 
     /// Methods that the route matches [default: all]
     ///
@@ -95,7 +106,7 @@ pub(crate) struct RouteSettings {
     pub(crate) methods: Option<Vec<String>>,
 
     /// Header fields to set in the responses of the route; they override those of the site. An empty value
-    /// removes the field.
+    /// removes the field. Values can have variables, as in "$host".
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
 }
@@ -136,7 +147,24 @@ impl FromTable for SiteTable {
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let (settings, policy) = (table.settings(), table.settings());
+        let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
-        Some(Self { settings: settings?, policy: policy?, handler: handler?, place: table.place().clone() })
+        match (table.has("path"), table.has("path-regex")) {
+            (false, false) => {
+                table.misses("path", "`path` is missing: write one, as in path = \"/*\", or `path-regex`")
+            }
+            (true, true) => {
+                let text = "a route has either `path` or `path-regex`: leave one out";
+                table.problem(Problem::of_key(table.place().key("path-regex"), text));
+                return None;
+            }
+            _ => {}
+        }
+        let when = match when {
+            None => None,
+            Some(read) => Some(read?),
+        };
+        let place = table.place().clone();
+        Some(Self { settings: settings?, policy: policy?, when, handler: handler?, place })
     }
 }

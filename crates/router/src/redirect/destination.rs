@@ -1,39 +1,32 @@
 //! Filling in a destination.
 
-use serow_message::percent::{encode_path, encode_query_part};
+use serow_message::{
+    TargetForm,
+    percent::{encode_path, encode_query_part},
+};
+use serow_variables::{Encoding, Name, Source, Variable};
 
 use super::{
     Destination, Kind,
     parts::{Part, Place},
 };
-
-/// What a request has to be filled in.
-#[derive(Debug)]
-pub(super) struct Filling<'request> {
-    /// The host it is for, if it says so.
-    pub(super) host: Option<&'request [u8]>,
-    /// Its clean path.
-    pub(super) path: &'request [u8],
-    /// What the stars of the path stand for.
-    pub(super) captures: &'request [&'request [u8]],
-    /// Its query, as it came.
-    pub(super) query: Option<&'request str>,
-}
+use crate::url::{append_decoded, append_url};
 
 impl Destination {
     /// The address, or nothing where it takes the host of a request that has none.
-    pub(super) fn fill(&self, filling: &Filling<'_>) -> Option<Vec<u8>> {
-        let mut address = Vec::with_capacity(self.text.len() + filling.path.len() + 32);
-        let mut captures = filling.captures.iter();
+    pub(super) fn fill(&self, source: &Source<'_>, host: Option<&[u8]>) -> Option<Vec<u8>> {
+        let mut address = Vec::with_capacity(self.text.len() + source.path.len() + 32);
+        let mut captures = source.captures.iter();
         for part in &self.parts {
             match part {
                 Part::Text(text) => address.extend_from_slice(text.as_bytes()),
                 Part::Star(place) => encode(captures.next().copied().unwrap_or_default(), *place, &mut address),
-                Part::Host => address.extend_from_slice(filling.host?),
-                Part::Path(place) => encode(filling.path, *place, &mut address),
-                Part::Query => copy_query(filling.query.unwrap_or_default(), &mut address),
+                Part::Host => address.extend_from_slice(host?),
+                Part::Path(place) => encode(source.path, *place, &mut address),
+                Part::Query => copy_query(source.query.unwrap_or_default(), &mut address),
+                Part::Variable(variable, place) => append_variable(variable, *place, source, &mut address),
                 Part::KeptQuery => {
-                    if let Some(query) = filling.query {
+                    if let Some(query) = source.query {
                         address.push(b'?');
                         copy_query(query, &mut address);
                     }
@@ -47,6 +40,39 @@ impl Destination {
             address.drain(..slashes.saturating_sub(1));
         }
         Some(address)
+    }
+}
+
+/// Appends the value of a variable, encoded as its place demands.
+fn append_variable(variable: &Variable, place: Place, source: &Source<'_>, address: &mut Vec<u8>) {
+    let mut value = Vec::new();
+    match variable {
+        // A path and a query, also where the client sent a whole URL, whose host is none of ours.
+        Variable::Named(Name::RequestUri) => {
+            if source.target.form() == TargetForm::Asterisk {
+                value.push(b'/');
+            } else {
+                value.extend_from_slice(source.target.path_bytes());
+            }
+            if let Some(query) = source.target.query() {
+                value.push(b'?');
+                value.extend_from_slice(query.as_bytes());
+            }
+            append_url(&value, address);
+        }
+        Variable::Argument(_) if place == Place::Path => {
+            let mut decoded = Vec::new();
+            variable.append(source, &mut value);
+            append_decoded(&value, &mut decoded);
+            encode(&decoded, place, address);
+        }
+        _ => {
+            variable.append(source, &mut value);
+            match variable.encoding() {
+                Encoding::Plain => encode(&value, place, address),
+                Encoding::Encoded | Encoding::Trusted => append_url(&value, address),
+            }
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use std::future::{Future, ready};
 
 use crate::support::{With, redirect, request, respond, rewrite, router, site};
-use serow_message::{Handler, Request, Response};
-use serow_router::{Action, HeaderChanges, Route, Router, Site};
+use serow_message::{Handler, Request, Response, Scheme};
+use serow_router::{Action, Conditions, HeaderChanges, HostPatterns, Networks, Route, Router, Site};
+use serow_variables::{Letters, Scope, Text, ValuePatterns};
 
 /// A handler that allocates nothing.
 #[derive(Clone)]
@@ -70,6 +71,29 @@ fn where_memory_is_taken() {
     }
     for target in ["/old/x", "/icon/x", "/post"] {
         assert!(allocations(&router, target, "example.com") > 0, "{target}");
+    }
+}
+
+#[test]
+fn expressions_and_conditions_take_no_memory() {
+    let patterns = |texts: &[&str]| ValuePatterns::parse(texts, Letters::AnyCase).unwrap();
+    let conditions = Conditions {
+        path: Some("^/users/(?<id>[0-9]+)$".parse().unwrap()),
+        fields: vec![("host".to_owned(), patterns(&["EXAMPLE.*", "!~^a"]))],
+        cookies: vec![("beta".to_owned(), patterns(&["!*"]))],
+        arguments: vec![("v".to_owned(), patterns(&["2 *"]))],
+        texts: vec![(Text::parse("$scheme $host", &Scope::default()).unwrap(), patterns(&["http *"]))],
+        clients: Networks::parse(&["!10.0.0.0/8"]).unwrap(),
+        scheme: Some(Scheme::Http),
+        hosts: HostPatterns::parse(&["example.com"]).unwrap(),
+    };
+    let router = router(vec![Route { conditions, ..handle("/*") }, respond("/*", 404)]);
+    // The first request makes the automata of this thread.
+    for first in [true, false] {
+        for target in ["/users/17?v=2%20x", "/users/17?v=3", "/users/x"] {
+            let taken = allocations(&router, target, "example.com");
+            assert!(first || taken == 0, "{target}: {taken}");
+        }
     }
 }
 

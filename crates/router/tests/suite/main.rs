@@ -6,6 +6,7 @@ mod conflicts;
 mod evasions;
 mod headers;
 mod hosts;
+mod matching;
 mod redirects;
 mod routes;
 mod support;

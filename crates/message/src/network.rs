@@ -1,4 +1,4 @@
-//! Networks in CIDR notation, for trusted proxies.
+//! Networks in CIDR notation: of trusted proxies, and of clients that a route is for.
 
 use std::{
     error::Error,
@@ -9,16 +9,18 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// A trusted network: addresses with a common prefix, or all peers at unix sockets.
+use crate::Peer;
+
+/// A network: addresses with a common prefix, or all peers at unix sockets.
 ///
 /// ```
-/// use serow_gateway::Network;
+/// use serow_message::Network;
 ///
 /// let network: Network = "10.0.0.0/8".parse()?;
 /// assert!(network.contains([10, 1, 2, 3].into()));
 /// assert!(!network.contains([11, 1, 2, 3].into()));
 /// assert_eq!("unix".parse(), Ok(Network::Unix));
-/// # Ok::<(), serow_gateway::NetworkError>(())
+/// # Ok::<(), serow_message::NetworkError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
@@ -42,6 +44,15 @@ impl Network {
         match self {
             Self::Addresses(network) => network.contains(&address.to_canonical()),
             Self::Unix => false,
+        }
+    }
+
+    /// Whether it has this peer.
+    #[must_use]
+    pub fn contains_peer(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Tcp(address) => self.contains(address.ip()),
+            Peer::Unix => *self == Self::Unix,
         }
     }
 }
@@ -121,6 +132,8 @@ impl Error for NetworkError {}
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,97 @@
+//! Maps from values to values, as they are written.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+};
+
+use crate::{
+    place::Place,
+    tables::{FromTable, TableReading},
+};
+
+/// A map.
+#[derive(Debug)]
+pub(crate) struct MapTable {
+    pub(crate) settings: MapSettings,
+    pub(crate) place: Place,
+}
+
+/// A map, as nginx has them.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct MapSettings {
+    /// What is looked up: a text with variables, such as $http_user_agent.
+    pub(crate) from: String,
+
+    /// Name of the variable that the map makes: backend for $backend.
+    pub(crate) to: String,
+
+    /// Values of `from`, and what the variable is for them: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
+    ///
+    /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
+    /// the order of the file. Case does not matter but in regular expressions. What the variable is may have variables,
+    /// too.
+    pub(crate) values: Pairs,
+
+    /// What the variable is for all other values [default: nothing]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) default: String,
+}
+
+impl FromTable for MapTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        Some(Self { settings: table.settings()?, place: table.place().clone() })
+    }
+}
+
+/// Texts for texts, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Pairs;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(r#"a table, as in { "*curl*" = "cli" }"#)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+impl Serialize for Pairs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl JsonSchema for Pairs {
+    fn schema_name() -> Cow<'static, str> {
+        "Pairs".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": { "type": "string" } })
+    }
+}

@@ -1,0 +1,96 @@
+//! What a request must be besides its path and method, as it is written.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use clap::ValueEnum;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    tables::{FromTable, TableReading},
+    values::choice,
+};
+
+/// What a request must be besides its path and method.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct WhenTable {
+    /// Request header fields, with patterns of their values: { Accept-Language = "de*" }.
+    ///
+    /// Case does not matter. If a field is sent several times, one must match.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) header: BTreeMap<String, Patterns>,
+
+    /// Cookies, with patterns of their values: { beta = "1" }. Case matters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) cookie: BTreeMap<String, Patterns>,
+
+    /// Arguments of the query, with patterns of their decoded values: { v = "2" }. Case matters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) query: BTreeMap<String, Patterns>,
+
+    /// Variables, with patterns of their values: { backend = "cli" } for the variable that a `[[map]]` makes.
+    ///
+    /// Case does not matter.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) variable: BTreeMap<String, Patterns>,
+
+    /// Networks of clients, with or without ! before: ["10.0.0.0/8", "!10.1.0.0/16"]; unix is a client at a unix socket.
+    #[serde(skip_serializing_if = "Patterns::is_empty")]
+    pub(crate) client: Patterns,
+
+    /// Scheme of the client's connection: http or https [default: both]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scheme: Option<SchemeChoice>,
+
+    /// Hosts, with or without ! before, as in `hosts` of the site: "*.example.com".
+    #[serde(skip_serializing_if = "Patterns::is_empty")]
+    pub(crate) host: Patterns,
+}
+
+/// Patterns: one must match, and none of those with `!` before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Patterns(pub(crate) Vec<String>);
+
+impl Patterns {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl JsonSchema for Patterns {
+    fn schema_name() -> Cow<'static, str> {
+        "Patterns".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "title": "text in quotes, or an array of such texts",
+            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+        })
+    }
+}
+
+/// The scheme of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemeChoice {
+    /// Without TLS.
+    #[value(help = None)]
+    Http,
+    /// With TLS.
+    #[value(help = None)]
+    Https,
+}
+
+choice!(SchemeChoice, "Scheme");
+
+impl FromTable for WhenTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        table.settings()
+    }
+}

@@ -1,0 +1,41 @@
+//! Where clients may be.
+
+use serow_message::{Network, NetworkError, Peer};
+
+/// Where clients may be: in one of some networks, and in none of others; anywhere, by default.
+///
+/// ```
+/// use serow_router::Networks;
+///
+/// assert!(Networks::parse(&["10.0.0.0/8", "!10.1.0.0/16"]).is_ok());
+/// assert!(Networks::parse(&["localhost"]).is_err());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks {
+    wanted: Box<[Network]>,
+    refused: Box<[Network]>,
+}
+
+impl Networks {
+    /// Reads networks; `!` begins one where clients may not be.
+    ///
+    /// # Errors
+    ///
+    /// The number of an invalid network, and what is wrong with it.
+    pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Self, (usize, NetworkError)> {
+        let (mut wanted, mut refused) = (Vec::new(), Vec::new());
+        for (number, text) in texts.iter().enumerate() {
+            let (networks, text) = match text.as_ref().strip_prefix('!') {
+                Some(text) => (&mut refused, text),
+                None => (&mut wanted, text.as_ref()),
+            };
+            networks.push(text.parse().map_err(|error| (number, error))?);
+        }
+        Ok(Self { wanted: wanted.into(), refused: refused.into() })
+    }
+
+    pub(crate) fn contain(&self, peer: Peer) -> bool {
+        let is_in = |networks: &[Network]| networks.iter().any(|network| network.contains_peer(peer));
+        (self.wanted.is_empty() || is_in(&self.wanted)) && !is_in(&self.refused)
+    }
+}

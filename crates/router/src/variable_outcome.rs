@@ -1,0 +1,151 @@
+//! What a route answers, with the values of variables filled in.
+
+use serow_message::{Method, Request, Response};
+use serow_variables::{Captures, Expression, Source};
+
+use crate::{
+    clean_path,
+    conditions::Conditions,
+    fixed_response::FixedResponse,
+    header_changes::HeaderChanges,
+    path_pattern::PathPattern,
+    redirect::Redirect,
+    rewrite::RewriteTarget,
+    routes::{Missed, Outcome, Path, Start},
+};
+
+/// What a route answers whose headers, destination or body have variables.
+#[derive(Debug)]
+pub(crate) struct VariableOutcome {
+    captured: Captured,
+    headers: HeaderChanges,
+    answer: Answer,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Handle(usize),
+    Try(usize),
+    Redirect(Redirect),
+    Respond(FixedResponse),
+}
+
+/// A rewrite with variables.
+#[derive(Debug)]
+pub(crate) struct Rewriting {
+    pub(crate) target: RewriteTarget,
+    pub(crate) captured: Captured,
+}
+
+/// Where captures come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Captured {
+    /// There are none, or nobody reads them.
+    Nothing,
+    /// What the stars of the route's path stand for.
+    Stars,
+    /// The groups of an expression.
+    Groups(Expression),
+}
+
+/// What a route answers to a request.
+#[derive(Debug)]
+pub(crate) enum Filled {
+    /// This response.
+    Answer(Response),
+    /// What the handler says, with these changes.
+    Handle { handler: usize, headers: HeaderChanges },
+    /// The same, if the handler can say anything.
+    Try { handler: usize, headers: HeaderChanges },
+}
+
+impl VariableOutcome {
+    /// The outcome, as one with variables where it has any.
+    pub(crate) fn of(outcome: Outcome, captured: &Captured) -> Outcome {
+        let (answer, headers) = match outcome {
+            Outcome::Handle { handler, headers } if headers.has_variables() => (Answer::Handle(handler), headers),
+            Outcome::Try { handler, headers } if headers.has_variables() => (Answer::Try(handler), headers),
+            Outcome::Redirect { redirect, headers } if headers.has_variables() || redirect.has_variables() => {
+                (Answer::Redirect(redirect), headers)
+            }
+            other => return other,
+        };
+        Outcome::Variable(Box::new(Self::new(answer, headers, captured.clone())))
+    }
+
+    /// The outcome of a response with variables.
+    pub(crate) fn of_response(response: FixedResponse, headers: HeaderChanges, captured: Captured) -> Outcome {
+        Outcome::Variable(Box::new(Self::new(Answer::Respond(response), headers, captured)))
+    }
+
+    fn new(answer: Answer, headers: HeaderChanges, captured: Captured) -> Self {
+        let answer_has_captures = match &answer {
+            Answer::Handle(_) | Answer::Try(_) => false,
+            Answer::Redirect(redirect) => redirect.has_captures(),
+            Answer::Respond(response) => response.has_captures(),
+        };
+        let is_read = answer_has_captures || headers.has_captures();
+        Self { captured: if is_read { captured } else { Captured::Nothing }, headers, answer }
+    }
+
+    /// Whether a route with this outcome takes a request.
+    pub(crate) fn is_for(&self, request: &Request, start: Start) -> Result<bool, Missed> {
+        match &self.answer {
+            // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
+            Answer::Respond(_) if request.method == Method::CONNECT => Err(Missed::Tunnel),
+            Answer::Try(_) => Ok(start.tries),
+            _ => Ok(true),
+        }
+    }
+
+    /// The outcome for a request with this path.
+    #[inline(never)]
+    pub(crate) fn fill(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request) -> Filled {
+        let captures = self.captured.captures(path.as_bytes(), pattern);
+        let source = Source { captures: &captures, ..path.source(request) };
+        let headers = self.headers.filled(&source);
+        let mut response = match &self.answer {
+            Answer::Handle(handler) => return Filled::Handle { handler: *handler, headers },
+            Answer::Try(handler) => return Filled::Try { handler: *handler, headers },
+            Answer::Redirect(redirect) => redirect.response(&source),
+            Answer::Respond(response) => response.filled(&source),
+        };
+        headers.apply(&mut response.headers);
+        Filled::Answer(response)
+    }
+}
+
+impl Rewriting {
+    /// The path that a request goes on with.
+    #[inline(never)]
+    pub(crate) fn path(
+        &self,
+        path: &Path<'_>,
+        pattern: &PathPattern,
+        request: &Request,
+    ) -> Result<Path<'static>, Missed> {
+        let captures = self.captured.captures(path.as_bytes(), pattern);
+        let (made, query) = self.target.filled(&Source { captures: &captures, ..path.source(request) });
+        let made = clean_path::of_decoded(&made)?;
+        // A query that an earlier rewrite made is kept as that of a request is.
+        match query.or_else(|| path.query().map(str::to_owned)) {
+            None => Ok(Path::Rewritten(made)),
+            Some(query) => Ok(Path::WithQuery(Box::new((made, query)))),
+        }
+    }
+}
+
+impl Captured {
+    /// Where the captures of a route with these conditions come from.
+    pub(crate) fn of(conditions: &Conditions) -> Self {
+        conditions.path.clone().map_or(Self::Stars, Self::Groups)
+    }
+
+    fn captures<'path>(&self, path: &'path [u8], pattern: &PathPattern) -> Captures<'path> {
+        match self {
+            Self::Nothing => Captures::new(),
+            Self::Stars => Captures::from_vec(pattern.captures(path)),
+            Self::Groups(expression) => expression.captures(path).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! nginx's variables of requests, texts that name them, and patterns that their values match.
+//!
+//! ```
+//! use serow_message::Request;
+//! use serow_variables::{Form, Scope, Source, Text};
+//!
+//! let text = Text::parse("$request_method ${uri}: $$1", &Scope::default())?;
+//! let request = Request::get("/a%20b?c");
+//! let mut output = Vec::new();
+//! text.append(&Source::of(&request, b"/a b"), Form::Raw, &mut output);
+//! assert_eq!(output, b"GET /a b: $1");
+//! # Ok::<(), serow_variables::VariableError>(())
+//! ```
+//!
+//! Texts are parsed once, when the settings are read. The value of a variable is never parsed again, so a `$` that a
+//! client sends is only a `$`.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the names, which the access log shares, and their values | `name.rs`, `values.rs`, `user.rs` |
+//! | a name with a part of its own: fields, cookies, arguments, captures, maps | `variable.rs` |
+//! | the request that the values are taken from | `source.rs` |
+//! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
+//! | which names a text may use | `scope.rs` |
+//! | tables from values to values | `map.rs`, `maps.rs` |
+//! | regular expressions of bounded size; patterns of values | `expression.rs`, `value_pattern.rs` |
+#![forbid(unsafe_code)]
+
+mod error;
+mod expression;
+mod form;
+mod map;
+mod maps;
+mod name;
+mod scope;
+mod source;
+mod text;
+mod user;
+mod value_pattern;
+pub mod values;
+mod variable;
+
+pub use self::{
+    error::{VariableError, near},
+    expression::{Captures, Expression, InvalidExpression},
+    form::Form,
+    map::Map,
+    maps::{InvalidMap, MapPart, MapTable, Maps},
+    name::Name,
+    scope::Scope,
+    source::Source,
+    text::{Part, Piece, Text, read_pieces},
+    value_pattern::{Letters, ValuePattern, ValuePatterns},
+    variable::{Encoding, Variable},
+};

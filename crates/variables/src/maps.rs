@@ -1,0 +1,237 @@
+//! The maps of a settings file: which depends on which.
+
+use std::{collections::HashMap, error::Error, fmt, sync::Arc};
+
+use crate::{
+    expression::InvalidExpression,
+    map::Map,
+    scope::{Scope, check_new_name},
+    text::{Part, Piece, Text, read_pieces},
+    value_pattern::{Letters, ValuePattern},
+    variable::Variable,
+};
+
+/// Maps by the names of their variables.
+#[derive(Clone, Debug, Default)]
+pub struct Maps {
+    maps: HashMap<Box<str>, Arc<Map>>,
+}
+
+/// A map as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapTable {
+    /// What is looked up: a text with variables.
+    pub from: String,
+    /// The name of the variable.
+    pub to: String,
+    /// Values and patterns, and what the variable is for them.
+    pub values: Vec<(String, String)>,
+    /// What the variable is for all others.
+    pub default: String,
+}
+
+impl Maps {
+    /// Maps of these tables, which may use one another.
+    ///
+    /// # Errors
+    ///
+    /// The first map that is invalid, or uses itself.
+    pub fn new(tables: &[MapTable]) -> Result<Self, InvalidMap> {
+        let mut names = HashMap::new();
+        for (number, table) in tables.iter().enumerate() {
+            let invalid = |problem: String| InvalidMap { map: number, part: MapPart::To, problem };
+            check_new_name(&table.to).map_err(|problem| invalid(problem.into_owned()))?;
+            if names.insert(&*table.to, number).is_some() {
+                return Err(invalid(format!("another map makes ${} as well: choose another name", table.to)));
+            }
+        }
+        let mut building = Building { tables, names, maps: Self::default(), begun: vec![false; tables.len()] };
+        (0..tables.len()).try_for_each(|number| building.build(number))?;
+        Ok(building.maps)
+    }
+
+    /// The map that makes this variable.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Arc<Map>> {
+        self.maps.get(name).cloned()
+    }
+
+    /// The names of all.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.maps.keys().map(|name| &**name)
+    }
+}
+
+/// Maps while they are built, those first that others use.
+struct Building<'t> {
+    tables: &'t [MapTable],
+    names: HashMap<&'t str, usize>,
+    maps: Maps,
+    /// Which ones have been begun, so that a map that uses itself is found.
+    begun: Vec<bool>,
+}
+
+impl Building<'_> {
+    fn build(&mut self, number: usize) -> Result<(), InvalidMap> {
+        let tables = self.tables;
+        let Some(table) = tables.get(number) else { return Ok(()) };
+        if self.maps.maps.contains_key(&*table.to) {
+            return Ok(());
+        }
+        self.begun[number] = true;
+        let texts = [(MapPart::From, &table.from), (MapPart::Default, &table.default)].into_iter();
+        let values = table.values.iter().enumerate().map(|(value, (_, text))| (MapPart::Value(value), text));
+        for (part, text) in texts.clone().chain(values.clone()) {
+            self.build_used(number, part, text)?;
+        }
+        let scope = Scope::new(Arc::new(self.maps.clone()));
+        let parse = |part, text: &str| {
+            Text::parse(text, &scope).map_err(|error| InvalidMap { map: number, part, problem: error.to_string() })
+        };
+        let mut map = Map {
+            from: parse(MapPart::From, &table.from)?,
+            exact: HashMap::new(),
+            patterns: Vec::new(),
+            default: parse(MapPart::Default, &table.default)?,
+        };
+        if !map.from.parts().iter().any(|part| matches!(part, Part::Variable(_))) {
+            let problem = "there is no variable in it: write one, as in \"$http_user_agent\"".to_owned();
+            return Err(InvalidMap { map: number, part: MapPart::From, problem });
+        }
+        for (value, (key, text)) in table.values.iter().enumerate() {
+            let text = parse(MapPart::Value(value), text)?;
+            let pattern = ValuePattern::parse(key, Letters::AnyCase).map_err(|error: InvalidExpression| {
+                InvalidMap { map: number, part: MapPart::Value(value), problem: format!("{key:?} {error}") }
+            })?;
+            match pattern.exact() {
+                Some(exact) => drop(map.exact.insert(exact.to_ascii_lowercase().into(), text)),
+                None => map.patterns.push((pattern, text)),
+            }
+        }
+        self.maps.maps.insert(table.to.as_str().into(), Arc::new(map));
+        Ok(())
+    }
+
+    /// Builds the maps that a text uses.
+    fn build_used(&mut self, number: usize, part: MapPart, text: &str) -> Result<(), InvalidMap> {
+        let invalid = |problem: String| InvalidMap { map: number, part, problem };
+        for piece in read_pieces(text).map_err(|error| invalid(error.to_string()))? {
+            let Piece::Name(name) = piece else { continue };
+            let Some(used) = self.names.get(name).copied().filter(|_| Variable::find(name).is_none()) else { continue };
+            if self.begun[used] && !self.maps.maps.contains_key(name) {
+                return Err(invalid(format!(
+                    "${name} is made of itself here: maps must not use one another in a circle"
+                )));
+            }
+            self.build(used)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why maps are invalid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidMap {
+    /// The number of the map, from 0.
+    pub map: usize,
+    /// What of it.
+    pub part: MapPart,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+/// A part of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapPart {
+    /// What is looked up.
+    From,
+    /// The name.
+    To,
+    /// The value with this number, from 0.
+    Value(usize),
+    /// The default.
+    Default,
+}
+
+impl fmt::Display for InvalidMap {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "map {}: {}", self.map + 1, self.problem)
+    }
+}
+
+impl Error for InvalidMap {}
+
+#[cfg(test)]
+mod tests {
+    use serow_message::Request;
+
+    use super::*;
+    use crate::{Form, Source};
+
+    fn table(from: &str, to: &str, values: &[(&str, &str)], default: &str) -> MapTable {
+        let values = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        MapTable { from: from.to_owned(), to: to.to_owned(), values, default: default.to_owned() }
+    }
+
+    #[test]
+    fn values_are_looked_up_exactly_first_and_then_by_patterns_in_their_order() {
+        let maps = Maps::new(&[
+            table("$kind-$arg_v", "both", &[("cli-2", "second cli")], "$kind/$arg_v"),
+            table(
+                "$http_user_agent",
+                "kind",
+                &[("*curl*", "cli"), ("~^curl/9", "new"), ("curl/8", "eight"), ("", "none")],
+                "web",
+            ),
+        ]);
+        let scope = Scope::new(Arc::new(maps.unwrap()));
+        for (agent, query, expected) in [
+            ("CURL/8", "/?v=2", "eight eight/2"),
+            ("curl/9", "/?v=2", "cli second cli"),
+            ("Firefox", "/?v=$kind", "web web/$kind"),
+            ("", "/", "none none/"),
+        ] {
+            let mut request = Request::default();
+            request.target = serow_message::Target::parse(query.into(), false).unwrap();
+            if !agent.is_empty() {
+                request.headers.append("user-agent", agent).unwrap();
+            }
+            let mut output = Vec::new();
+            Text::parse("$kind $both", &scope).unwrap().append(&Source::of(&request, b"/"), Form::Raw, &mut output);
+            assert_eq!(String::from_utf8(output).unwrap(), expected, "{agent}");
+        }
+    }
+
+    #[test]
+    fn mistakes_say_what_to_write() {
+        let cases = [
+            (
+                vec![table("$a", "a", &[], "")],
+                "map 1: $a is made of itself here: maps must not use one another in a circle",
+            ),
+            (
+                vec![table("$b", "a", &[], ""), table("$uri", "b", &[("x", "$a")], "")],
+                "map 2: $a is made of itself here: maps must not use one another in a circle",
+            ),
+            (vec![table("$uri", "host", &[], "")], "map 1: $host has a meaning already: choose another name"),
+            (vec![table("$uri", "$x", &[], "")], "map 1: a name has letters, digits and _, and begins with a letter"),
+            (
+                vec![table("$uri", "a", &[], ""), table("$uri", "a", &[], "")],
+                "map 2: another map makes $a as well: choose another name",
+            ),
+            (
+                vec![table("text", "a", &[], "")],
+                "map 1: there is no variable in it: write one, as in \"$http_user_agent\"",
+            ),
+            (vec![table("$uri", "a", &[("~(", "")], "")], "map 1: \"~(\" is not a regular expression: unclosed group"),
+            (vec![table("$url", "a", &[], "")], "map 1: there is no $url; did you mean $uri?"),
+            (
+                vec![table("$uri", "a", &[], "$1")],
+                "map 1: $1 belongs to a route, whose path it is a part of; write $$ for a dollar",
+            ),
+        ];
+        for (tables, expected) in cases {
+            assert_eq!(Maps::new(&tables).unwrap_err().to_string(), expected);
+        }
+    }
+}

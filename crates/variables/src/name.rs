@@ -1,0 +1,153 @@
+//! The names of variables and their values. The access log has these, and more that are known once all is sent.
+
+use serow_message::{Encryption, Peer, Scheme};
+
+use crate::{source::Source, user, values};
+
+/// Makes the names and their texts from one table.
+macro_rules! names {
+    ($($(#[$documentation:meta])* $name:ident: $text:literal $($other:literal)?;)*) => {
+        /// A value of a request with a name of its own.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Name {
+            $($(#[$documentation])* $name,)*
+        }
+
+        /// Each name with its text; some have two.
+        const NAMES: &[(&str, Name)] = &[$(($text, Name::$name), $(($other, Name::$name),)?)*];
+    };
+}
+
+names! {
+    /// The address of the client.
+    RemoteAddress: "remote_addr";
+    /// The port of the client.
+    RemotePort: "remote_port";
+    /// The user of Basic authentication, unchecked.
+    RemoteUser: "remote_user";
+    /// The request line.
+    Request: "request";
+    /// The method.
+    RequestMethod: "request_method";
+    /// The target, as it came.
+    RequestUri: "request_uri";
+    /// The path.
+    Uri: "uri" "document_uri";
+    /// The query.
+    Arguments: "args" "query_string";
+    /// A question mark, if there is a query.
+    IsArguments: "is_args";
+    /// The version of HTTP.
+    ServerProtocol: "server_protocol";
+    /// The address that the client connected to.
+    ServerAddress: "server_addr";
+    /// The port that the client connected to.
+    ServerPort: "server_port";
+    /// http or https.
+    Scheme: "scheme";
+    /// `on` with TLS, nothing without.
+    Https: "https";
+    /// The host without its port, in lower case.
+    Host: "host";
+    /// The version of TLS.
+    TlsProtocol: "ssl_protocol";
+    /// The cipher suite.
+    TlsCipher: "ssl_cipher";
+    /// The name that the client sent in the TLS handshake.
+    TlsHost: "ssl_server_name";
+}
+
+impl Name {
+    /// The name with this text, which is in lower case.
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        NAMES.iter().find(|(name, _)| *name == text).map(|(_, name)| *name)
+    }
+
+    /// All names.
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// Appends the value as it came, without any escaping; `false` if there is none.
+    pub fn append(self, source: &Source<'_>, output: &mut Vec<u8>) -> bool {
+        let tls = source.connection.encryption();
+        let mut text = |text: Option<&[u8]>| {
+            output.extend_from_slice(text.unwrap_or_default());
+            text.is_some()
+        };
+        match self {
+            Self::RequestMethod => text(Some(source.method.as_str().as_bytes())),
+            Self::RequestUri => text(Some(source.target.as_str().as_bytes())),
+            Self::Uri => text(Some(source.path)),
+            Self::Arguments => text(query(source).map(str::as_bytes)),
+            Self::IsArguments => text(query(source).map(|_| &b"?"[..])),
+            Self::ServerProtocol => text(Some(values::version(source.version).as_bytes())),
+            Self::Scheme => text(Some(scheme(source).as_bytes())),
+            Self::Https => text((source.connection.scheme() == Scheme::Https).then_some(b"on")),
+            Self::TlsProtocol => text(tls.map(|tls| tls.version.as_bytes())),
+            Self::TlsCipher => text(tls.map(|tls| tls.cipher_suite.as_bytes())),
+            Self::TlsHost => text(tls.and_then(server_name)),
+            Self::RemoteUser => user::append(source.headers, output),
+            Self::RemoteAddress => {
+                values::append_client(source.connection.peer(), output);
+                true
+            }
+            Self::ServerAddress => {
+                values::append_server(source.connection.local(), output);
+                true
+            }
+            Self::RemotePort => port(remote_port(source), output),
+            Self::ServerPort => port(source.connection.local().map(|address| address.port()), output),
+            Self::Request => {
+                request_line(source, output);
+                true
+            }
+            Self::Host => {
+                let host = values::host(source.target, source.headers);
+                output.extend(host.unwrap_or_default().iter().map(u8::to_ascii_lowercase));
+                host.is_some()
+            }
+        }
+    }
+}
+
+/// As in nginx, a question mark with nothing behind it begins no query.
+fn query<'a>(source: &Source<'a>) -> Option<&'a str> {
+    source.query.filter(|query| !query.is_empty())
+}
+
+fn scheme(source: &Source<'_>) -> &'static str {
+    match source.connection.scheme() {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    }
+}
+
+fn server_name(tls: &Encryption) -> Option<&[u8]> {
+    tls.server_name.as_deref().map(str::as_bytes)
+}
+
+fn remote_port(source: &Source<'_>) -> Option<u16> {
+    match source.connection.peer() {
+        Peer::Tcp(address) => Some(address.port()),
+        Peer::Unix => None,
+    }
+}
+
+fn port(port: Option<u16>, output: &mut Vec<u8>) -> bool {
+    if let Some(port) = port {
+        output.extend_from_slice(itoa::Buffer::new().format(port).as_bytes());
+    }
+    port.is_some()
+}
+
+fn request_line(source: &Source<'_>, output: &mut Vec<u8>) {
+    let version = values::version(source.version);
+    for (number, part) in [source.method.as_str(), source.target.as_str(), version].into_iter().enumerate() {
+        if number > 0 {
+            output.push(b' ');
+        }
+        output.extend_from_slice(part.as_bytes());
+    }
+}

@@ -1,0 +1,144 @@
+//! Which names a text may use, and what they mean there.
+
+use std::{borrow::Cow, sync::Arc};
+
+use crate::{
+    error::{VariableError, near},
+    expression::Expression,
+    maps::Maps,
+    name::Name,
+    text::Part,
+    variable::Variable,
+};
+
+/// Which names a text may use: those of every request, those of maps, and at a route, what its path matched.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    maps: Arc<Maps>,
+    server_name: Option<Box<str>>,
+    /// Nothing where there is no route. A star has no name.
+    captures: Option<Vec<Option<Box<str>>>>,
+}
+
+impl Scope {
+    /// A scope with these maps.
+    #[must_use]
+    pub fn new(maps: Arc<Maps>) -> Self {
+        Self { maps, ..Self::default() }
+    }
+
+    /// The scope of a site, whose first host is `$server_name`.
+    #[must_use]
+    pub fn of_site(&self, server_name: &str) -> Self {
+        Self { server_name: Some(server_name.into()), ..self.clone() }
+    }
+
+    /// The scope of a route whose path has so many stars.
+    #[must_use]
+    pub fn of_stars(&self, stars: usize) -> Self {
+        Self { captures: Some(vec![None; stars]), ..self.clone() }
+    }
+
+    /// The scope of a route whose path matches an expression.
+    #[must_use]
+    pub fn of_expression(&self, expression: &Expression) -> Self {
+        let names = expression.group_names().map(|name| name.map(Into::into));
+        Self { captures: Some(names.collect()), ..self.clone() }
+    }
+
+    /// What a name means: a variable, or a text that no request changes.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name, with a suggestion.
+    pub fn find(&self, written: &str) -> Result<Part, VariableError> {
+        if let Some(number) = self.capture(written)? {
+            return Ok(Part::Variable(Variable::Capture(number)));
+        }
+        if written.eq_ignore_ascii_case(SERVER_NAME)
+            && let Some(name) = &self.server_name
+        {
+            return Ok(Part::Text(name.clone()));
+        }
+        let map = || self.maps.find(written).map(Variable::Map);
+        match Variable::find(written).or_else(map) {
+            Some(variable) => Ok(Part::Variable(variable)),
+            None => Err(self.unknown(written)),
+        }
+    }
+
+    /// The number of the capture with this name or number.
+    fn capture(&self, written: &str) -> Result<Option<usize>, VariableError> {
+        let captures = self.captures.as_deref().unwrap_or_default();
+        if written.is_empty() || !written.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(captures.iter().position(|name| name.as_deref() == Some(written)));
+        }
+        let number = written.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if let Some(number) = number.filter(|number| *number < captures.len()) {
+            return Ok(Some(number));
+        }
+        let text = match (&self.captures, captures.len()) {
+            (None, _) => "belongs to a route, whose path it is a part of; write $$ for a dollar".to_owned(),
+            (_, 0) => {
+                "stands for the first * or group of the route's path, which has none; write $$ for a dollar".to_owned()
+            }
+            (_, 1) => "is not there: the path of the route has one * or group, $1; write $$ for a dollar".to_owned(),
+            (_, count) => {
+                format!("is not there: the path of the route has {count} stars or groups; write $$ for a dollar")
+            }
+        };
+        Err(VariableError(format!("${written} {text}")))
+    }
+
+    fn unknown(&self, written: &str) -> VariableError {
+        let name = written.to_ascii_lowercase();
+        if LOG_ONLY.contains(&&*name) || name.starts_with("upstream_") || name.starts_with("sent_http_") {
+            return VariableError(format!("${written} is known only when the response is sent, to the access log"));
+        }
+        let captures = self.captures.iter().flatten().flatten().map(|name| &**name);
+        let names = captures.chain(self.maps.names()).chain(Name::all().map(|name| -> &str { name }));
+        let names = names.chain(self.server_name.is_some().then_some(SERVER_NAME));
+        VariableError(match near(&name, names) {
+            Some(near) => format!("there is no ${written}; did you mean ${near}?"),
+            None => format!("there is no ${written}; docs/matching.md has the names, and $$ is a dollar"),
+        })
+    }
+}
+
+/// Whether a capture or a map may have this name.
+///
+/// # Errors
+///
+/// A name that cannot stand behind a `$`, or that is one of Serow's own.
+pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_name {
+        return Err("a name has letters, digits and _, and begins with a letter".into());
+    }
+    let lower = name.to_ascii_lowercase();
+    if Variable::find(name).is_some() || lower == SERVER_NAME || LOG_ONLY.contains(&&*lower) {
+        return Err(format!("${lower} has a meaning already: choose another name").into());
+    }
+    Ok(())
+}
+
+const SERVER_NAME: &str = "server_name";
+
+/// Names of the access log: what is known once the response is sent.
+const LOG_ONLY: [&str; 14] = [
+    "time_local",
+    "time_iso8601",
+    "msec",
+    "status",
+    "body_bytes_sent",
+    "bytes_sent",
+    "request_time",
+    "connection",
+    "connection_requests",
+    "http2_stream",
+    "urgency",
+    "incremental",
+    "whole",
+    "request_length",
+];

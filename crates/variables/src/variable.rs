@@ -1,0 +1,103 @@
+//! A variable: a name, or one with a part of its own.
+
+use std::sync::Arc;
+
+use serow_message::Headers;
+
+use crate::{map::Map, name::Name, source::Source, values};
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// One with a name of its own.
+    Named(Name),
+    /// `$http_NAME`: a field of the request, by its name in lower case.
+    Field(Box<str>),
+    /// `$cookie_NAME`: a cookie.
+    Cookie(Box<str>),
+    /// `$arg_NAME`: an argument of the query, as it was written.
+    Argument(Box<str>),
+    /// `$1`, or the name of a group: what a star or group of the route's path matched; counted from 0.
+    Capture(usize),
+    /// What a map makes of another text.
+    Map(Arc<Map>),
+}
+
+/// How a value was written, which decides how it becomes a part of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// As any text.
+    Plain,
+    /// Percent-encoded by the client: a part of a URL already.
+    Encoded,
+    /// As the settings have it: a part of a URL that no client has a say in.
+    Trusted,
+}
+
+impl Variable {
+    /// The variable of a request with this name, which stood behind a `$`; captures and maps are the
+    /// [`Scope`](crate::Scope)'s.
+    #[must_use]
+    pub fn find(written: &str) -> Option<Self> {
+        let name = written.to_ascii_lowercase();
+        if let Some(name) = Name::find(&name) {
+            return Some(Self::Named(name));
+        }
+        let part = |prefix: &str| name.strip_prefix(prefix).filter(|name| !name.is_empty());
+        if let Some(field) = part("http_") {
+            return Some(Self::Field(field.replace('_', "-").into()));
+        }
+        part("cookie_")
+            .map(|name| Self::Cookie(name.into()))
+            .or_else(|| part("arg_").map(|name| Self::Argument(name.into())))
+    }
+
+    /// Appends the value as it came, without any escaping; `false` if there is none.
+    pub fn append(&self, source: &Source<'_>, output: &mut Vec<u8>) -> bool {
+        let mut text = |text: Option<&[u8]>| {
+            output.extend_from_slice(text.unwrap_or_default());
+            text.is_some()
+        };
+        match self {
+            Self::Named(name) => name.append(source, output),
+            Self::Field(name) => append_field(source.headers, name, output),
+            Self::Cookie(name) => text(values::cookies(source.headers, name, true).next()),
+            Self::Argument(name) => {
+                text(source.query.and_then(|query| values::argument(query, name)).map(str::as_bytes))
+            }
+            Self::Capture(number) => text(source.captures.get(*number).copied()),
+            Self::Map(map) => map.append(source, output),
+        }
+    }
+
+    /// How its value is written.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match self {
+            Self::Named(Name::RequestUri | Name::Arguments | Name::IsArguments) | Self::Argument(_) => {
+                Encoding::Encoded
+            }
+            Self::Map(map) if map.is_constant() => Encoding::Trusted,
+            _ => Encoding::Plain,
+        }
+    }
+
+    /// Whether it is what the route's path matched.
+    #[must_use]
+    pub fn is_capture(&self) -> bool {
+        matches!(self, Self::Capture(_))
+    }
+}
+
+/// Appends the values of a field; several lines are one, as in RFC 9110 §5.3.
+fn append_field(headers: &Headers, name: &str, output: &mut Vec<u8>) -> bool {
+    let mut is_first = true;
+    for value in headers.get_all(name) {
+        if !is_first {
+            output.extend_from_slice(b", ");
+        }
+        output.extend_from_slice(value);
+        is_first = false;
+    }
+    !is_first
+}
