@@ -11,7 +11,7 @@ use crate::{
     tables::{
         compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
-        policies::PolicySettings,
+        policies::{CorsTable, PolicySettings},
         sites::{RouteSettings, SiteSettings},
     },
 };
@@ -65,6 +65,7 @@ fn push_policy(text: &mut String) {
     );
     push_keys(text, &Shape::of::<PolicySettings>());
     push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
+    push(text, "#### `cors = { … }`", &Shape::of::<CorsTable>());
 }
 
 /// A heading and the keys below it.

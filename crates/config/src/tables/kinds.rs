@@ -8,7 +8,6 @@ use crate::{
     options::AcmeOptions,
     tables::{
         FromTable,
-        compression::CompressionTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
         nginx,
         root::RootTable,
@@ -21,14 +20,13 @@ use crate::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 10] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),
     ("`app`", AppTable::keys),
-    ("`compress` of a site or route", CompressionTable::keys),
     ("`files`", FilesTable::keys),
     ("`proxy`", ProxyTable::keys),
     ("`redirect`", RedirectTable::keys),

@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 46] = [
+const WORDS: [(&str, &str); 50] = [
     ("add_header", "`headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }"),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `rewrite` where the path differs"),
     ("allow", "not available: nothing limits which addresses may connect"),
@@ -20,11 +20,14 @@ const WORDS: [(&str, &str); 46] = [
     ("default_type", "`default-type` in `files`"),
     ("deny", "not available: nothing limits which addresses may connect"),
     ("error_log", "standard error, with `log-level` at the root"),
-    ("error_page", "`not-found` in `files`, for the status 404"),
+    ("error_page", "`error-pages` of a [[site]] or [[site.route]], as in error-pages = { 404 = \"404.html\" }"),
     ("events", "not needed: put its settings at the root"),
     ("fastcgi_pass", "not available: run the application with `app`, or by HTTP with `proxy`"),
-    ("gzip", "`compress` in `files`"),
+    ("gzip", "`compress` of a [[site]] or [[site.route]]; folders are compressed without it"),
+    ("gzip_comp_level", "`compress`, as in compress = { gzip = 5 }"),
+    ("gzip_min_length", "`compress`, as in compress = { min-size = \"1k\" }"),
     ("gzip_static", "`precompressed` in `files`"),
+    ("gzip_types", "`compress`, as in compress = { types = [\"text/*\"] }"),
     ("http_redirect", "`redirect-http`, at the root"),
     ("include", "not available: all settings are in one file"),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
@@ -36,6 +39,7 @@ const WORDS: [(&str, &str); 46] = [
     ("log_format", "`access-log-format`, at the root"),
     ("proxy_cache", "not available: responses of other servers are not cached"),
     ("proxy_connect_timeout", "`connect-timeout` in an [[upstream]]"),
+    ("proxy_intercept_errors", "`intercept` of a [[site]] or [[site.route]], with `error-pages`"),
     ("proxy_pass", "`proxy`, as in proxy = { servers = [\"127.0.0.1:9000\"] }"),
     ("proxy_read_timeout", "`response-timeout` and `transfer-timeout` in an [[upstream]]"),
     ("proxy_redirect", "not available: an application finds its address in X-Forwarded-Host and X-Forwarded-Proto"),
