@@ -20,6 +20,7 @@ use crate::{
     arguments::AppArguments,
     command_error::CommandError,
     environment_port, error_log,
+    response_options::ResponsePolicy,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -30,6 +31,8 @@ pub(crate) struct AppSettings {
     pub(crate) application: Application,
     /// Static files, before the application.
     pub(crate) static_files: StaticFiles,
+    /// What happens to responses on their way.
+    pub(crate) responses: ResponsePolicy,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -37,7 +40,7 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, mut run, static_files, mut general } = arguments;
+        let AppArguments { application, command, mut run, static_files, responses, mut general } = arguments;
         environment_port::listen_there(&mut general)?;
         if !general.listening.trust.is_empty() {
             run.trust = Some(general.listening.trust.clone());
@@ -52,13 +55,13 @@ impl AppSettings {
         };
         let application =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
-        Ok(Self { application, static_files: static_files.open(shares)?, server })
+        Ok(Self { application, static_files: static_files.open(shares)?, responses: responses.policy(), server })
     }
 }
 
 /// Runs the application and serves it until TERM or INT; HUP reloads it.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
-    let AppSettings { application, static_files, server } = settings;
+    let AppSettings { application, static_files, responses, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     // From here on, who sends HUP too early does not end the server.
@@ -72,7 +75,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
-    let site = static_files.before(application.handler());
+    let site = static_files.before(responses.around(application.handler()));
     serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
 }
 

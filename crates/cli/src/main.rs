@@ -46,6 +46,7 @@ mod manual;
 mod project;
 mod proxy;
 mod reload;
+mod response_options;
 mod run;
 mod sandbox;
 mod serving;

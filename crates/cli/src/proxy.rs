@@ -9,6 +9,7 @@ use crate::{
     arguments::ProxyArguments,
     command_error::CommandError,
     environment_port, error_log,
+    response_options::ResponsePolicy,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -21,6 +22,8 @@ pub(crate) struct ProxySettings {
     pub(crate) forwarding: ForwardingSettings,
     /// Static files, before the servers.
     pub(crate) static_files: StaticFiles,
+    /// What happens to responses on their way.
+    pub(crate) responses: ResponsePolicy,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -28,7 +31,7 @@ pub(crate) struct ProxySettings {
 impl ProxySettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
-        let ProxyArguments { servers, upstream, mut forwarding, static_files, mut general } = arguments;
+        let ProxyArguments { servers, upstream, mut forwarding, static_files, responses, mut general } = arguments;
         let shares = static_files.shares(&general.listening);
         environment_port::listen_there(&mut general)?;
         forwarding.trust = Some(general.listening.trust.clone());
@@ -40,6 +43,7 @@ impl ProxySettings {
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
             static_files: static_files.open(shares)?,
+            responses: responses.policy(),
             server: ServerSettings::new(general, shares)?,
         })
     }
@@ -47,7 +51,7 @@ impl ProxySettings {
 
 /// Proxies until TERM or INT.
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
-    let ProxySettings { upstream, forwarding, static_files, server } = settings;
+    let ProxySettings { upstream, forwarding, static_files, responses, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
@@ -55,7 +59,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(
-        static_files.before(RouteHandler::Proxy(proxy)),
+        static_files.before(responses.around(RouteHandler::Proxy(proxy))),
         Served { name: &served, upstreams: vec![upstream], ..Served::default() },
     )
 }

@@ -5,11 +5,31 @@ use std::fmt;
 
 use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, weight::weighted};
 
-/// An error response to a request with these headers. It does not name servers; the log does.
+/// An error response to a request with these headers, with its reason in its extensions. It does not name servers; the
+/// log does.
 #[must_use]
 pub fn error_page(reason: impl Into<ErrorReason>, request: &Headers) -> Response {
-    unchanged(reason.into(), request)
+    let reason = reason.into();
+    let mut response = unchanged(reason, request);
+    // So that a site can put a page of its own in place of this one.
+    response.extensions.insert(reason);
+    response
 }
+
+/// Whether the client of a request with these headers prefers errors as problem details (RFC 9457) to a page or text.
+#[must_use]
+pub fn prefers_problem_details(request: &Headers) -> bool {
+    Form::of(request) == Form::Json
+}
+
+/// The problem details of this status (RFC 9457), of the media type [`PROBLEM_DETAILS`].
+#[must_use]
+pub fn problem_details(status: StatusCode) -> Body {
+    Form::Json.body(status.into())
+}
+
+/// The media type of problem details.
+pub const PROBLEM_DETAILS: &str = "application/problem+json";
 
 /// Why no server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +122,7 @@ impl Form {
     fn media_type(self) -> &'static str {
         match self {
             Self::Html => "text/html; charset=utf-8",
-            Self::Json => "application/problem+json",
+            Self::Json => PROBLEM_DETAILS,
             Self::Text => "text/plain; charset=utf-8",
         }
     }
@@ -132,6 +152,9 @@ fn detail(reason: ErrorReason) -> &'static str {
         StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached or sent an invalid response.",
         StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",
+        StatusCode::FORBIDDEN => "Access to this address is not allowed.",
+        StatusCode::NOT_FOUND => "There is nothing at this address.",
+        StatusCode::METHOD_NOT_ALLOWED => "This address does not support the method of the request.",
         StatusCode::BAD_REQUEST => "This request cannot be understood.",
         StatusCode::PAYLOAD_TOO_LARGE => "The request is too large.",
         StatusCode::NOT_IMPLEMENTED => "Requests of this kind are not supported here.",

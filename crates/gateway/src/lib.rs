@@ -28,7 +28,7 @@ pub use self::{
     attempts::{Attempt, Attempts},
     buffering::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpoolSpace, SpooledFile},
     crashing_requests::{CrashingRequests, RequestLine},
-    error_page::{ErrorReason, error_page},
+    error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},
     forwarded::{Forwarded, ForwardedFields, ForwardedValues},
     log_limit::{LogLimit, RequestSummary, Suppressed},

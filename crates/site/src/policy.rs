@@ -6,24 +6,40 @@
 mod asked;
 mod compressed_body;
 mod compression;
+mod cors;
+mod error_pages;
+mod security_headers;
 
-use serow_message::{Request, Response};
+use std::sync::Arc;
+
+use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 
 pub(crate) use self::asked::Asked;
-pub use self::compression::Compression;
+pub use self::{
+    compression::Compression,
+    cors::Cors,
+    error_pages::{ErrorPage, ErrorPages},
+};
 
 /// What a site or a route does around its handler; by default nothing.
 #[derive(Clone, Debug, Default)]
 pub struct RoutePolicy {
     /// Compression of responses. A folder has its own, which knows its files.
     pub compression: Option<Compression>,
+    /// Own pages for errors.
+    pub error_pages: Option<Arc<ErrorPages>>,
+    /// Which other sites may use the responses in a browser.
+    pub cors: Option<Arc<Cors>>,
+    /// Whether header fields are added that make browsers more careful.
+    pub security_headers: bool,
 }
 
 impl RoutePolicy {
     /// Whether nothing is done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.compression.is_none()
+        let Self { compression, error_pages, cors, security_headers } = self;
+        compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers
     }
 
     /// Notes what of a request decides about its response.
@@ -31,8 +47,27 @@ impl RoutePolicy {
         Asked::new(self, request)
     }
 
+    /// The response to a request that does not reach the handler.
+    pub(crate) fn answer(&self, asked: &Asked) -> Option<Response> {
+        self.cors.as_ref()?.preflight(asked.cors.as_ref()?)
+    }
+
     /// Changes a response as the policy says.
     pub(crate) fn apply(&self, asked: &Asked, source: Source, response: &mut Response) {
+        if let Some(answer) = self.answer(asked) {
+            // The router refused its method, or found nothing.
+            *response = answer;
+            return;
+        }
+        if let Some(pages) = &self.error_pages {
+            pages.apply(asked, source, response);
+        }
+        if self.security_headers {
+            security_headers::apply(&mut response.headers);
+        }
+        if let Some(cors) = &self.cors {
+            cors.apply(asked.cors.as_ref(), &mut response.headers);
+        }
         if let (Some(compression), true) = (&self.compression, source.is_compressed_here()) {
             compression.apply(asked, response);
         }
@@ -53,5 +88,19 @@ pub(crate) enum Source {
 impl Source {
     fn is_compressed_here(self) -> bool {
         self != Self::Folder
+    }
+}
+
+/// Appends a field whose value this crate made, or which was received.
+fn put(headers: &mut Headers, name: impl FieldName, value: impl AsRef<[u8]>) {
+    let appended = headers.append(name, value);
+    debug_assert!(appended.is_ok(), "{appended:?}");
+}
+
+/// RFC 9110 §12.5.5: caches must know which field of a request decides about its response.
+fn vary(headers: &mut Headers, name: &str) {
+    let is_said = |member: &[u8]| member == b"*" || member.eq_ignore_ascii_case(name.as_bytes());
+    if !headers.list(KnownHeader::Vary).any(is_said) {
+        put(headers, KnownHeader::Vary, name);
     }
 }

@@ -101,6 +101,9 @@ impl Surrounded {
     #[inline(never)]
     fn respond(&self, request: Request) -> SiteResponse {
         let surrounding = self.surrounding(&request);
+        if let Some(response) = surrounding.answer() {
+            return SiteResponse::Ready(Some(response));
+        }
         SiteResponse::surrounded(self.handler.respond(request), surrounding)
     }
 

@@ -55,6 +55,11 @@ impl Surrounding {
         Self { policy, source, asked }
     }
 
+    /// The response to a request that does not reach the handler.
+    pub(crate) fn answer(&self) -> Option<Response> {
+        self.policy.answer(&self.asked)
+    }
+
     /// Does it.
     pub(crate) fn apply(&self, response: &mut Response) {
         self.policy.apply(&self.asked, self.source, response);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use serow_config::options::{ApplicationOptions, GeneralOptions};
 
-use crate::static_files::StaticOptions;
+use crate::{response_options::ResponseOptions, static_files::StaticOptions};
 
 /// The options of `serow app`.
 #[derive(Debug, Args)]
@@ -22,6 +22,8 @@ pub(crate) struct AppArguments {
     pub(crate) run: ApplicationOptions,
     #[command(flatten)]
     pub(crate) static_files: StaticOptions,
+    #[command(flatten)]
+    pub(crate) responses: ResponseOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }

@@ -6,7 +6,7 @@ use serow_config::{
     values::ServerRule,
 };
 
-use crate::static_files::StaticOptions;
+use crate::{response_options::ResponseOptions, static_files::StaticOptions};
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]
@@ -25,6 +25,8 @@ pub(crate) struct ProxyArguments {
     pub(crate) forwarding: ForwardingOptions,
     #[command(flatten)]
     pub(crate) static_files: StaticOptions,
+    #[command(flatten)]
+    pub(crate) responses: ResponseOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }

@@ -1,20 +1,28 @@
 //! What sites and routes do around their handlers.
 
+mod cors;
+mod error_pages;
+
+use std::{path::Path, sync::Arc};
+
 use serow_files::{Coding, CompressibleTypes, FilesSettings, Levels};
-use serow_site::{Compression, RoutePolicy};
+use serow_site::{Compression, ErrorPages, RoutePolicy};
 
 use crate::{
     diagnostics::problem::{Problem, Problems},
+    meaning::paths::resolved,
     place::Place,
     tables::{
         compression::{CompressionLevel, CompressionSetting, CompressionTable},
         policies::PolicySettings,
     },
-    values::Codings,
+    values::{Codings, Statuses},
 };
 
 /// Finds out what policies mean, and notes what means nothing.
 pub(crate) struct Policies<'a> {
+    /// The folder of the settings file.
+    pub(crate) folder: &'a Path,
     pub(crate) problems: &'a Problems,
 }
 
@@ -22,10 +30,58 @@ impl Policies<'_> {
     /// The policy of what these settings at this place belong to, inside of something with this policy.
     pub(crate) fn policy(&self, outer: &RoutePolicy, settings: &PolicySettings, place: &Place) -> Option<RoutePolicy> {
         let compression = match &settings.compress {
-            Some(setting) => self.compression(setting, &place.key("compress"))?,
-            None => outer.compression.clone(),
+            Some(setting) => self.compression(setting, &place.key("compress")),
+            None => Some(outer.compression.clone()),
         };
-        Some(RoutePolicy { compression })
+        let error_pages = self.error_pages(outer.error_pages.as_ref(), settings, place);
+        let cors = match &settings.cors {
+            Some(table) => self.noted(cors::of(table, &place.key("cors"))).map(|cors| Some(Arc::new(cors))),
+            None => Some(outer.cors.clone()),
+        };
+        let security_headers = settings.security_headers.unwrap_or(outer.security_headers);
+        Some(RoutePolicy { compression: compression?, error_pages: error_pages?, cors: cors?, security_headers })
+    }
+
+    /// The pages for errors: first those of these settings, then those around them.
+    fn error_pages(
+        &self,
+        outer: Option<&Arc<ErrorPages>>,
+        settings: &PolicySettings,
+        place: &Place,
+    ) -> Option<Option<Arc<ErrorPages>>> {
+        let (mut pages, mut is_wrong) = (Vec::new(), false);
+        for (statuses, path) in &settings.error_pages {
+            let place = place.key("error-pages").key(statuses.as_str());
+            let ranges = statuses.parse::<Statuses>().map_err(|error| error.to_string());
+            let ranges = ranges.and_then(|ranges| match ranges.0.iter().all(|range| *range.0.start() >= 400) {
+                true => Ok(ranges),
+                false => Err(format!("{statuses:?} is not the status of an error: write one from 400 to 599")),
+            });
+            let ranges = self.noted(ranges.map_err(|text| Problem::of_key(place.clone(), text)));
+            let page = error_pages::read(&resolved(path, self.folder));
+            let page = self.noted(page.map_err(|text| Problem::of_value(place, text)));
+            match ranges.zip(page) {
+                Some((ranges, page)) => pages.extend(ranges.0.into_iter().map(|range| (range.0, page.clone()))),
+                None => is_wrong = true,
+            }
+        }
+        if is_wrong {
+            return None;
+        }
+        // A single status counts before a range that contains it.
+        pages.sort_by_key(|(range, _)| range.end() - range.start());
+        pages.extend(outer.into_iter().flat_map(|outer| outer.pages.iter().cloned()));
+        let intercept = settings.intercept.or(outer.map(|outer| outer.intercept));
+        if pages.is_empty() && settings.intercept.is_some() {
+            let text = "`intercept` needs `error-pages`: name the pages";
+            return self.noted(Err(Problem::of_key(place.key("intercept"), text)));
+        }
+        let intercept = intercept.unwrap_or_default();
+        Some((!pages.is_empty()).then(|| Arc::new(ErrorPages { pages, intercept })))
+    }
+
+    fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.add(problem)).ok()
     }
 
     /// How responses are compressed, if they are.

@@ -92,7 +92,7 @@ impl Routing<'_> {
     }
 
     fn policies(&self) -> Policies<'_> {
-        Policies { problems: self.problems }
+        Policies { folder: self.folder, problems: self.problems }
     }
 
     fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {

@@ -13,7 +13,7 @@ use crate::{
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         maps::MapSettings,
         matching::WhenTable,
-        policies::PolicySettings,
+        policies::{CorsTable, PolicySettings},
         sites::{RouteSettings, SiteSettings},
     },
 };
@@ -74,6 +74,7 @@ fn push_policy(text: &mut String) {
     );
     push_keys(text, &Shape::of::<PolicySettings>());
     push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
+    push(text, "#### `cors = { … }`", &Shape::of::<CorsTable>());
 }
 
 /// A heading and the keys below it.

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::{
     schema::shape::Shape,
-    tables::{FromTable, TableReading},
     values::{Codings, Size},
 };
 
@@ -50,12 +49,6 @@ pub(crate) struct CompressionTable {
     /// Level of Zstandard; 0 or false: not with Zstandard [default: 3]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) zstd: Option<CompressionLevel<12>>,
-}
-
-impl FromTable for CompressionTable {
-    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        table.settings()
-    }
 }
 
 /// The level of a coding, up to `MAX`.

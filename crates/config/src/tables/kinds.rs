@@ -8,7 +8,6 @@ use crate::{
     options::AcmeOptions,
     tables::{
         FromTable,
-        compression::CompressionTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
         maps::MapTable,
         matching::WhenTable,
@@ -23,7 +22,7 @@ use crate::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 12] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
     ("a [[map]]", MapTable::keys),
@@ -32,7 +31,6 @@ const KINDS: [Kind; 13] = [
     ("a [[site.route]]", RouteTable::keys),
     ("`when`", WhenTable::keys),
     ("`app`", AppTable::keys),
-    ("`compress` of a site or route", CompressionTable::keys),
     ("`files`", FilesTable::keys),
     ("`proxy`", ProxyTable::keys),
     ("`redirect`", RedirectTable::keys),

@@ -1,9 +1,11 @@
 //! What a site or a route does around its handler, as it is written.
 
+use std::{collections::BTreeMap, path::PathBuf};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tables::compression::CompressionSetting;
+use crate::{tables::compression::CompressionSetting, values::Span};
 
 /// What a site or a route does around its handler; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -16,12 +18,69 @@ pub(crate) struct PolicySettings {
     /// as they are. In a route, it overrides that of the site. Do not compress pages that repeat parts of a request next
     /// to secrets: their length gives the secrets away (BREACH).
     pub(crate) compress: Option<CompressionSetting>,
+
+    /// Files to send in place of error messages: { 404 = "404.html", "502-504" = "sorry.html" }.
+    ///
+    /// The status stays. The files, .html, .json, .txt or .svg, are read when the server starts. Clients that prefer JSON
+    /// get problem details (RFC 9457) instead, unless the file is JSON. Pages of a route take precedence over those of its
+    /// site, and all of them over `not-found` of `files`.
+    pub(crate) error_pages: BTreeMap<String, PathBuf>,
+
+    /// Whether `error-pages` also replace errors that come from applications and other servers [default: false]
+    ///
+    /// Without it, they replace what Serow says itself: that there is no such file, or that an application does not
+    /// answer.
+    pub(crate) intercept: Option<bool>,
+
+    /// Which other sites may use the responses in a browser (CORS): { origins = ["https://a.example"] }.
+    ///
+    /// Preflight requests are answered without the handler, and the fields replace those of an application.
+    pub(crate) cors: Option<CorsTable>,
+
+    /// Whether to add X-Content-Type-Options: nosniff, X-Frame-Options: SAMEORIGIN and Referrer-Policy:
+    /// strict-origin-when-cross-origin to responses that do not have them [default: false]
+    pub(crate) security_headers: Option<bool>,
+}
+
+/// Which other sites may use the responses.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct CorsTable {
+    /// Origins that may read responses: https://a.example, https://*.b.example, or * for all.
+    pub(crate) origins: Vec<String>,
+
+    /// Methods that need permission [default: each that a preflight request asks for]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) methods: Option<Vec<String>>,
+
+    /// Header fields of requests [default: each that a preflight request asks for]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) headers: Option<Vec<String>>,
+
+    /// Header fields of responses that scripts may read, beside the usual ones [default: none]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expose: Option<Vec<String>>,
+
+    /// Whether browsers send cookies and other credentials.
+    #[serde(default)]
+    pub(crate) credentials: bool,
+
+    /// How long browsers remember the answer to a preflight request [default: 5s, as browsers do]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_age: Option<Span>,
 }
 
 impl PolicySettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { compress } = self;
-        [("compress", compress.is_some())].into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
+        let Self { compress, error_pages, intercept, cors, security_headers } = self;
+        let keys = [
+            ("compress", compress.is_some()),
+            ("error-pages", !error_pages.is_empty()),
+            ("intercept", intercept.is_some()),
+            ("cors", cors.is_some()),
+            ("security-headers", security_headers.is_some()),
+        ];
+        keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
     }
 }

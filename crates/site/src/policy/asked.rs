@@ -1,9 +1,10 @@
 //! What of a request decides about its response.
 
 use serow_coding::{Accepted, Coding};
+use serow_gateway::prefers_problem_details;
 use serow_message::{KnownHeader, Method, Request, Version};
 
-use super::RoutePolicy;
+use super::{RoutePolicy, cors::CorsRequest};
 
 /// What of a request decides about its response. The headers are not kept: a clone of them would have the handler copy
 /// all when it changes one.
@@ -17,6 +18,10 @@ pub(crate) struct Asked {
     pub(crate) coding: Option<Coding>,
     /// The weak entity tags that the client has, each in its quotation marks and with a comma before and behind it.
     pub(crate) weak_tags: Vec<u8>,
+    /// Whether errors are sent as JSON, if there is a policy for errors.
+    pub(crate) prefers_json: bool,
+    /// What it says about CORS, if there is a policy for it.
+    pub(crate) cors: Option<CorsRequest>,
 }
 
 impl Asked {
@@ -27,6 +32,8 @@ impl Asked {
             is_tunnel: request.method == Method::CONNECT,
             coding: None,
             weak_tags: Vec::new(),
+            prefers_json: policy.error_pages.is_some() && prefers_problem_details(&request.headers),
+            cors: policy.cors.as_ref().and_then(|_| CorsRequest::of(request)),
         };
         if let Some(compression) = &policy.compression {
             // HTTP/1.0 has no chunks: the connection would close behind each response (nginx's `gzip_http_version`).

@@ -3,7 +3,7 @@
 use serow_coding::{Coding, CompressibleTypes, EncoderSettings, Levels, Permits, compressed};
 use serow_message::{Body, BodyKind, Headers, KnownHeader, Response, StatusCode, content};
 
-use super::{Asked, compressed_body::CompressedBody};
+use super::{Asked, compressed_body::CompressedBody, put, vary};
 
 /// How the responses of applications and other servers are compressed.
 ///
@@ -39,7 +39,7 @@ impl Compression {
         if !self.is_compressible(asked, response) {
             return;
         }
-        vary(&mut response.headers);
+        vary(&mut response.headers, "Accept-Encoding");
         let Some(coding) = asked.coding else { return };
         let is_live = is_event_stream(&response.headers);
         let body = std::mem::take(&mut response.body);
@@ -102,14 +102,6 @@ fn is_event_stream(headers: &Headers) -> bool {
     name.is_some_and(|name| name.trim_ascii().eq_ignore_ascii_case(b"text/event-stream"))
 }
 
-/// RFC 9110 §12.5.5: caches must know that another client may get another form.
-fn vary(headers: &mut Headers) {
-    let is_said = |member: &[u8]| member == b"*" || member.eq_ignore_ascii_case(b"accept-encoding");
-    if !headers.list(KnownHeader::Vary).any(is_said) {
-        put(headers, KnownHeader::Vary, "Accept-Encoding");
-    }
-}
-
 /// Describes a body that is in this coding now.
 fn describe(headers: &mut Headers, coding: Coding) {
     put(headers, KnownHeader::ContentEncoding, coding.name());
@@ -137,14 +129,8 @@ fn weaken(headers: &mut Headers) {
 fn confirm(asked: &Asked, headers: &mut Headers) {
     if headers.get(KnownHeader::Etag).is_some_and(|tag| asked.has_weak(tag)) {
         weaken(headers);
-        vary(headers);
+        vary(headers, "Accept-Encoding");
     }
-}
-
-/// Appends a field whose value this crate made, or which was received.
-fn put(headers: &mut Headers, name: KnownHeader, value: impl AsRef<[u8]>) {
-    let appended = headers.append(name, value);
-    debug_assert!(appended.is_ok(), "{appended:?}");
 }
 
 thread_local! {

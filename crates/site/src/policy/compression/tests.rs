@@ -193,7 +193,7 @@ fn text(length: usize) -> Vec<u8> {
 }
 
 fn answer(case: &Case) -> Response {
-    let policy = RoutePolicy { compression: Some(Compression::default()) };
+    let policy = RoutePolicy { compression: Some(Compression::default()), ..RoutePolicy::default() };
     let mut request = Request::get("/");
     request.method = case.method.clone();
     request.version = case.version;
@@ -247,7 +247,7 @@ fn what_does_not_shrink_stays_as_it_is() {
     let mut response = Response::default().with("content-type", "text/plain").with("etag", "\"a\"").body(noise.clone());
     let mut request = Request::default();
     request.headers.append("accept-encoding", "gzip").unwrap();
-    let policy = RoutePolicy { compression: Some(Compression::default()) };
+    let policy = RoutePolicy { compression: Some(Compression::default()), ..RoutePolicy::default() };
     let asked = policy.ask(&request);
     Compression::default().apply(&asked, &mut response);
     assert!(!response.headers.contains("content-encoding") && response.headers.contains("vary"));
