@@ -256,6 +256,10 @@ impl Builder {
             let prefix = attribute.key.prefix().map(|prefix| prefix.into_inner().to_owned()).unwrap_or_default();
             attributes.push(Attribute { name, prefix, value: value.into_owned() });
         }
+        // Namespaces in XML 1.0 §3: `xmlns` declares namespaces, and is no prefix of elements.
+        if prefix == "xmlns" {
+            return Err(XmlError::Malformed);
+        }
         if !prefix.is_empty() {
             check_name(&prefix)?;
         }
@@ -404,6 +408,7 @@ mod tests {
             "<a b=c/>",
             "<x:/>",
             "<:a/>",
+            "<xmlns:a/>",
         ] {
             assert_eq!(written(document), Err(XmlError::Malformed), "{document}");
         }
