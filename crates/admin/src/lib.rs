@@ -25,6 +25,7 @@ mod certificate_metrics;
 mod certificate_table;
 mod client;
 mod client_error;
+mod counted_routes;
 mod document;
 mod endpoint;
 mod error;
@@ -34,6 +35,7 @@ mod fields;
 mod metric_head;
 mod metrics;
 mod pages;
+mod route_metrics;
 mod server_command;
 mod server_metrics;
 mod server_table;
@@ -50,6 +52,7 @@ mod upstreams;
 pub use self::{
     client::{AdminClient, ServerIdentity},
     client_error::AdminClientError,
+    counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,

@@ -9,7 +9,7 @@ use serow_acme::CertificateControl;
 use serow_config::Application;
 use serow_proxy::Upstream;
 
-use super::document;
+use super::{CountedRoutes, document};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -18,6 +18,8 @@ pub struct Sources {
     pub status: Status,
     /// What its access log counts.
     pub log: LineCounter,
+    /// The routes whose requests are counted.
+    pub routes: CountedRoutes,
     /// The servers that it asks.
     pub upstreams: Vec<Upstream>,
     /// Its applications.
@@ -35,6 +37,9 @@ impl Sources {
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
         let certificates = self.certificates.reports();
         let status = self.status.report();
-        document::value(&status, self.log.counts(), &self.sandbox, &applications, &upstreams, &certificates)
+        let mut document =
+            document::value(&status, self.log.counts(), &self.sandbox, &applications, &upstreams, &certificates);
+        document["routes"] = self.routes.document();
+        document
     }
 }

@@ -57,7 +57,7 @@ pub use self::{
     application::Application,
     error::ConfigurationError,
     file::{Source, bytes},
-    meaning::account::Account,
+    meaning::{account::Account, route_numbers::CountedRoute},
     served_folder::{ServedFolder, UnreadableFolder},
     tables::root::SandboxChoice,
 };
@@ -75,6 +75,8 @@ pub struct Configuration {
     pub server: ServerSettings,
     /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
     pub router: Router<RouteHandler>,
+    /// The routes whose requests are counted, by their numbers, if any are.
+    pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.

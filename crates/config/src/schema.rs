@@ -17,7 +17,7 @@ use crate::{
     schema::shape::Shape,
     tables::{
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
-        root::{AccountTable, ReloadTable, SandboxTable},
+        root::{AccountTable, MetricsTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
     },
@@ -55,10 +55,16 @@ pub(crate) fn of_root() -> Vec<(String, Shape)> {
         Shape::of_options::<TlsOptions>(),
         Shape::of_options::<HttpOptions>(),
         Shape::of_options::<LoggingOptions>(),
-        Shape::of_options::<AdminOptions>(),
+        administration(),
         Shape::of_options::<LimitOptions>(),
         Shape::of_options::<TimeoutOptions>(),
     ]
+}
+
+/// The admin endpoint, and what it has to tell.
+fn administration() -> (String, Shape) {
+    let (heading, shape) = Shape::of_options::<AdminOptions>();
+    (heading, shape.and(Shape::of::<MetricsTable>()))
 }
 
 /// What is in an `[[upstream]]`, under headings.

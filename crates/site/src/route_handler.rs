@@ -33,10 +33,7 @@ impl RouteHandler {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
             Self::App(_) | Self::Proxy(_) => None,
-            Self::Noted { number, handler } => {
-                note(*number, request);
-                handler.attempt(request)
-            }
+            Self::Noted { number, handler } => handler.attempt(request).inspect(|_| note(*number, request)),
         }
     }
 

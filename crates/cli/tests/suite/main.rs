@@ -15,6 +15,7 @@ mod kept_certificate;
 mod mistakes;
 mod options;
 mod proxy;
+mod route_metrics;
 mod run;
 mod running;
 mod sandbox;
