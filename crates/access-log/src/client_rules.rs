@@ -1,4 +1,4 @@
-//! Who the client of a request is, if it came through a proxy.
+//! The client of a request that came through a proxy.
 
 use std::net::IpAddr;
 

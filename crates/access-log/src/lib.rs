@@ -37,11 +37,12 @@
 //! | --- | --- |
 //! | options: the destination and the format | `destination.rs`, `format.rs` |
 //! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`, `terminal.rs`; `append.rs` |
-//! | who the client of a request is, if it came through a proxy | `client_rules.rs` |
+//! | the client of a request that came through a proxy | `client_rules.rs` |
 //! | escaping, so that no value forges a line | `escape.rs` |
 //! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
 //! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
 //! | a file or standard output; a command; syslog | `sink.rs`, `sink/`, `syslog.rs`, `syslog/` |
+//! | how long the requests of each route take | `durations.rs` |
 //! | SIGUSR1, and warnings about lost lines | `watch.rs` |
 #![forbid(unsafe_code)]
 
@@ -51,6 +52,7 @@ mod client_rules;
 mod combined;
 mod date;
 mod destination;
+mod durations;
 mod error;
 mod escape;
 #[cfg(test)]
@@ -73,6 +75,7 @@ mod writer;
 pub use self::{
     client_rules::ClientRules,
     destination::{Destination, DestinationError},
+    durations::{CountingLog, DurationCounts, Durations},
     error::AccessLogError,
     format::{Format, FormatError},
     lines::{WorkerLog, WorkerLogs},

@@ -66,6 +66,14 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
                                      bytes in that bucket; empty buckets are omitted
   access_log.lines                   lines of the access log that were written
   access_log.lost                    lines that were lost, because writing failed or was too slow
+  routes[].name                      the routes with app, files or proxy, if route-metrics is true: site and path; the last
+                                     is for all other responses
+  routes[].site                      first host of the site; * for a site without hosts
+  routes[].path                      path of the route
+  routes[].requests                  their requests
+  routes[].sum_us                    how long these took together, in microseconds
+  routes[].buckets[].up_to_us        a bucket of the histogram of durations: its upper bound
+  routes[].buckets[].count           requests in that bucket
   applications[].name                the applications in Ruby, Perl and Python
   applications[].wanted              configured number of workers
   applications[].workers             workers that take requests now

@@ -26,6 +26,7 @@ mod certificate_metrics;
 mod certificate_table;
 mod client;
 mod client_error;
+mod counted_routes;
 mod document;
 mod endpoint;
 mod error;
@@ -36,6 +37,7 @@ mod maintenance_command;
 mod metric_head;
 mod metrics;
 mod pages;
+mod route_metrics;
 mod server_command;
 mod server_metrics;
 mod server_table;
@@ -52,6 +54,7 @@ mod upstreams;
 pub use self::{
     client::{AdminClient, ServerIdentity},
     client_error::AdminClientError,
+    counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,

@@ -10,7 +10,7 @@ use serow_config::Application;
 use serow_proxy::Upstream;
 use serow_site::MaintenanceSwitch;
 
-use super::document;
+use super::{CountedRoutes, document};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct Sources {
     pub status: Status,
     /// What its access log counts.
     pub log: LineCounter,
+    /// The routes whose requests are counted.
+    pub routes: CountedRoutes,
     /// The servers that it asks.
     pub upstreams: Vec<Upstream>,
     /// Its applications.
@@ -38,15 +40,16 @@ impl Sources {
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
         let certificates = self.certificates.reports();
         let status = self.status.report();
-        let maintenance = self.maintenance.get().is_some();
-        document::value(
+        let mut document = document::value(
             &status,
             self.log.counts(),
             &self.sandbox,
-            maintenance,
+            self.maintenance.get().is_some(),
             &applications,
             &upstreams,
             &certificates,
-        )
+        );
+        document["routes"] = self.routes.document();
+        document
     }
 }

@@ -3,7 +3,7 @@
 use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
-use serow_admin::{AdminEndpoint, Sources, Subject};
+use serow_admin::{AdminEndpoint, CountedRoutes, Sources, Subject};
 use serow_apps::Reloader;
 use serow_config::{
     Application,
@@ -76,6 +76,7 @@ impl Serving {
         let maintenance = MaintenanceSwitch::default();
         let subject = Subject::Server {
             sources: Sources {
+                routes: CountedRoutes::default(),
                 status: server.status(),
                 log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,

@@ -12,7 +12,7 @@ use crate::{
     tables::{
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
-        root::{AccountTable, ReloadTable, RootTable, SandboxTable},
+        root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
         upstreams::{ProxyTable, UpstreamTable},
@@ -31,6 +31,7 @@ pub(super) fn of(table: &RootTable) -> String {
     keys.add(http, &without_options());
     keys.add(logging, &without_options());
     keys.add(admin, &without_options());
+    keys.add(&table.metrics, &MetricsTable::default());
     keys.add(limits, &without_options());
     keys.add(timeouts, &without_options());
     let mut of_acme = Keys::default();

@@ -57,7 +57,7 @@ pub use self::{
     application::Application,
     error::ConfigurationError,
     file::{Source, bytes},
-    meaning::account::Account,
+    meaning::{account::Account, route_numbers::CountedRoute},
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     tables::root::SandboxChoice,
 };
@@ -77,6 +77,8 @@ pub struct Configuration {
     pub router: Router<RouteHandler>,
     /// What the sites do around the responses that the router makes.
     pub policies: SitePolicies,
+    /// The routes whose requests are counted, by their numbers, if any are.
+    pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.

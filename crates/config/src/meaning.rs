@@ -42,7 +42,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, mut general, maps, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     for site in &sites {
         add_names(&mut general.acme, site, problems);
@@ -56,7 +56,12 @@ pub(crate) fn of(
     let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
-    let numbers = RouteNumbers::new(&general, &sites);
+    if metrics.route_metrics && general.admin.admin.is_none() {
+        let text =
+            "`route-metrics` needs `admin`, where metrics are read: write admin = \"unix:/run/serow/admin.sock\"";
+        problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
+    }
+    let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
     let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
@@ -85,12 +90,13 @@ pub(crate) fn of(
     let router = routing.router(sites);
     let (router, policies) = router?;
     if let Some(server) = &mut server {
-        server.clients.of_routes = numbers.into_routes().into_iter().map(|route| route.trusted).collect();
+        server.clients.of_routes = numbers.trusted();
     }
     Some(Configuration {
         server: server?,
         router,
         policies,
+        counted_routes: metrics.route_metrics.then(|| numbers.counted()),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
         sites: site_count,

@@ -20,7 +20,7 @@ use crate::{
         maps::MapSettings,
         matching::WhenTable,
         policies::PolicySettings,
-        root::{AccountTable, ReloadTable, SandboxTable},
+        root::{AccountTable, MetricsTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
     },
@@ -61,10 +61,16 @@ pub(crate) fn of_root() -> Vec<(String, Shape)> {
         Shape::of_options::<TlsOptions>(),
         Shape::of_options::<HttpOptions>(),
         Shape::of_options::<LoggingOptions>(),
-        Shape::of_options::<AdminOptions>(),
+        administration(),
         Shape::of_options::<LimitOptions>(),
         Shape::of_options::<TimeoutOptions>(),
     ]
+}
+
+/// The admin endpoint, and what it has to tell.
+fn administration() -> (String, Shape) {
+    let (heading, shape) = Shape::of_options::<AdminOptions>();
+    (heading, shape.and(Shape::of::<MetricsTable>()))
 }
 
 /// What is in an `[[upstream]]`, under headings.

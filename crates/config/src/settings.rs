@@ -62,7 +62,7 @@ pub struct ServerSettings {
     pub admin_token: Option<String>,
     /// The access log, if there is one.
     pub access_log: Option<(Destination, Format)>,
-    /// Who the clients are that the access log shows.
+    /// The clients that the access log shows.
     pub clients: ClientRules,
     /// The log verbosity.
     pub level: LevelFilter,

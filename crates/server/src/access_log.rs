@@ -40,7 +40,7 @@ impl RouteNote {
         Self(Arc::new(AtomicU32::new(NO_ROUTE)))
     }
 
-    /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` is no route.
+    /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` stands for none.
     pub fn set(&self, number: u32) {
         self.0.store(number, Ordering::Relaxed);
     }

@@ -61,10 +61,7 @@ impl RouteHandler {
             // The settings make attempts of folders only.
             Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
-            Self::Noted { number, handler } => {
-                note(*number, request);
-                handler.attempt(request)
-            }
+            Self::Noted { number, handler } => handler.attempt(request).inspect(|_| note(*number, request)),
         }
     }
 

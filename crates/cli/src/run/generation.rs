@@ -3,9 +3,9 @@
 use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
-use serow_access_log::AccessLog;
+use serow_access_log::{AccessLog, CountingLog, WorkerLogs};
 use serow_acme::{CertificateManager, PreparedManager};
-use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{
     Account, Application, Configuration, ServedFolder, open_to_changes,
@@ -53,6 +53,7 @@ struct Generation {
     server: BoundServer,
     log: Option<AccessLog>,
     maintenance: MaintenanceSwitch,
+    routes: CountedRoutes,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
     /// The background tasks of upstreams: health checks and name lookups.
@@ -102,10 +103,17 @@ impl Generation {
         let log = AccessLog::open_if(configuration.server.access_log.take())
             .map_err(|error| CommandError::from(error).message())?
             .map(|log| log.clients(mem::take(&mut configuration.server.clients)));
-        if let Some(log) = &log {
-            let logs = log.logs();
-            server = server.access_log(move || logs.for_worker());
-        }
+        let routes = configuration.counted_routes.take().map(CountedRoutes::new);
+        let lines = log.as_ref().map(AccessLog::logs);
+        server = match (&routes, lines) {
+            (Some(routes), lines) => {
+                let durations = routes.durations();
+                let lines = move || lines.as_ref().map(WorkerLogs::for_worker);
+                server.access_log(move || CountingLog::new(durations.clone(), lines()))
+            }
+            (None, Some(lines)) => server.access_log(move || lines.for_worker()),
+            (None, None) => server,
+        };
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
             .map_err(|error| CommandError::system(error).message())?;
@@ -114,20 +122,43 @@ impl Generation {
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
+        let routes = routes.unwrap_or_default();
         let maintenance = MaintenanceSwitch::default();
         MaintenanceCommand::apply_overrides(&overrides, &maintenance);
-        Ok(Self { configuration, admin, server, log, maintenance, sandbox, background_tasks, workers, certificates })
+        Ok(Self {
+            configuration,
+            admin,
+            server,
+            log,
+            routes,
+            maintenance,
+            sandbox,
+            background_tasks,
+            workers,
+            certificates,
+        })
     }
 
     fn serve(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { configuration, admin, server, log, maintenance, sandbox, background_tasks, workers, certificates } =
-            self;
+        let Self {
+            configuration,
+            admin,
+            server,
+            log,
+            routes,
+            maintenance,
+            sandbox,
+            background_tasks,
+            workers,
+            certificates,
+        } = self;
         let Configuration { server: settings, router, policies, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
             log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
+            routes,
             upstreams,
             applications,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),

@@ -41,7 +41,7 @@ impl OnTerminal {
         exchange(TcpStream::connect(&self.address).unwrap(), path, "").status()
     }
 
-    /// All that is written from here to the end of the server, which is told to stop.
+    /// All that is written from here to the end of the server, which gets TERM.
     fn rest(&mut self) -> String {
         kill_process(self.server, Signal::TERM).unwrap();
         let mut rest = String::new();

@@ -1,13 +1,12 @@
 //! The numbers of routes, by which the access log knows which of them handled a request.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use serow_proxy::TrustedProxies;
 use serow_router::Action;
 use serow_site::RouteHandler;
 
 use crate::{
-    options::GeneralOptions,
     tables::{
         handlers::HandlerTable,
         sites::{SiteContent, SiteTable},
@@ -34,15 +33,15 @@ pub(crate) struct RouteNumbers {
 }
 
 impl RouteNumbers {
-    /// The numbers that these sites need.
-    pub(crate) fn new(_: &GeneralOptions, sites: &[SiteTable]) -> Self {
-        let are_needed = sites.iter().any(SiteTable::has_own_trust);
+    /// The numbers that these sites need; all of them, if their requests are counted.
+    pub(crate) fn new(are_counted: bool, sites: &[SiteTable]) -> Self {
+        let are_needed = are_counted || sites.iter().any(SiteTable::has_own_trust);
         Self { are_needed, routes: RefCell::default() }
     }
 
     /// The action of a route, whose handler notes its number.
     pub(crate) fn number(&self, route: NumberedRoute, action: Action<RouteHandler>) -> Action<RouteHandler> {
-        if !self.are_needed {
+        if !self.are_needed || !matches!(action, Action::Handle(_) | Action::Try(_)) {
             return action;
         }
         let mut routes = self.routes.borrow_mut();
@@ -57,11 +56,41 @@ impl RouteNumbers {
         }
     }
 
-    /// All of them; none if they are not needed.
-    pub(crate) fn into_routes(self) -> Vec<NumberedRoute> {
-        self.routes.into_inner()
+    /// The proxies that routes trust, by their numbers; empty if all trust those of the root.
+    pub(crate) fn trusted(&self) -> Vec<Option<TrustedProxies>> {
+        let routes = self.routes.borrow();
+        if routes.iter().all(|route| route.trusted.is_none()) {
+            return Vec::new();
+        }
+        routes.iter().map(|route| route.trusted.clone()).collect()
+    }
+
+    /// The routes whose requests are counted, by their numbers. Those with the path of an earlier one of their site have a
+    /// number behind it, since labels identify them.
+    pub(crate) fn counted(&self) -> Vec<CountedRoute> {
+        let mut given = BTreeSet::new();
+        let routes = self.routes.borrow();
+        let named = routes.iter().take(MAX_COUNTED).map(|route| {
+            let numbered = (2..).map(|number| format!("{}#{number}", route.path));
+            let mut paths = std::iter::once(route.path.clone()).chain(numbered);
+            let path = paths.find(|path| given.insert((route.site.clone(), path.clone()))).unwrap_or_default();
+            CountedRoute { site: route.site.clone(), path }
+        });
+        named.collect()
     }
 }
+
+/// A route whose requests are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedRoute {
+    /// The first host of its site; `*` for a site without hosts.
+    pub site: String,
+    /// Its path as it is written, with a number behind it if an earlier route of the site has the same.
+    pub path: String,
+}
+
+/// Each has about 15 series in a collector of metrics, which suffers from too many of them.
+const MAX_COUNTED: usize = 1_000;
 
 /// The proxies that a list names.
 pub(crate) fn trusted(networks: &[NetworkRule]) -> TrustedProxies {

@@ -37,7 +37,7 @@ pub struct LoggingOptions {
     /// Format of the access log: combined, json, or a format with variables.
     ///
     /// combined is the format of nginx and Apache, with the time in UTC, and \xHH for bytes that could forge a line.
-    /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in
+    /// json is an object with time, peer (the client; if a trusted proxy names it, proxy is the connection's peer), method, target, host, version, status, bytes, duration (in
     /// seconds), whole (false if the response was truncated), stream and urgency (over HTTP/2), upstream (the
     /// attempts, each with server,
     /// status, connect, header and response), tls (its version), referer and user_agent.

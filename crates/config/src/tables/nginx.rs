@@ -58,7 +58,7 @@ const WORDS: [(&str, &str); 121] = [
     ("limit_req", "not available: nothing limits the rate of requests"),
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
     ("log_format", "`access-log-format`, at the root"),
-    ("log_not_found", "not needed: a missing file is no error; the access log has its status"),
+    ("log_not_found", "not needed: the access log has the status of a missing file"),
     ("map", "[[map]], as in from = \"$http_user_agent\" and to = \"kind\""),
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),
