@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
     mem,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use rustix::fs::fstatvfs;
@@ -126,11 +127,14 @@ impl Beginning {
 async fn receive(mut body: Body, file: &Arc<File>) -> Result<Vec<u8>, Refusal> {
     let mut gathered = Vec::new();
     let mut writing = None;
+    let (mut piece, mut since) = (MIN_PIECE, Instant::now());
     while let Some(chunk) = body.chunk().await {
         gathered.extend_from_slice(&chunk.map_err(|error| Refusal::of_body(&error))?);
-        let is_idle = writing.as_ref().is_none_or(JoinHandle::is_finished);
-        if gathered.len() >= MAX_PIECE || is_idle && gathered.len() >= MIN_PIECE {
-            let empty = settle(writing.take()).await?;
+        if gathered.len() >= piece {
+            let is_fast = since.elapsed() < FAST;
+            (piece, since) = (if is_fast { piece * 2 } else { piece / 2 }.clamp(MIN_PIECE, MAX_PIECE), Instant::now());
+            let mut empty = settle(writing.take()).await?;
+            empty.reserve(piece + CHUNK);
             writing = Some(write(Arc::clone(file), mem::replace(&mut gathered, empty)));
         }
     }
@@ -157,8 +161,15 @@ async fn settle(writing: Option<Writing>) -> Result<Vec<u8>, Refusal> {
 
 type Writing = JoinHandle<io::Result<Vec<u8>>>;
 
-/// The smallest piece that is written, since each costs a thread switch, and the memory of an upload from a slow client.
+/// The smallest piece that is written, since each costs a thread switch; twice as much is the memory of an upload from a
+/// slow client, of whom there may be thousands.
 const MIN_PIECE: usize = 32 << 10;
 
 /// The largest piece. Twice as much is the memory of an upload.
-const MAX_PIECE: usize = 256 << 10;
+const MAX_PIECE: usize = 512 << 10;
+
+/// A client is fast if it sends a piece within this time: at the largest piece, from 10 MB/s.
+const FAST: Duration = Duration::from_millis(50);
+
+/// How much a connection receives at once, at most: so much more than a piece may be gathered.
+const CHUNK: usize = 16 << 10;

@@ -26,7 +26,10 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
     theirs.mkdir()
     rows = {"serow": [], "nginx": []}
     with Server.files(ours, "--write", "put", "--max-body", "unlimited") as server, nginx(theirs, short) as peer:
-        upload(server.address, 1 << 20)
+        # What is allocated once.
+        upload(server.address, 64 << 20)
+        if peer is not None:
+            upload(peer, 64 << 20)
         grown = []
         for _ in range(rounds):
             rows["serow"].append(measured(server, length, grown))

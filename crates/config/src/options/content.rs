@@ -85,7 +85,7 @@ pub struct ContentOptions {
 
     /// Whether clients may change the folder: put allows them to upload and delete files, dav all of WebDAV.
     ///
-    /// Everybody who can connect may then change the files: restrict who can. --max-body (max-body) limits the size of
+    /// Everybody who can connect may then change the files: restrict who can. --max-body limits the size of
     /// uploads.
     #[arg(long, value_name = "off|put|dav", default_value = "off", hide_possible_values = true)]
     pub write: WriteChoice,
@@ -150,6 +150,6 @@ impl WriteChoice {
     }
 }
 
-choice!(WriteChoice, "Write", Unquoted::Switches);
+choice!(WriteChoice, "Write");
 choice!(ListingChoice, "Listing", Unquoted::Switches);
 choice!(SymlinksChoice, "Symlinks");
