@@ -3,8 +3,9 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use serow::Served;
+use serow_variables::near;
 
-use super::{combined, date::Date, json, template::Template, variable::near};
+use super::{combined, date::Date, json, template::Template};
 
 /// How a line is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -61,14 +61,21 @@ pub(crate) fn of(
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
-    let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
+    let scope = Scope::new(matching::maps(maps, problems));
+    let proxying = Proxying::new(upstreams, &scope, folder, note_attempts, problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, host, problems);
     renewed_files.extend(proxying.renewed_files());
-    let scope = Scope::new(matching::maps(maps, problems));
-    let routing =
-        Routing { scope, folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
+    let routing = Routing {
+        scope: &scope,
+        folder,
+        wanted_files,
+        shares,
+        proxying: &proxying,
+        applications: &applications,
+        problems,
+    };
     let router = routing.router(sites);
     Some(Configuration {
         server: server?,

@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 46] = [
+const WORDS: [(&str, &str); 45] = [
     ("add_header", "`headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }"),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `rewrite` where the path differs"),
     ("allow", "not available: nothing limits which addresses may connect"),
@@ -26,7 +26,6 @@ const WORDS: [(&str, &str); 46] = [
     ("gzip", "`compress` in `files`"),
     ("gzip_static", "`precompressed` in `files`"),
     ("http_redirect", "`redirect-http`, at the root"),
-    ("include", "not available: all settings are in one file"),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
     ("keepalive", "`keep-idle` in an [[upstream]]"),
     ("keepalive_timeout", "`idle-timeout`, at the root"),
