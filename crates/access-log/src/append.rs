@@ -2,8 +2,9 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Encryption, Headers, KnownHeader, Peer, RequestHead, Served, Version};
+use serow::{Headers, Peer, Served};
 use serow_gateway::Attempt;
+use serow_variables::values;
 
 use super::{attempts, escape};
 
@@ -12,25 +13,13 @@ pub(super) fn client(served: &Served<'_>, line: &mut Vec<u8>) {
     match served.client {
         // Writing to memory does not fail.
         Some(address) => drop(write!(line, "{address}")),
-        None => peer(served, line),
-    }
-}
-
-/// Appends the port of the client; proxies in front do not name it.
-pub(super) fn client_port(served: &Served<'_>, line: &mut Vec<u8>) {
-    match served.client {
-        Some(_) => line.push(b'-'),
-        None => peer_port(served, line),
+        None => values::append_client(served.connection.peer(), line),
     }
 }
 
 /// Appends the address of the connection's peer, whoever the client is.
 pub(super) fn peer(served: &Served<'_>, line: &mut Vec<u8>) {
-    match served.connection.peer() {
-        // A client of IPv4 is shown as one, also where it reached a socket of IPv6. Writing to memory does not fail.
-        Peer::Tcp(address) => drop(write!(line, "{}", address.ip().to_canonical())),
-        Peer::Unix => line.extend_from_slice(UNIX),
-    }
+    values::append_client(served.connection.peer(), line);
 }
 
 /// Appends the port of the connection's peer.
@@ -41,15 +30,6 @@ pub(super) fn peer_port(served: &Served<'_>, line: &mut Vec<u8>) {
     }
 }
 
-/// Appends the address that the client connected to.
-pub(super) fn server_address(served: &Served<'_>, line: &mut Vec<u8>) {
-    match served.connection.local() {
-        // Writing to memory does not fail.
-        Some(address) => drop(write!(line, "{}", address.ip())),
-        None => line.extend_from_slice(UNIX),
-    }
-}
-
 /// Appends the first line of the request.
 pub(super) fn request_line(served: &Served<'_>, line: &mut Vec<u8>) {
     let Some(request) = served.request else { return line.push(b'-') };
@@ -57,18 +37,7 @@ pub(super) fn request_line(served: &Served<'_>, line: &mut Vec<u8>) {
     line.push(b' ');
     escape::text(request.target.as_str().as_bytes(), line);
     line.push(b' ');
-    line.extend_from_slice(version(request.version).as_bytes());
-}
-
-/// The version as it stands in a request.
-pub(super) fn version(version: Version) -> &'static str {
-    match version {
-        Version::HTTP_10 => "HTTP/1.0",
-        Version::HTTP_11 => "HTTP/1.1",
-        Version::HTTP_2 => "HTTP/2.0",
-        Version::HTTP_3 => "HTTP/3.0",
-        _ => "HTTP/0.9",
-    }
+    line.extend_from_slice(values::version(request.version).as_bytes());
 }
 
 /// Appends a number.
@@ -99,11 +68,6 @@ pub(super) fn attempt_time(served: &Served<'_>, line: &mut Vec<u8>, time: impl F
     });
 }
 
-/// Appends a text that may be missing.
-pub(super) fn text(text: Option<&str>, line: &mut Vec<u8>) {
-    escape::text(text.unwrap_or("-").as_bytes(), line);
-}
-
 pub(super) fn optional(value: Option<impl Into<u64>>, line: &mut Vec<u8>) {
     match value {
         Some(value) => number(value.into(), line),
@@ -121,35 +85,6 @@ pub(super) fn field(headers: Option<&Headers>, name: &str, line: &mut Vec<u8>) {
     }
 }
 
-/// Appends the host of the request, in lower case and without its port.
-pub(super) fn host(request: Option<&RequestHead>, line: &mut Vec<u8>) {
-    let Some(host) = request.and_then(authority) else { return line.push(b'-') };
-    let before = line.len();
-    escape::text(without_port(host), line);
-    if line.len() == before {
-        line.push(b'-');
-    }
-    line[before..].make_ascii_lowercase();
-}
-
-/// Host and port of the request (RFC 9112 §3.2.2).
-fn authority(request: &RequestHead) -> Option<&[u8]> {
-    request.target.authority().map(str::as_bytes).or_else(|| request.headers.get(KnownHeader::Host))
-}
-
-fn without_port(authority: &[u8]) -> &[u8] {
-    let behind_address = authority.iter().rposition(|&byte| byte == b']').map_or(0, |place| place + 1);
-    let port = authority[behind_address..].iter().position(|&byte| byte == b':');
-    port.map_or(authority, |place| &authority[..behind_address + place])
-}
-
-pub(super) fn encryption<'a>(served: &Served<'a>) -> Option<&'a Encryption> {
-    served.connection.encryption()
-}
-
 pub(super) fn boolean(value: bool) -> &'static [u8] {
     if value { b"true" } else { b"false" }
 }
-
-/// In the place of an address, as in nginx.
-const UNIX: &[u8] = b"unix:";

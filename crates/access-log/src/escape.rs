@@ -7,7 +7,18 @@ pub(super) fn text(text: &[u8], line: &mut Vec<u8>) {
 
 /// Appends text that stands without quotes: a space would begin the next field.
 pub(super) fn word(text: &[u8], line: &mut Vec<u8>) {
-    escape(text, |byte| byte == b' ' || must_be_escaped(byte), line);
+    let start = line.len();
+    line.extend_from_slice(text);
+    behind(start, true, line);
+}
+
+/// Escapes what was appended from this place on; a word as one that stands without quotes.
+pub(super) fn behind(start: usize, is_word: bool, line: &mut Vec<u8>) {
+    let must_be_escaped = |byte: u8| is_word && byte == b' ' || must_be_escaped(byte);
+    if line[start..].iter().any(|&byte| must_be_escaped(byte)) {
+        let text = line.split_off(start);
+        escape(&text, must_be_escaped, line);
+    }
 }
 
 fn escape(text: &[u8], must_be_escaped: impl Fn(u8) -> bool, line: &mut Vec<u8>) {

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use serow::Served;
+use serow_variables::near;
 
 use super::{
     combined,
@@ -10,7 +11,6 @@ use super::{
     json,
     template::Template,
     terminal::{self, Colour},
-    variable::near,
 };
 
 /// How a line is written.

@@ -3,9 +3,10 @@
 use std::{io::Write, time::Duration};
 
 use serow::{KnownHeader, Peer, RequestHead, Served};
+use serow_variables::values;
 
 use super::{
-    append::{digits, number, version},
+    append::{digits, number},
     attempts,
     date::Date,
 };
@@ -105,7 +106,7 @@ fn request_line(request: &RequestHead, line: &mut Vec<u8>) {
         None => field(Some(request), KnownHeader::Host, line),
     }
     line.extend_from_slice(b",\"version\":\"");
-    line.extend_from_slice(version(request.version).as_bytes());
+    line.extend_from_slice(values::version(request.version).as_bytes());
     line.push(b'"');
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serow::Served;
+use serow_variables::{Piece, read_pieces};
 
 use super::{date::Date, variable::Variable};
 
@@ -27,20 +28,14 @@ impl Template {
             return Err("a line must not have control characters in it: leave them out".to_owned());
         }
         let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(place) = rest.find('$') {
-            push_text(&rest[..place], &mut parts);
-            rest = &rest[place + 1..];
-            if let Some(behind) = rest.strip_prefix('$') {
-                push_text("$", &mut parts);
-                rest = behind;
-                continue;
+        for piece in read_pieces(text).map_err(|error| error.to_string())? {
+            match piece {
+                Piece::Text(text) => push_text(text, &mut parts),
+                Piece::Name(name) => {
+                    parts.push(Part::Variable(Variable::find(name).map_err(|unknown| unknown.0)?));
+                }
             }
-            let (name, behind) = name(rest)?;
-            parts.push(Part::Variable(Variable::find(name).map_err(|unknown| unknown.0)?));
-            rest = behind;
         }
-        push_text(rest, &mut parts);
         Ok(Self { text: text.into(), parts: parts.into() })
     }
 
@@ -68,19 +63,6 @@ impl Template {
             }
         }
         line.push(b'\n');
-    }
-}
-
-/// The name behind a `$`, and what follows it.
-fn name(text: &str) -> Result<(&str, &str), String> {
-    if let Some(inside) = text.strip_prefix('{') {
-        let end = inside.find('}').ok_or("a ${ has no } behind it: write ${name}, or $$ for a dollar")?;
-        return Ok((&inside[..end], &inside[end + 1..]));
-    }
-    let end = text.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
-    match text.split_at(end.unwrap_or(text.len())) {
-        ("", _) => Err("a $ has no name behind it: write $$ for a dollar".to_owned()),
-        found => Ok(found),
     }
 }
 
@@ -133,6 +115,7 @@ mod tests {
             ("$upstream_addr $upstream_status $upstream_connect_time $upstream_header_time", "- - - -"),
             ("$connection $connection_requests", "7 2"),
             ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
+            ("$arg_c $arg_d $is_args $https $cookie_a $document_uri", "d - ? - - /a/b"),
             ("$http_cookie $sent_http_cache_control $sent_http_etag", "- no-cache -"),
             ("$server_addr $server_port", "unix: -"),
             ("$ssl_protocol $ssl_cipher $ssl_server_name", "- - -"),
@@ -192,7 +175,7 @@ mod tests {
             ("$stauts", "there is no $stauts; did you mean $status?"),
             ("a ${reqest} b", "there is no $reqest; did you mean $request?"),
             ("$request_length", "there is no $request_length; docs/logs.md has the names"),
-            ("$http_", "there is no $http_; docs/logs.md has the names"),
+            ("$http_", "there is no $http_; did you mean $https?"),
             ("$sent_http_Date", "$sent_http_Date is not known to the log, since date is added when all is sent"),
             ("5 $ ", "a $ has no name behind it: write $$ for a dollar"),
             ("$", "a $ has no name behind it: write $$ for a dollar"),

@@ -1,58 +1,23 @@
 //! The user that a client names, by Basic authentication (RFC 7617).
 
-use serow::{Headers, KnownHeader};
+use serow::Headers;
+use serow_variables::values;
 
 use super::escape;
 
 /// Appends the name, or a dash where there is none. Nobody has checked it: it is what the client says.
 pub(super) fn write(headers: Option<&Headers>, line: &mut Vec<u8>) {
-    let before = line.len();
-    let named = headers.and_then(|headers| headers.get(KnownHeader::Authorization)).and_then(credentials);
-    if named.and_then(|credentials| decode_name(credentials, line)).is_none() || line.len() == before {
-        line.truncate(before);
-        line.push(b'-');
+    let start = line.len();
+    match headers.is_some_and(|headers| values::append_user(headers, line)) {
+        true => escape::behind(start, true, line),
+        false => line.push(b'-'),
     }
 }
-
-/// What follows the name of the scheme.
-fn credentials(authorization: &[u8]) -> Option<&[u8]> {
-    let (scheme, rest) = authorization.split_at_checked(SCHEME.len())?;
-    scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim_ascii())
-}
-
-/// Appends what stands before the colon; nothing where the text is not in base64 (RFC 4648 §4) or has no colon.
-fn decode_name(text: &[u8], line: &mut Vec<u8>) -> Option<()> {
-    let (mut bits, mut count) = (0_u32, 0);
-    for &letter in text {
-        bits = bits << 6 | value(letter)?;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            match (bits >> count) as u8 {
-                b':' => return Some(()),
-                byte => escape::word(&[byte], line),
-            }
-        }
-    }
-    None
-}
-
-fn value(letter: u8) -> Option<u32> {
-    let value = match letter {
-        b'A'..=b'Z' => letter - b'A',
-        b'a'..=b'z' => letter - b'a' + 26,
-        b'0'..=b'9' => letter - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(value.into())
-}
-
-const SCHEME: &[u8] = b"Basic ";
 
 #[cfg(test)]
 mod tests {
+    use serow::KnownHeader;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,9 @@
 //! `serow proxy`: forwards requests to other servers until it is stopped.
 
-use serow_config::settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
+use serow_config::{
+    Scope,
+    settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings},
+};
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
 use serow_site::RouteHandler;
@@ -41,7 +44,7 @@ impl ProxySettings {
             // On a command line they have no name.
             upstream: upstream
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
-            forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
+            forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding, &Scope::default())? },
             static_files: static_files.open(shares)?,
             responses: responses.policy(),
             server: ServerSettings::new(general, shares)?,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{document::Document, meaning::paths, values::AdminAddress};
+use crate::{document::Document, environment, meaning::paths, values::AdminAddress};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +17,10 @@ pub struct AdminSettings {
 /// reports those.
 pub(super) fn of(text: &str, folder: &Path) -> Option<AdminSettings> {
     let document = Document::parse(text).ok()?;
-    let text = |key| document.root().get(key)?.get_ref().as_str();
+    let text = |key| environment::expand(document.root().get(key)?.get_ref().as_str()?, false).ok();
     let mut address: AdminAddress = text("admin")?.parse().ok()?;
     paths::resolve_address(&mut address.0, folder);
-    let token_file = text("admin-token-file").map(|file| paths::resolved(Path::new(file), folder));
+    let token_file = text("admin-token-file").map(|file| paths::resolved(Path::new(&*file), folder));
     Some(AdminSettings { address, token_file })
 }
 

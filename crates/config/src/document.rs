@@ -1,13 +1,18 @@
 //! A settings file as text and as a tree, which knows for each part of the tree where in the text it stands.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use toml::{
     Spanned,
-    de::{DeTable, DeValue, Error},
+    de::{DeString, DeTable, DeValue, Error},
 };
 
-use crate::place::{Place, Step};
+use crate::{
+    diagnostics::{problem::Fault, syntax},
+    environment, include,
+    place::{Place, Step},
+    sources::Sources,
+};
 
 /// A value and where it stands.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
@@ -40,6 +45,37 @@ impl<'t> Document<'t> {
     pub(super) fn parse(text: &'t str) -> Result<Self, Vec<Error>> {
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() { Ok(Self { root }) } else { Err(errors) }
+    }
+
+    /// Takes a settings file and those that it includes apart, puts them together, and fills in the environment.
+    ///
+    /// # Errors
+    ///
+    /// All that breaks the format, and names that the environment does not have.
+    pub(super) fn of(sources: &'t Sources) -> Result<Self, Vec<Fault>> {
+        let (mut whole, mut faults) = (None::<Spanned<Table<'t>>>, Vec::new());
+        for (text, start) in sources.texts() {
+            let (root, errors) = DeTable::parse_recoverable(text);
+            if !errors.is_empty() {
+                faults.extend(syntax::faults(text, errors).into_iter().map(|fault| fault.moved(start)));
+                continue;
+            }
+            let mut reading = Reading { start, path: Vec::new(), faults: &mut faults };
+            let root = if start > 0 || text.contains("${") {
+                let span = root.span();
+                Spanned::new(span, reading.table(root.into_inner()))
+            } else {
+                root
+            };
+            match &mut whole {
+                None => whole = Some(root),
+                Some(whole) => faults.extend(include::add(whole.get_mut(), root.into_inner())),
+            }
+        }
+        match whole {
+            Some(root) if faults.is_empty() => Ok(Self { root }),
+            _ => Err(faults),
+        }
     }
 
     pub(super) fn root(&self) -> &Table<'t> {
@@ -75,5 +111,67 @@ impl<'t> Document<'t> {
             (table, value) = (below.get_ref().as_table(), Some(below));
         }
         span
+    }
+}
+
+/// Moves the places of a text's parts, so that each is told from those of other texts, and fills in the environment.
+struct Reading<'f> {
+    /// The offset of the text.
+    start: usize,
+    /// The keys on the way.
+    path: Vec<String>,
+    faults: &'f mut Vec<Fault>,
+}
+
+impl Reading<'_> {
+    fn table<'t>(&mut self, table: Table<'t>) -> Table<'t> {
+        let read = |(key, value): (Spanned<DeString<'t>>, Value<'t>)| {
+            let key = Spanned::new(self.moved(key.span()), key.into_inner());
+            self.path.push(key.get_ref().to_string());
+            let value = self.value(value);
+            self.path.pop();
+            (key, value)
+        };
+        table.into_iter().map(read).collect()
+    }
+
+    fn value<'t>(&mut self, value: Value<'t>) -> Value<'t> {
+        let span = self.moved(value.span());
+        let value = match value.into_inner() {
+            DeValue::String(text) => DeValue::String(self.text(text, &span)),
+            DeValue::Array(elements) => {
+                DeValue::Array(elements.into_iter().map(|element| self.value(element)).collect())
+            }
+            DeValue::Table(table) => DeValue::Table(self.table(table)),
+            other => other,
+        };
+        Spanned::new(span, value)
+    }
+
+    fn text<'t>(&mut self, text: DeString<'t>, span: &Range<usize>) -> DeString<'t> {
+        match environment::expand(&text, self.has_variables()) {
+            Ok(Cow::Borrowed(_)) => text,
+            Ok(Cow::Owned(expanded)) => DeString::Owned(expanded),
+            Err(problem) => {
+                let text = format!("`{}`: {problem}", self.path.last().map_or("", |key| key));
+                self.faults.push(Fault { span: Some(span.clone()), text });
+                DeString::Owned(String::new())
+            }
+        }
+    }
+
+    /// Whether the text at the path names variables of requests, too.
+    fn has_variables(&self) -> bool {
+        let keys: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        match &keys[..] {
+            ["access-log-format"] | ["map", ..] => true,
+            [.., "headers", _] | [.., "redirect", "to"] | [.., "respond", "body"] | [.., "route", "rewrite"] => true,
+            [.., "set-header"] => true,
+            _ => false,
+        }
+    }
+
+    fn moved(&self, span: Range<usize>) -> Range<usize> {
+        span.start + self.start..span.end + self.start
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{diagnostics::problem::Fault, printable::on_one_line};
+use crate::{diagnostics::problem::Fault, printable::on_one_line, sources::Sources};
 
 /// Why a settings file is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,13 +14,12 @@ pub enum ConfigurationError {
 }
 
 impl ConfigurationError {
-    /// Shows the faults of a file.
-    pub(super) fn of_faults(name: &str, text: &str, faults: &[Fault]) -> Self {
-        let name = on_one_line(name);
-        let shown: Vec<_> = faults.iter().take(MAX_SHOWN).map(|fault| fault.show(&name, text)).collect();
+    /// Shows the faults of a file, and of those that it includes.
+    pub(super) fn of_faults(sources: &Sources, faults: &[Fault]) -> Self {
+        let shown: Vec<_> = faults.iter().take(MAX_SHOWN).map(|fault| sources.show(fault)).collect();
         let mut report = shown.join("\n");
         if faults.len() > MAX_SHOWN {
-            report.push_str(&format!("\n{name}: and {} more\n", faults.len() - MAX_SHOWN));
+            report.push_str(&format!("\n{}: and {} more\n", sources.name(), faults.len() - MAX_SHOWN));
         }
         Self::Wrong(report)
     }

@@ -3,8 +3,9 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the text | `file.rs` |
+//! | the text, and those of included files | `file.rs`, `include.rs`, `sources.rs`, `bundle.rs` |
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
+//! | `${NAME}` of the environment in it | `environment.rs` |
 //! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; the crate [`values`] |
 //! | what the types mean together | `meaning.rs`, `meaning/` |
 //! | what options mean, on a command line and in a file alike | `settings.rs`, `settings/` |
@@ -21,12 +22,15 @@
 mod admin_settings;
 pub mod admin_token;
 mod application;
+mod bundle;
 pub mod descriptor_shares;
 mod diagnostics;
 mod document;
+mod environment;
 mod error;
 mod explanation;
 mod file;
+mod include;
 pub mod markdown;
 mod meaning;
 #[cfg(test)]
@@ -37,6 +41,7 @@ pub mod printable;
 mod schema;
 mod served_folder;
 pub mod settings;
+mod sources;
 mod tables;
 
 use std::{
@@ -51,6 +56,8 @@ use serow_site::{RouteHandler, SitePolicies};
 
 /// The values of options and settings.
 pub use serow_values as values;
+/// Which variables a text may name.
+pub use serow_variables::Scope;
 
 pub use self::{
     admin_settings::AdminSettings,
@@ -64,7 +71,9 @@ pub use self::{
 use self::{
     diagnostics::problem::{Fault, Problems},
     document::Document,
+    include::{Disk, Files},
     place::Place,
+    sources::Sources,
     tables::{TableReading, root::RootTable},
 };
 use crate::settings::{ApplicationHost, ServerSettings};
@@ -106,33 +115,54 @@ pub struct Configuration {
 ///
 /// The file cannot be read, or it has errors; all of them are reported.
 pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
-    of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?, host)
+    of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?, &mut Disk, host)
 }
 
-/// As [`read`], for the bytes of a file that was at this path.
+/// As [`read`], for the bytes of a file that was at this path, or what [`bundle`] made of it.
 ///
 /// # Errors
 ///
 /// As for [`read`].
 pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
-    of_text(path, file::text_of(path, bytes).map_err(ConfigurationError::Unreadable)?, host)
+    match bundle::read(path, bytes).map_err(ConfigurationError::Unreadable)? {
+        (text, Some(mut bundle)) => of_text(path, text, &mut bundle, host),
+        (text, None) => of_text(path, text, &mut Disk, host),
+    }
 }
 
-fn of_text(path: &Path, text: String, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+/// The bytes of a settings file with those of the files that it includes, for [`of_bytes`] in another process.
+#[must_use]
+pub fn bundle(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+    bundle::write(path, bytes)
+}
+
+fn of_text(
+    path: &Path,
+    text: String,
+    files: &mut impl Files,
+    host: &ApplicationHost,
+) -> Result<Configuration, ConfigurationError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let name = path.display().to_string();
-    understand(&text, folder, host).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))
+    let sources = sources(path, text, files)?;
+    understand(&sources, folder, host).map_err(|faults| ConfigurationError::of_faults(&sources, &faults))
 }
 
-/// Rewrites a settings file without comments and defaults, each value in its shortest form.
+/// The texts of a settings file and those that it includes.
+fn sources(path: &Path, text: String, files: &mut impl Files) -> Result<Sources, ConfigurationError> {
+    let (sources, faults) = include::gather(path, text, files);
+    if faults.is_empty() { Ok(sources) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
+}
+
+/// Rewrites a settings file without comments and defaults, each value in its shortest form, with the tables of the files
+/// that it includes.
 ///
 /// # Errors
 ///
 /// As for [`read`].
 pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
-    let name = path.display().to_string();
-    let table = root_table(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
+    let sources = sources(path, text, &mut Disk)?;
+    let table = root_table(&sources).map_err(|faults| ConfigurationError::of_faults(&sources, &faults))?;
     Ok(explanation::of(&table))
 }
 
@@ -153,8 +183,8 @@ pub fn schema() -> Value {
 }
 
 /// Finds out what a text means.
-fn understand(text: &str, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
-    with_document(text, |document, problems| {
+fn understand(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
+    with_document(sources, |document, problems| {
         let table = document.read(problems)?;
         // What is half read would seem to mean less than it does.
         if problems.is_empty() { meaning::of(table, folder, host, problems) } else { None }
@@ -162,13 +192,16 @@ fn understand(text: &str, folder: &Path, host: &ApplicationHost) -> Result<Confi
 }
 
 /// Reads what a text says.
-fn root_table(text: &str) -> Result<RootTable, Vec<Fault>> {
-    with_document(text, |document, problems| document.read(problems))
+fn root_table(sources: &Sources) -> Result<RootTable, Vec<Fault>> {
+    with_document(sources, |document, problems| document.read(problems))
 }
 
 /// Takes a text apart and does something with it, unless there are problems.
-fn with_document<T>(text: &str, act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>) -> Result<T, Vec<Fault>> {
-    let document = Document::parse(text).map_err(|errors| diagnostics::syntax::faults(text, errors))?;
+fn with_document<T>(
+    sources: &Sources,
+    act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>,
+) -> Result<T, Vec<Fault>> {
+    let document = Document::of(sources)?;
     let problems = Problems::default();
     match act(&document, &problems) {
         Some(result) if problems.is_empty() => Ok(result),

@@ -71,14 +71,14 @@ pub(crate) fn of(
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
-    let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
+    let scope = Scope::new(matching::maps(maps, problems));
+    let proxying = Proxying::new(upstreams, &scope, folder, &trust, note_attempts, problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
-    let scope = Scope::new(matching::maps(maps, problems));
     let routing = Routing {
-        scope,
+        scope: &scope,
         folder,
         wanted_files,
         shares,

@@ -15,7 +15,9 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use crate::{diagnostics::problem::Fault, explanation, root_table, settings::ApplicationHost, understand};
+use crate::{
+    diagnostics::problem::Fault, explanation, root_table, settings::ApplicationHost, sources::Sources, understand,
+};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [
@@ -53,6 +55,11 @@ fn surroundings() -> TempDir {
     folder
 }
 
+/// A text alone.
+fn sources(text: &str) -> Sources {
+    Sources::of("serow.toml", text.to_owned())
+}
+
 /// Faults have a place within the text, and can be shown.
 fn assert_shown(faults: &[Fault], text: &str) {
     assert!(!faults.is_empty(), "refused for no reason:\n{text}");
@@ -69,7 +76,7 @@ fn assert_shown(faults: &[Fault], text: &str) {
 fn the_examples_are_right() {
     let folder = surroundings();
     for text in EXAMPLES {
-        assert!(understand(text, folder.path(), &ApplicationHost::default()).is_ok(), "{text}");
+        assert!(understand(&sources(text), folder.path(), &ApplicationHost::default()).is_ok(), "{text}");
     }
 }
 
@@ -84,7 +91,7 @@ fn what_was_made_wrong_is_refused() {
         let (name, make_wrong) = WAYS[way];
         // Not every file can be made wrong in every way.
         let Some(wrong) = make_wrong(text, &mut random) else { continue };
-        match understand(&wrong, folder.path(), &ApplicationHost::default()) {
+        match understand(&sources(&wrong), folder.path(), &ApplicationHost::default()) {
             Ok(_) => panic!("accepted, though {name}:\n{wrong}"),
             Err(faults) => assert_shown(&faults, &wrong),
         }
@@ -107,7 +114,7 @@ fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
             refused += 1;
             continue;
         };
-        match understand(&text, folder.path(), &ApplicationHost::default()) {
+        match understand(&sources(&text), folder.path(), &ApplicationHost::default()) {
             Ok(_) => {
                 assert_means_the_same(&text, folder.path());
                 accepted += 1;
@@ -124,8 +131,8 @@ fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
 
 /// A file that is accepted has the same meaning when it is written again.
 fn assert_means_the_same(text: &str, folder: &Path) {
-    let explain = |text: &str| root_table(text).map(|table| explanation::of(&table));
+    let explain = |text: &str| root_table(&sources(text)).map(|table| explanation::of(&table));
     let once = explain(text).expect("it was accepted");
     assert_eq!(explain(&once).as_ref(), Ok(&once), "{text}");
-    assert!(understand(&once, folder, &ApplicationHost::default()).is_ok(), "{once}");
+    assert!(understand(&sources(&once), folder, &ApplicationHost::default()).is_ok(), "{once}");
 }

@@ -20,7 +20,7 @@ use crate::{
         maps::MapSettings,
         matching::WhenTable,
         policies::PolicySettings,
-        root::{AccountTable, MetricsTable, ReloadTable, SandboxTable},
+        root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
     },
@@ -54,6 +54,7 @@ pub(crate) fn schema() -> Value {
 /// What is at the root, beside the sites, under headings.
 pub(crate) fn of_root() -> Vec<(String, Shape)> {
     vec![
+        ("Files".to_owned(), Shape::of::<IncludeTable>()),
         ("User".to_owned(), Shape::of::<AccountTable>()),
         ("Sandbox".to_owned(), Shape::of::<SandboxTable>()),
         ("Reloading".to_owned(), Shape::of::<ReloadTable>()),
@@ -169,6 +170,7 @@ mod tests {
         explanation,
         meaning::applications::AppTable,
         root_table,
+        sources::Sources,
         tables::FromTable,
         tables::handlers::FilesTable,
         tables::maps::MapTable,
@@ -262,7 +264,7 @@ mod tests {
             written_out(&files, ", ")
         );
         assert!(text.matches(" = ").count() > 25, "{text}");
-        let explanation = root_table(&text).map(|table| explanation::of(&table));
+        let explanation = root_table(&Sources::of("", text.clone())).map(|table| explanation::of(&table));
         assert_eq!(explanation.as_deref(), Ok("\n[[site]]\nfiles = { root = \".\" }\n"), "{text}");
     }
 

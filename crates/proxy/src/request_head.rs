@@ -6,7 +6,9 @@ use serow_gateway::{RequestSummary, TrailerRule};
 use serow_message::{
     ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version,
     hop_by_hop,
+    percent::{self, Octet},
 };
+use serow_variables::{Form, Source, Text};
 
 use crate::{
     address::ServerAddress,
@@ -53,6 +55,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
     let hops = hops_left(request)?;
+    let texts = filled(&settings.request_texts, request);
     let received = mem::take(&mut request.target);
     let authority = received.authority().map(str::to_owned);
     let target = received.into_origin_form(request.method == Method::OPTIONS);
@@ -88,6 +91,9 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         let _ = headers.replace(KnownHeader::MaxForwards, hops.to_string());
     }
     let host = decide_host(&mut headers, settings);
+    for (name, value) in &texts {
+        set_text(name, value, &mut headers, settings);
+    }
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
     let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted() };
     Ok(OutgoingHead { head, host, upgrade, trailers })
@@ -138,6 +144,32 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
         HostSetting::Server => Host::OfServer,
         HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(KnownHeader::Host) => Host::Same,
         HostSetting::Keep | HostSetting::Fixed(_) => Host::OfServer,
+    }
+}
+
+/// The values of texts with variables, taken from the request as the client sent it.
+fn filled<'s>(texts: &'s [(String, Text)], request: &Request) -> Vec<(&'s str, Vec<u8>)> {
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let decoded = percent::decode(request.target.path_bytes()).map_while(Result::ok);
+    let path: Vec<u8> = decoded.map(Octet::byte).collect();
+    let source = Source::of(request, &path);
+    let fill = |(name, text): &'s (String, Text)| {
+        let mut value = Vec::new();
+        text.append(&source, Form::Field, &mut value);
+        (name.as_str(), value)
+    };
+    texts.iter().map(fill).collect()
+}
+
+/// Sets a field, or removes it, as [`apply`] does.
+fn set_text(name: &str, value: &[u8], headers: &mut Headers, settings: &ForwardingSettings) {
+    settings.field_names.remove_look_alikes(name, headers);
+    match value.trim_ascii() {
+        b"" => drop(headers.remove(name)),
+        // The name was tried when it was read, and the value has no control characters.
+        value => drop(headers.replace(name, value)),
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serow_client::TlsConnector;
 use serow_gateway::{BufferSettings, FieldNames, Forwarded, QueueSettings};
+use serow_variables::Text;
 
 pub use self::{
     balancing::{Balancing, HashKey},
@@ -119,6 +120,8 @@ pub struct ForwardingSettings {
     pub field_names: FieldNames,
     /// Fields that are set in requests; those with an empty value are removed.
     pub request_headers: Vec<(String, String)>,
+    /// Fields that are set in requests to texts with variables; one that is empty for a request is removed.
+    pub request_texts: Vec<(String, Text)>,
     /// Fields that are set in responses; those with an empty value are removed.
     pub response_headers: Vec<(String, String)>,
     /// Whether request bodies are buffered before a server is selected.

@@ -1,8 +1,8 @@
 //! The names of variables and their values. The access log has these, and more that are known once all is sent.
 
-use serow_message::{Encryption, Peer, Scheme};
+use serow_message::{Connection, Encryption, Peer, Scheme};
 
-use crate::{source::Source, user, values};
+use crate::{source::Source, values};
 
 /// Makes the names and their texts from one table.
 macro_rules! names {
@@ -71,7 +71,6 @@ impl Name {
 
     /// Appends the value as it came, without any escaping; `false` if there is none.
     pub fn append(self, source: &Source<'_>, output: &mut Vec<u8>) -> bool {
-        let tls = source.connection.encryption();
         let mut text = |text: Option<&[u8]>| {
             output.extend_from_slice(text.unwrap_or_default());
             text.is_some()
@@ -83,22 +82,7 @@ impl Name {
             Self::Arguments => text(query(source).map(str::as_bytes)),
             Self::IsArguments => text(query(source).map(|_| &b"?"[..])),
             Self::ServerProtocol => text(Some(values::version(source.version).as_bytes())),
-            Self::Scheme => text(Some(scheme(source).as_bytes())),
-            Self::Https => text((source.connection.scheme() == Scheme::Https).then_some(b"on")),
-            Self::TlsProtocol => text(tls.map(|tls| tls.version.as_bytes())),
-            Self::TlsCipher => text(tls.map(|tls| tls.cipher_suite.as_bytes())),
-            Self::TlsHost => text(tls.and_then(server_name)),
-            Self::RemoteUser => user::append(source.headers, output),
-            Self::RemoteAddress => {
-                values::append_client(source.connection.peer(), output);
-                true
-            }
-            Self::ServerAddress => {
-                values::append_server(source.connection.local(), output);
-                true
-            }
-            Self::RemotePort => port(remote_port(source), output),
-            Self::ServerPort => port(source.connection.local().map(|address| address.port()), output),
+            Self::RemoteUser => values::append_user(source.headers, output),
             Self::Request => {
                 request_line(source, output);
                 true
@@ -108,6 +92,34 @@ impl Name {
                 output.extend(host.unwrap_or_default().iter().map(u8::to_ascii_lowercase));
                 host.is_some()
             }
+            of_connection => of_connection.append_of_connection(source.connection, output),
+        }
+    }
+
+    /// The same of a connection alone, for the log of bytes that did not become a request.
+    pub fn append_of_connection(self, connection: &Connection, output: &mut Vec<u8>) -> bool {
+        let tls = connection.encryption();
+        let mut text = |text: Option<&[u8]>| {
+            output.extend_from_slice(text.unwrap_or_default());
+            text.is_some()
+        };
+        match self {
+            Self::Scheme => text(Some(scheme(connection).as_bytes())),
+            Self::Https => text((connection.scheme() == Scheme::Https).then_some(b"on")),
+            Self::TlsProtocol => text(tls.map(|tls| tls.version.as_bytes())),
+            Self::TlsCipher => text(tls.map(|tls| tls.cipher_suite.as_bytes())),
+            Self::TlsHost => text(tls.and_then(server_name)),
+            Self::RemoteAddress => {
+                values::append_client(connection.peer(), output);
+                true
+            }
+            Self::ServerAddress => {
+                values::append_server(connection.local(), output);
+                true
+            }
+            Self::RemotePort => port(remote_port(connection), output),
+            Self::ServerPort => port(connection.local().map(|address| address.port()), output),
+            _ => false,
         }
     }
 }
@@ -117,8 +129,8 @@ fn query<'a>(source: &Source<'a>) -> Option<&'a str> {
     source.query.filter(|query| !query.is_empty())
 }
 
-fn scheme(source: &Source<'_>) -> &'static str {
-    match source.connection.scheme() {
+fn scheme(connection: &Connection) -> &'static str {
+    match connection.scheme() {
         Scheme::Http => "http",
         Scheme::Https => "https",
     }
@@ -128,8 +140,8 @@ fn server_name(tls: &Encryption) -> Option<&[u8]> {
     tls.server_name.as_deref().map(str::as_bytes)
 }
 
-fn remote_port(source: &Source<'_>) -> Option<u16> {
-    match source.connection.peer() {
+fn remote_port(connection: &Connection) -> Option<u16> {
+    match connection.peer() {
         Peer::Tcp(address) => Some(address.port()),
         Peer::Unix => None,
     }

@@ -3,7 +3,7 @@
 use serow_message::{Headers, KnownHeader};
 
 /// Appends the name, unless there is none or it is empty. Nobody has checked it: it is what the client says.
-pub(crate) fn append(headers: &Headers, output: &mut Vec<u8>) -> bool {
+pub fn append_user(headers: &Headers, output: &mut Vec<u8>) -> bool {
     let before = output.len();
     let decoded = headers.get(KnownHeader::Authorization).and_then(credentials);
     if decoded.and_then(|credentials| decode_name(credentials, output)).is_none() {

@@ -7,6 +7,8 @@ use std::{
 
 use serow_message::{Headers, KnownHeader, Peer, Target, Version};
 
+pub use crate::user::append_user;
+
 /// Appends the address of the client; `unix:`, as in nginx, of one at a unix socket.
 pub fn append_client(peer: Peer, output: &mut Vec<u8>) {
     match peer {

@@ -41,7 +41,8 @@ struct Household {
 
 impl Duties for Household {
     fn settings(&mut self) -> Result<Vec<u8>, String> {
-        self.first.take().unwrap_or_else(|| serow_config::bytes(&self.file, Source::File))
+        let bytes = self.first.take().unwrap_or_else(|| serow_config::bytes(&self.file, Source::File))?;
+        Ok(serow_config::bundle(&self.file, bytes))
     }
 
     fn command(&mut self) -> Command {

@@ -53,6 +53,22 @@ fn surroundings() -> TempDir {
         fs::write(&path, "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
     }
+    for (name, text) in [
+        ("sites/b.toml", "[[site]]\nhosts = \"b.example\"\nfiles = { root = \"public\" }\n"),
+        (
+            "sites/a.toml",
+            "[[site]]\nhosts = \"a.example\"\nproxy = { upstream = \"a\" }\n\n[[upstream]]\nname = \"a\"\nservers = \"127.0.0.1:1\"\n",
+        ),
+        ("sites/.hidden.toml", "nonsense"),
+        ("wrong/a.toml", "[[site]]\nhosts = \"a.example\"\nfiles = { rot = \"public\" }\n"),
+        ("wrong/b.toml", "[[site]]\nhosts = \"b.example\nfiles = { root = \"public\" }\n"),
+        ("wrong/c.toml", "listen = 80\n"),
+        ("nested/a.toml", "include = [\"../sites/*.toml\", \"a.toml\"]\n"),
+    ] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();
     fs::set_permissions(folder.path().join("text.txt"), Permissions::from_mode(0o640)).unwrap();
     for (name, mode) in [("secret", 0o600), ("tickets.secret", 0o640), ("public.secret", 0o644)] {

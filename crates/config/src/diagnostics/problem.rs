@@ -122,6 +122,17 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// The same, in a text that begins at this offset.
+    pub(crate) fn moved(self, start: usize) -> Self {
+        Self { span: self.span.map(|span| span.start + start..span.end + start), ..self }
+    }
+
+    /// The same, with offsets from the start of its text.
+    pub(crate) fn moved_back(&self, start: usize) -> Self {
+        let back = |offset: usize| offset.saturating_sub(start);
+        Self { span: self.span.as_ref().map(|span| back(span.start)..back(span.end)), text: self.text.clone() }
+    }
+
     /// The fault as it is shown: what and where, and the line of the file.
     pub(crate) fn show(&self, name: &str, text: &str) -> String {
         let fault = on_one_line(&self.text);

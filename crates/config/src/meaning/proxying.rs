@@ -8,6 +8,8 @@ use std::{
 
 use serow_proxy::{ForwardingSettings, Proxy, Upstream};
 
+use serow_variables::Scope;
+
 use crate::{
     diagnostics::{
         names::near,
@@ -24,6 +26,8 @@ use crate::{
 /// The upstreams of a file, and what asks them.
 pub(crate) struct Proxying<'a> {
     problems: &'a Problems,
+    /// Which variables texts may name.
+    scope: &'a Scope,
     /// The folder of the file.
     folder: &'a Path,
     /// The proxies that the root trusts.
@@ -43,6 +47,7 @@ impl<'a> Proxying<'a> {
     /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
     pub(crate) fn new(
         tables: Vec<UpstreamTable>,
+        scope: &'a Scope,
         folder: &'a Path,
         trust: &'a [NetworkRule],
         note_attempts: bool,
@@ -50,7 +55,8 @@ impl<'a> Proxying<'a> {
     ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
         let renewed_files = Vec::new();
-        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, renewed_files, nameless };
+        let mut proxying =
+            Self { problems, scope, folder, trust, note_attempts, names, named, renewed_files, nameless };
         for table in tables {
             proxying.add(table);
         }
@@ -83,7 +89,7 @@ impl<'a> Proxying<'a> {
             self.problems.add(problem);
             None
         };
-        let forwarding = forwarding_settings(forwarding)
+        let forwarding = forwarding_settings(forwarding, self.scope)
             .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
             .map_err(|found| self.problems.add(Problem::of_setting_error(place, found)));
         let upstream = match upstream {

@@ -37,7 +37,7 @@ use crate::{
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {
     /// Which variables texts may name.
-    pub(crate) scope: Scope,
+    pub(crate) scope: &'a Scope,
     /// The folder of the settings file.
     pub(crate) folder: &'a Path,
     /// How many files all folders together want to keep open, and may.

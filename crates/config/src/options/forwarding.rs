@@ -50,6 +50,8 @@ pub struct ForwardingOptions {
     pub underscores_in_headers: bool,
 
     /// Set a request header: 'name: value' (repeatable). An empty value removes the header.
+    ///
+    /// A value can have variables, as in 'X-Real-IP: $remote_addr'; $$ is a dollar.
     #[arg(long, value_name = "FIELD")]
     pub set_header: Vec<Field>,
 

@@ -2,6 +2,7 @@
 
 use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings};
 use serow_router::HeaderChanges;
+use serow_variables::{Scope, Text};
 
 use super::SettingError;
 use crate::{
@@ -15,7 +16,11 @@ pub fn reads_attempts(options: &LoggingOptions) -> bool {
 }
 
 /// How requests are changed on their way.
-pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSettings, SettingError> {
+///
+/// # Errors
+///
+/// Fields that cannot be set, and unknown variables in them.
+pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<ForwardingSettings, SettingError> {
     let ForwardingOptions {
         host,
         strip_prefix,
@@ -38,7 +43,9 @@ pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSetti
         let text = "`set-header` cannot set Host: use `host`";
         return Err(SettingError::new("set-header", text).of_element(number));
     }
+    let (request_texts, set_header) = texts_to_set("set-header", set_header, scope)?;
     Ok(ForwardingSettings {
+        request_texts,
         host: host.0,
         strip_prefix: strip_prefix.map(|prefix| prefix.0),
         add_prefix: add_prefix.map(|prefix| prefix.0),
@@ -54,6 +61,30 @@ pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSetti
 /// Which names fields of requests may have.
 pub(super) fn field_names(underscores_in_headers: bool) -> FieldNames {
     if underscores_in_headers { FieldNames::Any } else { FieldNames::Unambiguous }
+}
+
+/// A field and the text with variables that it is set to.
+type FieldText = (String, Text);
+
+/// Fields that are set to texts with variables, and the others, in which `$$` is a dollar, too.
+fn texts_to_set(
+    key: &'static str,
+    fields: Vec<Field>,
+    scope: &Scope,
+) -> Result<(Vec<FieldText>, Vec<Field>), SettingError> {
+    let (mut texts, mut others) = (Vec::new(), Vec::new());
+    for (number, Field { name, value }) in fields.iter().enumerate() {
+        let before = fields.iter().take(number).map(|field| (&field.name, &field.value));
+        HeaderChanges::with_variables(before.chain([(name, value)]), scope)
+            .map_err(|error| SettingError::new(key, format!("`{key}`: {error}")).of_element(number))?;
+        // It was parsed a line above.
+        let text = Text::parse(value, scope).unwrap_or_default();
+        match text.constant() {
+            Some(value) => others.push(Field { name: name.clone(), value: value.to_owned() }),
+            None => texts.push((name.clone(), text)),
+        }
+    }
+    Ok((texts, others))
 }
 
 /// Fields that may be set.

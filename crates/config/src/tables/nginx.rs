@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 121] = [
+const WORDS: [(&str, &str); 120] = [
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
     ("access_log", "`access-log`, at the root"),
     ("add_after_body", "not available: responses are sent as they are"),
@@ -44,7 +44,6 @@ const WORDS: [(&str, &str); 121] = [
     ("http2", "`http`, at the root"),
     ("http_redirect", "`redirect-http`, at the root"),
     ("if", "`when` of a [[site.route]], as in when = { header = { Accept-Language = \"de*\" } }"),
-    ("include", "not available: all settings are in one file"),
     ("internal", "not available: each route can be requested by clients"),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
     ("keepalive", "`keep-idle` in an [[upstream]]"),

@@ -26,6 +26,17 @@ pub(crate) struct RootTable {
     pub(crate) sites: Vec<SiteTable>,
 }
 
+/// Which files belong to the settings, too.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct IncludeTable {
+    /// Files with further `[[site]]`, `[[upstream]]` and `[[map]]`: ["sites/*.toml"]. A * stands for any text in a name.
+    ///
+    /// The files of a pattern are sorted by name. Their paths are relative to the file that includes them; all other
+    /// paths are relative to the folder of the main settings file. A reload reads them again.
+    pub(crate) include: Vec<String>,
+}
+
 /// As whom the server serves.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
@@ -107,6 +118,8 @@ impl FromTable for AcmeOptions {
 
 impl FromTable for RootTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        // What they have has been added to the tables here.
+        let include: Option<IncludeTable> = table.settings();
         let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
@@ -125,6 +138,7 @@ impl FromTable for RootTable {
             limits: limits?,
             timeouts: timeouts?,
         };
+        include?;
         Some(Self {
             account: account?,
             sandbox: sandbox?,
