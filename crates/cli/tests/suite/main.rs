@@ -14,6 +14,7 @@ mod kept_certificate;
 mod mistakes;
 mod options;
 mod proxy;
+mod responses;
 mod run;
 mod running;
 mod sandbox;
