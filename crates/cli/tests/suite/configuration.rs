@@ -31,6 +31,9 @@ fn surroundings() -> TempDir {
         fs::create_dir(folder.path().join(name)).unwrap();
         fs::write(folder.path().join(name).join("index.html"), "<h1>Hello</h1>").unwrap();
     }
+    for (name, content) in [("404.html", "<h1>Missing</h1>"), ("sorry.html", "<h1>Sorry</h1>"), ("busy.json", "{}")] {
+        fs::write(folder.path().join("errors").join(name), content).unwrap();
+    }
     for (name, host) in [("site", "example.com"), ("other", "other.example")] {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(&key).unwrap();

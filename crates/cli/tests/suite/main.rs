@@ -16,6 +16,7 @@ mod maintenance;
 mod mistakes;
 mod options;
 mod proxy;
+mod responses;
 mod route_metrics;
 mod run;
 mod running;

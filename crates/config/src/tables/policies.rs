@@ -45,6 +45,7 @@ pub(crate) struct PolicySettings {
 /// Which other sites may use the responses.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(expecting = "a table, as in { origins = [\"https://a.example\"] }")]
 pub(crate) struct CorsTable {
     /// Origins that may read responses: https://a.example, https://*.b.example, or * for all.
     pub(crate) origins: Vec<String>,
