@@ -163,12 +163,16 @@ impl Reading<'_> {
     /// Whether the text at the path names variables of requests, too.
     fn has_variables(&self) -> bool {
         let keys: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        match &keys[..] {
-            ["access-log-format"] | ["map", ..] => true,
-            [.., "headers", _] | [.., "redirect", "to"] | [.., "respond", "body"] | [.., "route", "rewrite"] => true,
-            [.., "set-header"] => true,
-            _ => false,
-        }
+        matches!(
+            &keys[..],
+            ["access-log-format"]
+                | ["map", ..]
+                | [.., "headers", _]
+                | [.., "redirect", "to"]
+                | [.., "respond", "body"]
+                | [.., "route", "rewrite"]
+                | [.., "set-header"]
+        )
     }
 
     fn moved(&self, span: Range<usize>) -> Range<usize> {

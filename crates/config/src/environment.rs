@@ -94,7 +94,7 @@ mod tests {
         ] {
             for (has_variables, expected) in [(false, plain), (true, with_variables)] {
                 let expanded = expand_with(text, has_variables, find);
-                assert_eq!(expanded.as_deref(), expected.map_err(str::to_owned).as_deref().map_err(|e| e), "{text}");
+                assert_eq!(expanded.as_deref().map_err(String::as_str), expected, "{text}");
             }
         }
     }

@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn expressions_and_their_groups() {
-        let cases: [(&str, &[u8], Option<&[&str]>); 10] = [
+        type Case = (&'static str, &'static [u8], Option<&'static [&'static str]>);
+        let cases: [Case; 10] = [
             ("^/users/(?<id>[0-9]+)$", b"/users/17", Some(&["17"])),
             ("^/users/(?<id>[0-9]+)$", b"/users/17\n", None),
             ("^/users/(?<id>[0-9]+)$", b"/x/users/17", None),

@@ -104,16 +104,7 @@ impl Generation {
             .map_err(|error| CommandError::from(error).message())?
             .map(|log| log.clients(mem::take(&mut configuration.server.clients)));
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
-        let lines = log.as_ref().map(AccessLog::logs);
-        server = match (&routes, lines) {
-            (Some(routes), lines) => {
-                let durations = routes.durations();
-                let lines = move || lines.as_ref().map(WorkerLogs::for_worker);
-                server.access_log(move || CountingLog::new(durations.clone(), lines()))
-            }
-            (None, Some(lines)) => server.access_log(move || lines.for_worker()),
-            (None, None) => server,
-        };
+        server = with_log(server, log.as_ref(), routes.as_ref());
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
             .map_err(|error| CommandError::system(error).message())?;
@@ -192,6 +183,20 @@ impl Generation {
         }
         final_report.send(sources.document());
         outcome.map_err(CommandError::from)
+    }
+}
+
+/// A server that writes lines into this log and counts the durations of these routes.
+fn with_log(server: BoundServer, log: Option<&AccessLog>, routes: Option<&CountedRoutes>) -> BoundServer {
+    let lines = log.map(AccessLog::logs);
+    match (routes, lines) {
+        (Some(routes), lines) => {
+            let durations = routes.durations();
+            let lines = move || lines.as_ref().map(WorkerLogs::for_worker);
+            server.access_log(move || CountingLog::new(durations.clone(), lines()))
+        }
+        (None, Some(lines)) => server.access_log(move || lines.for_worker()),
+        (None, None) => server,
     }
 }
 
