@@ -11,7 +11,7 @@
 //! | header fields and XML are parsed, without any I/O | `depth.rs`, `timeout.rs`, `if_header.rs`, `conditions.rs`, `element.rs`, `bodies.rs` |
 //! | on a thread that may wait for the disk, the folder around the path is opened, beneath the root | `blocking.rs`, `member.rs` |
 //! | conditions are evaluated, and locks | `conditions.rs`, `locks.rs` |
-//! | PUT receives the body into a file without a name, checks again, and gives it the name | `put.rs`, `upload.rs` |
+//! | PUT receives the body into a file without a name, checks again, and gives it the name | `put.rs`, `piece.rs`, `disk.rs`, `upload.rs` |
 //! | other methods | `structure.rs`, `transfer.rs`, `tree.rs`, `locking.rs`, `propfind.rs`, `proppatch.rs` |
 //! | properties are computed, or read from an extended attribute | `properties.rs`, `dead_properties.rs` |
 //! | a refusal becomes a response, with a condition of RFC 4918 §16 if there is one for it | `refusal.rs`, `multistatus.rs` |
@@ -36,6 +36,7 @@ mod dav;
 mod dead_properties;
 mod depth;
 mod destination;
+mod disk;
 mod element;
 mod if_header;
 mod locking;
@@ -43,6 +44,7 @@ mod locks;
 mod member;
 mod methods;
 mod multistatus;
+mod piece;
 mod properties;
 mod propfind;
 mod proppatch;

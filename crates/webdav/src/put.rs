@@ -1,12 +1,6 @@
 //! PUT: uploads of files.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-    mem,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs::File, io, mem, sync::Arc, time::Instant};
 
 use rustix::fs::fstatvfs;
 use serow_files::{Opened, Root};
@@ -17,11 +11,13 @@ use crate::{
     blocking::blocking,
     conditions::Conditions,
     dead_properties,
+    disk::Disk,
     locks::{Change, LockTable},
     member::{Kind, Member},
     methods,
+    piece::Piece,
     refusal::Refusal,
-    shared::{Located, Shared},
+    shared::{Located, Shared, seconds_since_1970},
     upload::{Existing, Upload},
 };
 
@@ -43,14 +39,14 @@ pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Respons
     }
     let conditions = Conditions::of(&request)?;
     let length = request.body.length();
-    let beginning = Beginning { shared, located, conditions };
+    let beginning = Beginning { shared: Arc::clone(&shared), located, conditions };
     let (beginning, upload) = blocking(move || {
         let upload = beginning.begin(length)?;
         Ok((beginning, upload))
     })
     .await?;
-    let rest = receive(request.body, upload.file()).await?;
-    blocking(move || beginning.complete(upload, &rest)).await
+    let rest = receive(request.body, upload.file(), &shared.disk).await?;
+    blocking(move || beginning.complete(upload, rest)).await
 }
 
 /// What is known of an upload before its body.
@@ -102,8 +98,8 @@ impl Beginning {
     }
 
     /// Writes the last piece, and makes the file visible.
-    fn complete(self, upload: Upload, rest: &[u8]) -> Result<Response, Refusal> {
-        upload.file().as_ref().write_all(rest)?;
+    fn complete(self, upload: Upload, rest: Piece) -> Result<Response, Refusal> {
+        rest.write(upload.file())?;
         // Until it is visible, nobody else may pass the same check.
         let mut locks = self.shared.locks();
         let Goal { member, kind, root } = self.check(&mut locks)?;
@@ -122,54 +118,38 @@ impl Beginning {
     }
 }
 
-/// Receives a body into a file; returns the last piece, which is not written yet. While one piece is written, the next one
-/// is received.
-async fn receive(mut body: Body, file: &Arc<File>) -> Result<Vec<u8>, Refusal> {
-    let mut gathered = Vec::new();
+/// Receives a body into a file; returns the last piece, which is not written yet. If the disk is slow, another thread
+/// writes a piece while the next one is received.
+async fn receive(mut body: Body, file: &Arc<File>, disk: &Disk) -> Result<Piece, Refusal> {
+    let mut piece = Piece::default();
     let mut writing = None;
-    let (mut piece, mut since) = (MIN_PIECE, Instant::now());
     while let Some(chunk) = body.chunk().await {
-        gathered.extend_from_slice(&chunk.map_err(|error| Refusal::of_body(&error))?);
-        if gathered.len() >= piece {
-            let is_fast = since.elapsed() < FAST;
-            (piece, since) = (if is_fast { piece * 2 } else { piece / 2 }.clamp(MIN_PIECE, MAX_PIECE), Instant::now());
-            let mut empty = settle(writing.take()).await?;
-            empty.reserve(piece + CHUNK);
-            writing = Some(write(Arc::clone(file), mem::replace(&mut gathered, empty)));
+        piece.add(chunk.map_err(|error| Refusal::of_body(&error))?);
+        if piece.length() < PIECE {
+            continue;
+        }
+        settle(writing.take()).await?;
+        let piece = mem::take(&mut piece);
+        if disk.is_fast(seconds_since_1970()) {
+            let began = Instant::now();
+            piece.write(file)?;
+            disk.note(began.elapsed(), seconds_since_1970());
+        } else {
+            let file = Arc::clone(file);
+            writing = Some(spawn_blocking(move || piece.write(&file)));
         }
     }
     settle(writing).await?;
-    Ok(gathered)
+    Ok(piece)
 }
 
-/// Writes a piece on another thread, since that blocks when the disk is slow; returns the buffer.
-fn write(file: Arc<File>, mut piece: Vec<u8>) -> Writing {
-    spawn_blocking(move || {
-        (&*file).write_all(&piece)?;
-        piece.clear();
-        Ok(piece)
-    })
-}
-
-/// Waits for the piece that is being written; an empty buffer.
-async fn settle(writing: Option<Writing>) -> Result<Vec<u8>, Refusal> {
-    match writing {
-        Some(writing) => Ok(writing.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))?),
-        None => Ok(Vec::new()),
+/// Waits for the piece that is being written.
+async fn settle(writing: Option<JoinHandle<io::Result<()>>>) -> Result<(), Refusal> {
+    if let Some(writing) = writing {
+        writing.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))?;
     }
+    Ok(())
 }
 
-type Writing = JoinHandle<io::Result<Vec<u8>>>;
-
-/// The smallest piece that is written, since each costs a thread switch; twice as much is the memory of an upload from a
-/// slow client, of whom there may be thousands.
-const MIN_PIECE: usize = 32 << 10;
-
-/// The largest piece. Twice as much is the memory of an upload.
-const MAX_PIECE: usize = 512 << 10;
-
-/// A client is fast if it sends a piece within this time: at the largest piece, from 10 MB/s.
-const FAST: Duration = Duration::from_millis(50);
-
-/// How much a connection receives at once, at most: so much more than a piece may be gathered.
-const CHUNK: usize = 16 << 10;
+/// Some dozen microseconds of copying. Twice as much is the memory of an upload, of which there may be thousands.
+const PIECE: usize = 64 << 10;

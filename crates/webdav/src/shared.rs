@@ -8,6 +8,7 @@ use std::{
 use serow_files::{Folder, Hidden, PathRefused, RequestPath};
 
 use crate::{
+    disk::Disk,
     locks::{Change, LockTable},
     refusal::Refusal,
     settings::WriteMode,
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     /// What the paths of requests have before the path below the folder, without a slash at the end.
     prefix: Vec<u8>,
     locks: Mutex<LockTable>,
+    pub(crate) disk: Disk,
 }
 
 /// What a request is about.
@@ -35,7 +37,7 @@ pub(crate) struct Located {
 
 impl Shared {
     pub(crate) fn new(folder: Folder, mode: WriteMode, prefix: &[u8]) -> Arc<Self> {
-        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks: Mutex::default() })
+        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks: Mutex::default(), disk: Disk::default() })
     }
 
     /// Finds out what a percent-encoded path is about.
@@ -61,10 +63,12 @@ impl Shared {
         [&self.prefix, b"/".as_slice(), path, end].concat()
     }
 
-    /// The locks. While they are held, no other request of this process can be about to change something.
+    /// The locks, without those that have ended. While they are held, no other request of this process can be about to change something.
     pub(crate) fn locks(&self) -> MutexGuard<'_, LockTable> {
         // No code panics while it changes them.
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.expire(seconds_since_1970());
+        locks
     }
 
     /// Whether locks permit a change to a client with these tokens.
