@@ -195,28 +195,18 @@ impl Routes {
                 missed = Missed::Method;
                 continue;
             }
-            let mut step = step;
-            loop {
-                match step {
-                    // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
-                    Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
-                    Step::Take(Outcome::Try { .. }) if !start.tries => {}
-                    Step::Take(Outcome::Variable(outcome)) if !outcome.is_for(request, start)? => {}
-                    Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
-                    Step::GoOn(target) => {
-                        let made = target.fill(&pattern.captures(path.as_bytes()));
-                        path = path.replaced(clean_path::of_decoded(&made)?);
-                    }
-                    Step::If(_) | Step::Rewrite(_) if start.is_sample => return Err(Missed::Unknown),
-                    Step::Rewrite(rewriting) => path = rewriting.path(&path, pattern, request)?,
-                    Step::If(both) => {
-                        if both.0.hold(&path.source(request)) {
-                            step = &both.1;
-                            continue;
-                        }
+            match step {
+                // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
+                Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
+                Step::Take(Outcome::Try { .. }) if !start.tries => {}
+                Step::GoOn(target) => path = go_on(target, path, pattern)?,
+                Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) => {
+                    match follow(step, path, pattern, request, start)? {
+                        Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
+                        Followed::Next(next) => path = next,
                     }
                 }
-                break;
+                Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
             }
         }
         Err(missed)
@@ -303,6 +293,54 @@ impl Routes {
         }
         true
     }
+}
+
+/// What became of a request at a route.
+enum Followed<'routes, 'request> {
+    /// The route takes it, with this path.
+    Taken(&'routes Outcome, Path<'request>),
+    /// It goes on with this path.
+    Next(Path<'request>),
+}
+
+/// Follows a step, also one with conditions or variables. It is a function of its own so that requests without these
+/// pay nothing for them.
+#[inline(never)]
+fn follow<'routes, 'request>(
+    step: &'routes Step,
+    path: Path<'request>,
+    pattern: &PathPattern,
+    request: &Request,
+    start: Start,
+) -> Result<Followed<'routes, 'request>, Missed> {
+    match step {
+        Step::If(_) | Step::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
+        Step::If(both) => match both.0.hold(&path.source(request)) {
+            true => follow(&both.1, path, pattern, request, start),
+            false => Ok(Followed::Next(path)),
+        },
+        Step::Rewrite(rewriting) => rewriting.path(&path, pattern, request).map(Followed::Next),
+        Step::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
+        Step::Take(outcome) => {
+            let is_taken = match outcome {
+                Outcome::Respond(_) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
+                Outcome::Try { .. } => start.tries,
+                Outcome::Variable(variable) => variable.is_for(request, start)?,
+                _ => true,
+            };
+            Ok(if is_taken { Followed::Taken(outcome, path) } else { Followed::Next(path) })
+        }
+    }
+}
+
+/// The path that a rewrite without variables makes.
+fn go_on<'request>(
+    target: &RewriteTarget,
+    path: Path<'request>,
+    pattern: &PathPattern,
+) -> Result<Path<'request>, Missed> {
+    let made = target.fill(&pattern.captures(path.as_bytes()));
+    Ok(path.replaced(clean_path::of_decoded(&made)?))
 }
 
 impl Default for Start {

@@ -138,6 +138,28 @@ fn a_reload_serves_with_the_new_settings_at_the_same_port() {
 }
 
 #[test]
+fn included_files_are_read_by_a_reload_and_not_by_a_restart() {
+    let run = Run::start("");
+    fs::create_dir(run.path("more")).unwrap();
+    let write = |text: &str| {
+        let route = "[[site]]\nhosts = \"localhost\"\n[[site.route]]\npath-regex = \"^/(.*)$\"\n";
+        fs::write(run.path("more/a.toml"), format!("{route}respond = {{ body = \"{text}\" }}\n")).unwrap();
+    };
+    write("$1 of $host");
+    write_settings(&run.folder, "include = \"more/*.toml\"");
+    assert_eq!(run.ask("reload").0, Some(0));
+    assert!(run.get("/one").ends_with("\r\n\r\none of localhost"));
+    write("$nothing");
+    let (code, _, errors) = run.ask("reload");
+    assert!(code == Some(1) && errors.contains("more/a.toml:5:20: `body`: there is no $nothing;"), "{errors}");
+    // A generation that crashed is replaced by one with the settings that were right.
+    let before = run.serving();
+    run.signal_serving(Signal::KILL);
+    run.replaced(before);
+    assert!(run.get("/two").ends_with("\r\n\r\ntwo of localhost"));
+}
+
+#[test]
 fn the_file_says_where_the_server_is_reached() {
     let run = Run::start("");
     let file = run.path("serow.toml");
