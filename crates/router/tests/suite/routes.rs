@@ -173,7 +173,7 @@ fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
             files.contains(&(handler.0, path)).then(|| Response::text(format!("{} {path}", handler.0)))
         });
         let (response, is_attempt) = match routed {
-            Routed::Answer(response) => (response, true),
+            Routed::Answer(response) | Routed::Attempt { response, .. } => (response, true),
             Routed::Handler { handler, .. } => (now(handler.call(request)), false),
         };
         let allow = response.headers.get_str("allow").map(str::to_owned);
