@@ -15,11 +15,11 @@ impl Brotli {
     }
 
     pub(crate) fn write(&mut self, piece: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
-        self.run_into(output, |writer| writer.write_all(piece))
+        self.run_with(output, |writer| writer.write_all(piece))
     }
 
     pub(crate) fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
-        self.run_into(output, Write::flush)
+        self.run_with(output, Write::flush)
     }
 
     pub(crate) fn finish(mut self, output: &mut Vec<u8>) {
@@ -28,7 +28,7 @@ impl Brotli {
     }
 
     /// The writer has an output of its own; here it is that of the caller.
-    fn run_into(
+    fn run_with(
         &mut self,
         output: &mut Vec<u8>,
         run: impl FnOnce(&mut CompressorWriter<Vec<u8>>) -> io::Result<()>,

@@ -139,8 +139,9 @@ thread_local! {
 }
 
 /// How many bodies a worker compresses while they are sent; further ones are sent as they are. Each keeps its encoder
-/// while its client reads, however slowly: that limits what clients that do not read can take to 128 MB per worker.
-const MAX_STREAMS: usize = 128;
+/// while its client reads, however slowly: 0.5 MB (gzip) to 3 MB (brotli), so that clients that do not read can take 200 MB
+/// of a worker at most.
+const MAX_STREAMS: usize = 64;
 
 /// A window of 256 KiB for brotli and Zstandard: pages are seldom larger, and each stream keeps about four times as much.
 const WINDOW_BITS: u32 = 18;

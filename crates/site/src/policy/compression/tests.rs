@@ -38,7 +38,7 @@ impl Default for Case {
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
-#[allow(clippy::too_many_lines, reason = "a table")]
+#[allow(clippy::too_many_lines, reason = "it is a table")]
 fn cases() -> Vec<Case> {
     let plain = "- Accept-Encoding - - -";
     let untouched = "- - - - -";
