@@ -114,7 +114,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// Moves the places of a text's parts, so that each is told from those of other texts, and fills in the environment.
+/// Moves the places of a text's parts, so that none has the place of a part of another text, and fills in the environment.
 struct Reading<'f> {
     /// The offset of the text.
     start: usize,
@@ -163,12 +163,16 @@ impl Reading<'_> {
     /// Whether the text at the path names variables of requests, too.
     fn has_variables(&self) -> bool {
         let keys: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        match &keys[..] {
-            ["access-log-format"] | ["map", ..] => true,
-            [.., "headers", _] | [.., "redirect", "to"] | [.., "respond", "body"] | [.., "route", "rewrite"] => true,
-            [.., "set-header"] => true,
-            _ => false,
-        }
+        matches!(
+            &keys[..],
+            ["access-log-format"]
+                | ["map", ..]
+                | [.., "headers", _]
+                | [.., "redirect", "to"]
+                | [.., "respond", "body"]
+                | [.., "route", "rewrite"]
+                | [.., "set-header"]
+        )
     }
 
     fn moved(&self, span: Range<usize>) -> Range<usize> {

@@ -142,7 +142,9 @@ mod tests {
 
     #[test]
     fn expressions_and_their_groups() {
-        let cases: [(&str, &[u8], Option<&[&str]>); 10] = [
+        /// An expression, a text, and what its groups match.
+        type Case<'c> = (&'c str, &'c [u8], Option<&'c [&'c str]>);
+        let cases: [Case<'_>; 10] = [
             ("^/users/(?<id>[0-9]+)$", b"/users/17", Some(&["17"])),
             ("^/users/(?<id>[0-9]+)$", b"/users/17\n", None),
             ("^/users/(?<id>[0-9]+)$", b"/x/users/17", None),
