@@ -114,7 +114,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// Moves the places of a text's parts, so that each is told from those of other texts, and fills in the environment.
+/// Moves the places of a text's parts, so that none has the place of a part of another text, and fills in the environment.
 struct Reading<'f> {
     /// The offset of the text.
     start: usize,

@@ -3,7 +3,8 @@
 use std::{borrow::Cow, env};
 
 /// Replaces each `${NAME}` by the variable of the environment, and `${NAME:-text}` by the text if there is none. Names
-/// of the environment are in capitals, so `${uri}` stays: it is a variable of requests. `$${NAME}` is no variable.
+/// of the environment are in capitals, so `${uri}` stays: it is a variable of requests. `$${NAME}` stands for
+/// the text `${NAME}`.
 ///
 /// `has_variables`: the text names variables of requests too, so a `$` in a value of the environment is doubled, and
 /// `$${NAME}` stays as it is.

@@ -118,7 +118,7 @@ pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, Config
     of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?, &mut Disk, host)
 }
 
-/// As [`read`], for the bytes of a file that was at this path, or what [`bundle`] made of it.
+/// As [`read`], for the bytes of a file that was at this path, or what [`bundle()`] made of it.
 ///
 /// # Errors
 ///

@@ -52,7 +52,7 @@ impl Sources {
         source.map_or_else(String::new, |SourceText { name, text, start }| fault.moved_back(*start).show(name, text))
     }
 
-    /// What is said of the file as a whole.
+    /// The path of the settings file, as it is shown.
     pub(crate) fn name(&self) -> &str {
         self.texts.first().map_or("", |source| &source.name)
     }

@@ -77,7 +77,7 @@ fn is_argument(source: &Source<'_>, name: &str, patterns: &ValuePatterns) -> boo
     patterns.match_any(|| starts().zip(&ends).map(|(start, end)| &room[start..*end]))
 }
 
-/// Appends a value of a query, decoded as forms encode it; what is no encoding stays as it is.
+/// Appends a value of a query, decoded as forms encode it; a percent sign without two digits stays as it is.
 fn decode(value: &str, room: &mut Room) {
     let mut rest = value.as_bytes();
     while let [first, behind @ ..] = rest {

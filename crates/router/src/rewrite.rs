@@ -48,7 +48,7 @@ impl RewriteTarget {
     ///
     /// # Errors
     ///
-    /// A text that is no path, or names no variable.
+    /// A text that cannot be a path, or names an unknown variable.
     pub fn with_variables(text: &str, scope: &Scope) -> Result<Self, InvalidRewrite> {
         let (path, query) = text.split_once('?').map_or((text, None), |(path, query)| (path, Some(query)));
         let path_text = Text::parse(path, scope)?;

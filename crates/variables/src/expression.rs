@@ -142,8 +142,9 @@ mod tests {
 
     #[test]
     fn expressions_and_their_groups() {
-        type Case = (&'static str, &'static [u8], Option<&'static [&'static str]>);
-        let cases: [Case; 10] = [
+        /// An expression, a text, and what its groups match.
+        type Case<'c> = (&'c str, &'c [u8], Option<&'c [&'c str]>);
+        let cases: [Case<'_>; 10] = [
             ("^/users/(?<id>[0-9]+)$", b"/users/17", Some(&["17"])),
             ("^/users/(?<id>[0-9]+)$", b"/users/17\n", None),
             ("^/users/(?<id>[0-9]+)$", b"/x/users/17", None),

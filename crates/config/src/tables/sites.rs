@@ -92,10 +92,10 @@ pub(crate) struct RouteSettings {
     #[serde(default)]
     pub(crate) path: Option<String>,
 
-    /// Regular expression that the path matches, in place of `path`: "^/users/(?<id>[0-9]+)$".
+    /// Regular expression that the path matches, in place of `path`: "^/users/([0-9]+)$".
     ///
-    /// Texts of the route can name what its groups match: $id or $1. The syntax is that of Rust's crate regex, without
-    /// look-around and backreferences; (?i) at the start ignores case.
+    /// Texts of the route can name what its groups match: $1, or $ and the name of a group. The syntax is that of Rust's
+    /// crate regex, without look-around and backreferences; (?i) at the start ignores case.
     #[serde(default)]
     pub(crate) path_regex: Option<String>,
 
