@@ -64,8 +64,8 @@ fn size(bytes: u64, line: &mut Vec<u8>) {
 fn duration(took: Duration, line: &mut Vec<u8>) {
     let tenths = took.as_micros() / 100;
     let _ = match tenths {
-        ..100 => write!(line, "{}.{} ms", tenths / 10, tenths % 10),
-        ..10_000 => write!(line, "{} ms", tenths / 10),
+        0..100 => write!(line, "{}.{} ms", tenths / 10, tenths % 10),
+        100..10_000 => write!(line, "{} ms", tenths / 10),
         _ => write!(line, "{}.{} s", tenths / 10_000, tenths % 10_000 / 1_000),
     };
 }

@@ -19,13 +19,13 @@ use crate::{
         route_numbers::RouteNumbers,
         routing::Routing,
     },
-    options::{AcmeOptions, ListingChoice},
+    options::{AcmeOptions, GeneralOptions, ListingChoice},
     place::Place,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
-        root::{AccountTable, RootTable},
+        root::{AccountTable, MetricsTable, RootTable},
         sites::{SiteContent, SiteTable, SiteTlsChoice},
     },
     values::CertificateNames,
@@ -52,11 +52,7 @@ pub(crate) fn of(
     let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
-    if metrics.route_metrics && general.admin.admin.is_none() {
-        let text =
-            "`route-metrics` needs `admin`, where metrics are read: write admin = \"unix:/run/serow/admin.sock\"";
-        problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
-    }
+    require_admin(&metrics, &general, problems);
     let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
     let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
@@ -99,6 +95,15 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
+}
+
+/// Metrics of routes that nobody can read are a mistake.
+fn require_admin(metrics: &MetricsTable, general: &GeneralOptions, problems: &Problems) {
+    if metrics.route_metrics && general.admin.admin.is_none() {
+        let text =
+            "`route-metrics` needs `admin`, where metrics are read: write admin = \"unix:/run/serow/admin.sock\"";
+        problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
+    }
 }
 
 /// Has a certificate ordered for each host of a site that wants one.
