@@ -66,7 +66,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
         tracing::warn!("{warning}");
     }
     let handler = match write {
-        Some(mode) => RouteHandler::Dav(Dav::new(handler, mode, b"")),
+        Some(mode) => RouteHandler::Dav(Box::new(Dav::new(handler, mode, b""))),
         None => RouteHandler::Files(handler),
     };
     let shown = folder.canonicalize().unwrap_or(folder);

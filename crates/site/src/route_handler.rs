@@ -14,7 +14,7 @@ pub enum RouteHandler {
     /// A folder.
     Files(Files),
     /// A folder that clients may change.
-    Dav(Dav),
+    Dav(Box<Dav>),
     /// An application.
     App(ApplicationHandler),
     /// Other servers.

@@ -13,6 +13,7 @@ use crate::{
 
 /// What all requests of a server go to.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "each thread has one, and it is not moved")]
 pub enum Site {
     /// One folder, application or proxy.
     Single(RouteHandler),

@@ -147,9 +147,7 @@ impl Walk {
 
     fn write(&self, writer: &mut Multistatus, found: &Described) {
         let locks: Vec<Lock> = if wants(&self.query, "lockdiscovery") {
-            let mut locks = self.shared.locks();
-            locks.expire(crate::shared::seconds_since_1970());
-            locks.covering(&found.path).cloned().collect()
+            self.shared.locks().covering(&found.path).cloned().collect()
         } else {
             Vec::new()
         };

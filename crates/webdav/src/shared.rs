@@ -63,10 +63,12 @@ impl Shared {
         [&self.prefix, b"/".as_slice(), path, end].concat()
     }
 
-    /// The locks. While they are held, no other request of this process can be about to change something.
+    /// The locks, without those that have ended. While they are held, no other request of this process can be about to change something.
     pub(crate) fn locks(&self) -> MutexGuard<'_, LockTable> {
         // No code panics while it changes them.
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.expire(seconds_since_1970());
+        locks
     }
 
     /// Whether locks permit a change to a client with these tokens.

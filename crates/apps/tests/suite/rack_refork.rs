@@ -1,13 +1,8 @@
 //! Workers of Ruby's applications that are forked from a warm worker.
 
-use std::{
-    collections::BTreeSet,
-    env, fs,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, env, fs, process::Command};
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, eventually, settings};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -37,17 +32,6 @@ fn others(running: &Running, before: &BTreeSet<u32>) -> BTreeSet<u32> {
         let now: BTreeSet<u32> = (0..4).map(|_| pid(running)).collect();
         if now.len() == 2 && now.is_disjoint(before) { Ok(now) } else { Err(format!("{before:?} {now:?}")) }
     })
-}
-
-/// Waits until a condition holds; reports the state until then.
-fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        match question() {
-            Ok(answer) => return answer,
-            Err(state) => assert!(Instant::now() < deadline, "{state}"),
-        }
-    }
 }
 
 /// The memory of these processes together in KiB, with shared pages counted once.

@@ -180,7 +180,7 @@ impl Routing<'_> {
         });
         let files = self.noted(files)?;
         let files = match mode {
-            Some(mode) => RouteHandler::Dav(Dav::new(files, mode, prefix.as_bytes())),
+            Some(mode) => RouteHandler::Dav(Box::new(Dav::new(files, mode, prefix.as_bytes()))),
             None => RouteHandler::Files(files),
         };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })

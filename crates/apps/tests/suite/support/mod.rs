@@ -7,7 +7,7 @@ use std::{
     num::NonZero,
     ops::Deref,
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serow::{Handler, HandlerExt, Server, Stopper};
@@ -28,6 +28,17 @@ pub struct Answering {
     address: SocketAddr,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Waits until a condition holds; reports the state until then.
+pub fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        match question() {
+            Ok(answer) => return answer,
+            Err(state) => assert!(Instant::now() < deadline, "{state}"),
+        }
+    }
 }
 
 /// The settings of an application of one file, with two workers, in a folder of its own.
