@@ -18,7 +18,7 @@ use crate::{
 
 /// What all requests of a server go to.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one for each worker, and a box would cost each request a step")]
+#[allow(clippy::large_enum_variant, reason = "each thread has one, and it is not moved")]
 pub enum Site {
     /// One folder, application or proxy.
     Single(RouteHandler),
