@@ -32,8 +32,11 @@ const EXAMPLES: [&str; 6] = [
 /// A folder with all that the examples name.
 fn surroundings() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["public", "app"] {
+    for name in ["public", "app", "errors"] {
         fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    for name in ["404.html", "sorry.html", "busy.json"] {
+        fs::write(folder.path().join("errors").join(name), "{}").expect("a file");
     }
     fs::write(folder.path().join("app/config.ru"), "").expect("a file");
     fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");

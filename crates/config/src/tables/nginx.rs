@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 120] = [
+const WORDS: [(&str, &str); 119] = [
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
     ("access_log", "`access-log`, at the root"),
     ("add_after_body", "not available: responses are sent as they are"),
@@ -23,7 +23,7 @@ const WORDS: [(&str, &str); 120] = [
     ("client_body_timeout", "`body-timeout`, at the root"),
     ("client_header_timeout", "`head-timeout`, at the root"),
     ("client_max_body_size", "`max-body`, at the root"),
-    ("dav_methods", "`write = \"put\"` or `\"dav\"` in `files`"),
+    ("dav_methods", "`write` in `files`, as in write = \"dav\""),
     ("default_type", "`default-type` in `files`"),
     ("deny", "not available: nothing limits which addresses may connect"),
     ("disable_symlinks", "`symlinks` in `files`"),
@@ -58,7 +58,6 @@ const WORDS: [(&str, &str); 120] = [
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
     ("log_format", "`access-log-format`, at the root"),
     ("log_not_found", "not needed: the access log has the status of a missing file"),
-    ("map", "[[map]], as in from = \"$http_user_agent\" and to = \"kind\""),
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),
     ("mirror", "not available: a request goes to one server"),
