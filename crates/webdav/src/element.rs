@@ -245,6 +245,8 @@ impl Builder {
             match attribute.key.as_namespace_binding() {
                 // Namespaces in XML 1.0 §2.2: a prefix cannot be undeclared.
                 Some(PrefixDeclaration::Named(_)) if value.is_empty() => return Err(XmlError::Malformed),
+                // The reader compares namespaces as they are written, so none may have two spellings.
+                Some(_) if attribute.value.bytes().any(is_escaped) => return Err(XmlError::Malformed),
                 Some(_) => continue,
                 None => {}
             }
@@ -323,6 +325,11 @@ fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
+/// Whether a value is written with an entity or a character reference in the place of this byte, or of what follows it.
+fn is_escaped(byte: u8) -> bool {
+    matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\t' | b'\n' | b'\r')
+}
+
 /// XML 1.0 §4.6.
 fn predefined(name: &str) -> Option<char> {
     Some(match name {
@@ -398,6 +405,8 @@ mod tests {
             "<x:a/>",
             "<a x:b=''/>",
             "<a xmlns:x=''/>",
+            "<x:a xmlns:x='http:/<?x.example/'/>",
+            "<x:a xmlns:x='a&amp;b'/>",
             "<a b='1' b='2'/>",
             "<a xmlns:x='1' xmlns:y='1' x:b='' y:b=''/>",
             "<a>\u{1}</a>",
