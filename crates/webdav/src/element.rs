@@ -258,7 +258,7 @@ impl Builder {
             let prefix = attribute.key.prefix().map(|prefix| prefix.into_inner().to_owned()).unwrap_or_default();
             attributes.push(Attribute { name, prefix, value: value.into_owned() });
         }
-        // Namespaces in XML 1.0 §3: `xmlns` declares namespaces, and is no prefix of elements.
+        // Namespaces in XML 1.0 §3: `xmlns` declares namespaces and cannot be the prefix of an element.
         if prefix == "xmlns" {
             return Err(XmlError::Malformed);
         }

@@ -12,9 +12,9 @@ pub struct Cors {
     pub origins: Vec<Pattern>,
     /// Whether all origins are allowed.
     pub any_origin: bool,
-    /// The methods of requests that need a preflight; none: each that is asked for.
+    /// The methods of requests that need a preflight; if empty, each one that a client asks for.
     pub methods: Option<String>,
-    /// The header fields of requests that need a preflight; none: each that is asked for.
+    /// The header fields of requests that need a preflight; if empty, each one that a client asks for.
     pub headers: Option<String>,
     /// The header fields of responses that scripts may read beside the usual ones.
     pub expose: Option<String>,
