@@ -54,5 +54,3 @@ def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     for name, (_, theirs, _) in found.items():
         verdict.check_in_time(ours <= theirs, f"short requests beside long ones: {ours:.1f} ms, {name} {theirs:.1f} ms")
 
-
-CASES = (short_beside_long,)
