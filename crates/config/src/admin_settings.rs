@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{document::Document, environment, meaning::paths, values::AdminAddress};
+use crate::{meaning::paths, values::AdminAddress};
+use serow_document::{Document, environment};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,13 +3,10 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the text, and those of included files | `file.rs`, `include.rs`, `sources.rs`, `bundle.rs` |
-//! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
-//! | `${NAME}` of the environment in it | `environment.rs` |
+//! | the text, those of included files, and a tree that knows the place of each part in the text | the crate [`serow_document`], `format.rs` |
 //! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; the crate [`values`] |
 //! | what the types mean together | `meaning.rs`, `meaning/` |
 //! | what options mean, on a command line and in a file alike | `settings.rs`, `settings/` |
-//! | errors: noted with their places, and all shown at the end | `diagnostics.rs`, `diagnostics/`, `error.rs` |
 //! | the schema for editors, and the reference | `schema.rs`, `schema/` |
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
@@ -22,26 +19,17 @@
 mod admin_settings;
 pub mod admin_token;
 mod application;
-mod bundle;
 pub mod descriptor_shares;
-mod diagnostics;
-mod document;
-mod environment;
-mod error;
 mod explanation;
-mod file;
-mod include;
+mod format;
 pub mod markdown;
 mod meaning;
 #[cfg(test)]
 mod mutations;
 pub mod options;
-mod place;
-pub mod printable;
 mod schema;
 mod served_folder;
 pub mod settings;
-mod sources;
 mod tables;
 
 use std::{
@@ -50,10 +38,17 @@ use std::{
 };
 
 use serde_json::Value;
+use serow_document::{Disk, Document, Fault, Files, Place, Problems, Sources, bundle, file, include};
 use serow_proxy::Upstream;
 use serow_router::Router;
 use serow_site::{RouteHandler, SitePolicies};
 
+/// What is wrong with a settings file, as it is shown, and texts on one line.
+pub use serow_document::{
+    ConfigurationError,
+    file::{DEFAULT_FILE, Source, bytes},
+    printable,
+};
 /// The values of options and settings.
 pub use serow_values as values;
 /// Which variables a text may name.
@@ -62,18 +57,12 @@ pub use serow_variables::Scope;
 pub use self::{
     admin_settings::AdminSettings,
     application::Application,
-    error::ConfigurationError,
-    file::{Source, bytes},
     meaning::{account::Account, route_numbers::CountedRoute},
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     tables::root::SandboxChoice,
 };
 use self::{
-    diagnostics::problem::{Fault, Problems},
-    document::Document,
-    include::{Disk, Files},
-    place::Place,
-    sources::Sources,
+    format::FORMAT,
     tables::{TableReading, root::RootTable},
 };
 use crate::settings::{ApplicationHost, ServerSettings};
@@ -185,7 +174,7 @@ pub fn schema() -> Value {
 /// Finds out what a text means.
 fn understand(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
     with_document(sources, |document, problems| {
-        let table = document.read(problems)?;
+        let table = read_root(document, problems)?;
         // What is half read would seem to mean less than it does.
         if problems.is_empty() { meaning::of(table, folder, host, problems) } else { None }
     })
@@ -193,7 +182,7 @@ fn understand(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Resul
 
 /// Reads what a text says.
 fn root_table(sources: &Sources) -> Result<RootTable, Vec<Fault>> {
-    with_document(sources, |document, problems| document.read(problems))
+    with_document(sources, read_root)
 }
 
 /// Takes a text apart and does something with it, unless there are problems.
@@ -201,7 +190,7 @@ fn with_document<T>(
     sources: &Sources,
     act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>,
 ) -> Result<T, Vec<Fault>> {
-    let document = Document::of(sources)?;
+    let document = Document::of(sources, &FORMAT)?;
     let problems = Problems::default();
     match act(&document, &problems) {
         Some(result) if problems.is_empty() => Ok(result),
@@ -209,12 +198,7 @@ fn with_document<T>(
     }
 }
 
-impl Document<'_> {
-    /// Reads the root and all below it.
-    fn read(&self, problems: &Problems) -> Option<RootTable> {
-        TableReading::new(self.root(), Place::default(), problems).read()
-    }
+/// Reads the root and all below it.
+fn read_root(document: &Document<'_>, problems: &Problems) -> Option<RootTable> {
+    TableReading::new(document.root(), Place::default(), problems).read()
 }
-
-/// The file that is read where none is named.
-pub const DEFAULT_FILE: &str = "serow.toml";

@@ -15,7 +15,6 @@ use serow_variables::Scope;
 
 use crate::{
     Configuration,
-    diagnostics::problem::{Problem, Problems},
     meaning::{
         account::{Account, AccountFiles},
         applications::Applications,
@@ -24,7 +23,6 @@ use crate::{
         routing::Routing,
     },
     options::{AcmeOptions, GeneralOptions, ListingChoice, WriteChoice},
-    place::Place,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
     tables::{
@@ -34,6 +32,7 @@ use crate::{
     },
     values::CertificateNames,
 };
+use serow_document::{Place, Problem, Problems};
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(crate) fn of(
@@ -59,7 +58,7 @@ pub(crate) fn of(
     check_metrics(&metrics, &general, problems);
     let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
     let trust = general.listening.trust.clone();
-    let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
+    let note = |found: SettingError| problems.add(found.problem(&Place::default()));
     unusable_files(&general.tls).into_iter().for_each(note);
     let mut server = ServerSettings::new(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();

@@ -15,9 +15,8 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use crate::{
-    diagnostics::problem::Fault, explanation, root_table, settings::ApplicationHost, sources::Sources, understand,
-};
+use crate::{explanation, root_table, settings::ApplicationHost, understand};
+use serow_document::{Fault, Sources};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [

@@ -162,15 +162,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::Map;
+    use serow_document::{Document, Sources, Table, Value as TomlValue};
     use toml::de::DeValue;
 
     use super::*;
     use crate::{
-        document::{Document, Table, Value as TomlValue},
         explanation,
         meaning::applications::AppTable,
         root_table,
-        sources::Sources,
         tables::FromTable,
         tables::handlers::FilesTable,
         tables::maps::MapTable,

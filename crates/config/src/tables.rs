@@ -1,7 +1,6 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
 pub(crate) mod compression;
-pub(crate) mod deserializer;
 pub(crate) mod handlers;
 pub(crate) mod kinds;
 pub(crate) mod maps;
@@ -17,13 +16,9 @@ pub(crate) mod upstreams;
 use serde::Deserialize;
 use toml::{Spanned, de::DeValue};
 
-use crate::{
-    diagnostics::{
-        names::{self, Telling},
-        problem::{Problem, Problems},
-    },
-    document::{Table, Value},
-    place::Place,
+use serow_document::{
+    Place, Problem, Problems, Table, Value, deserializer,
+    names::{self, Telling},
 };
 
 /// A table that is being read.

@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     application::Application,
-    diagnostics::problem::{Problem, Problems},
     meaning::paths::resolve_path,
     options::ApplicationOptions,
-    place::Place,
     settings::{ApplicationHost, SettingError, application, program},
     tables::{FromTable, TableReading},
     values::NetworkRule,
 };
+use serow_document::{Place, Problem, Problems};
 
 /// What an application answers.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +99,7 @@ impl<'a> Applications<'a> {
             Err(problem) => {
                 let problem = match problem.key {
                     NEITHER => Problem::of_key(place.clone(), problem.text),
-                    _ => Problem::of_setting_error(place, problem),
+                    _ => problem.problem(place),
                 };
                 self.problems.add(problem);
                 None

@@ -8,14 +8,11 @@ use serow_variables::{
     Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
 };
 
-use crate::{
-    diagnostics::problem::{Problem, Problems},
-    place::Place,
-    tables::{
-        maps::{MapSettings, MapTable},
-        matching::{Patterns, SchemeChoice, WhenTable},
-    },
+use crate::tables::{
+    maps::{MapSettings, MapTable},
+    matching::{Patterns, SchemeChoice, WhenTable},
 };
+use serow_document::{Place, Problem, Problems};
 
 /// The maps of a file; none where one is wrong.
 pub(crate) fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {

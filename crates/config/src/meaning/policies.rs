@@ -9,15 +9,14 @@ use serow_files::{Coding, CompressibleTypes, FilesSettings, Levels};
 use serow_site::{Compression, ErrorPages, RoutePolicy};
 
 use crate::{
-    diagnostics::problem::{Problem, Problems},
     meaning::paths::resolved,
-    place::Place,
     tables::{
         compression::{CompressionLevel, CompressionSetting, CompressionTable},
         policies::PolicySettings,
     },
     values::{Codings, Statuses},
 };
+use serow_document::{Place, Problem, Problems};
 
 /// Finds out what policies mean, and notes what means nothing.
 pub(crate) struct Policies<'a> {
@@ -167,7 +166,7 @@ impl CompressionTable {
     }
 }
 
-/// Whether this is a media type without parameters (RFC 9110 §8.3.1), perhaps with stars.
+/// Whether this is a media type without parameters (RFC 9110 diagnostics::8.3.1), perhaps with stars.
 fn is_media_type(name: &str) -> bool {
     let is_token = |text: &str| !text.is_empty() && text.bytes().all(serow::is_token_byte);
     name == "*" || name.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))

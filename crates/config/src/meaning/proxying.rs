@@ -11,17 +11,13 @@ use serow_proxy::{ForwardingSettings, Proxy, Upstream};
 use serow_variables::Scope;
 
 use crate::{
-    diagnostics::{
-        names::near,
-        problem::{Problem, Problems},
-    },
     meaning::paths::{resolve_server, resolve_upstream_tls},
     options::{CertificateChoice, UpstreamOptions, without_options},
-    place::Place,
     settings::{SettingError, forwarding_settings, upstream_settings},
     tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     values::{NetworkRule, ServerRule},
 };
+use serow_document::{Place, Problem, Problems, names::near};
 
 /// The upstreams of a file, and what asks them.
 pub(crate) struct Proxying<'a> {
@@ -77,7 +73,7 @@ impl<'a> Proxying<'a> {
         }
         match upstream_settings(name.clone(), &servers, arguments) {
             Ok(settings) => drop(self.named.insert(name, Upstream::new(settings))),
-            Err(found) => self.problems.add(Problem::of_setting_error(&place, found)),
+            Err(found) => self.problems.add(found.problem(&place)),
         }
     }
 
@@ -91,7 +87,7 @@ impl<'a> Proxying<'a> {
         };
         let forwarding = forwarding_settings(forwarding, self.scope)
             .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
-            .map_err(|found| self.problems.add(Problem::of_setting_error(place, found)));
+            .map_err(|found| self.problems.add(found.problem(place)));
         let upstream = match upstream {
             Some(_) if !servers.is_empty() => {
                 let text = "either `upstream` or `servers`: leave one out";
@@ -105,7 +101,7 @@ impl<'a> Proxying<'a> {
             }
             None => match self.of_servers(servers) {
                 Ok(upstream) => Some(upstream),
-                Err(found) => noted(Problem::of_setting_error(place, found)),
+                Err(found) => noted(found.problem(place)),
             },
         };
         Some(Proxy::new(upstream?, forwarding.ok()?))

@@ -13,7 +13,6 @@ use serow_webdav::Dav;
 
 use crate::{
     descriptor_shares::Shares,
-    diagnostics::problem::{Problem, Problems},
     meaning::{
         applications::{AppTable, Applications},
         matching::Matching,
@@ -23,7 +22,6 @@ use crate::{
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
     },
     options::FolderOptions,
-    place::Place,
     settings::{SettingError, folder_settings},
     tables::{
         compression::CompressionSetting,
@@ -33,6 +31,7 @@ use crate::{
         upstreams::ProxyTable,
     },
 };
+use serow_document::{Place, Problem, Problems};
 
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {
@@ -249,7 +248,7 @@ impl Routing<'_> {
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
         let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
-        let of_setting_error = |found: SettingError| Problem::of_setting_error(place, found);
+        let of_setting_error = |found: SettingError| found.problem(place);
         let codings = folder.content.compress.clone();
         let mut settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
         Policies::compress_folder(compression, &codings, &mut settings);

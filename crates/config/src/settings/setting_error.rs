@@ -2,6 +2,7 @@
 
 use std::{error::Error, fmt};
 
+use serow_document::{Place, Problem};
 use serow_files::FilesError;
 
 /// Settings that are invalid, alone or together. The text names them as `` `key` ``; on a command line they are
@@ -48,6 +49,19 @@ impl SettingError {
             other => other,
         };
         Some(Self::new(key, format!("`{key}` {value:?}: {advice}")))
+    }
+
+    /// The problem of a table of the settings file whose keys mean nothing.
+    pub(crate) fn problem(self, table: &Place) -> Problem {
+        // The settings of this table have its name in front as options.
+        let place = match self.key.strip_prefix("acme") {
+            Some("") => table.key("acme").key("names"),
+            Some(key) => table.key("acme").key(key.trim_start_matches('-')),
+            None => table.key(self.key),
+        };
+        let text = self.text.replace("`acme`", "`acme.names`").replace("`acme-", "`acme.");
+        let place = self.element.map(|element| place.element(element)).unwrap_or(place);
+        Problem::of_table(place, text)
     }
 
     /// The text with options in the place of keys.

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    diagnostics::problem::Problem,
     meaning::applications::AppTable,
     options::FolderOptions,
     tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
     values::{Count, choice},
 };
+use serow_document::Problem;
 
 /// What a route answers with.
 #[derive(Debug)]

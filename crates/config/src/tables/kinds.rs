@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use crate::{
-    diagnostics::names::{self, Telling},
     meaning::applications::AppTable,
     options::AcmeOptions,
     tables::{
@@ -17,6 +16,7 @@ use crate::{
         upstreams::{ProxyTable, UpstreamTable},
     },
 };
+use serow_document::names::{self, Telling};
 
 /// A kind of table: how it is called, and its keys.
 type Kind = (&'static str, fn() -> Vec<&'static str>);

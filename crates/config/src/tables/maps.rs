@@ -8,10 +8,8 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 
-use crate::{
-    place::Place,
-    tables::{FromTable, TableReading},
-};
+use crate::tables::{FromTable, TableReading};
+use serow_document::Place;
 
 /// A map.
 #[derive(Debug)]

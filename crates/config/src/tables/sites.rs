@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    diagnostics::problem::Problem,
     meaning::applications::AppTable,
-    place::Place,
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
@@ -19,6 +17,7 @@ use crate::{
     },
     values::choice,
 };
+use serow_document::{Place, Problem};
 
 /// A site.
 #[derive(Debug)]

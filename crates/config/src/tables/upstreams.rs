@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     options::{ForwardingOptions, UpstreamOptions},
-    place::Place,
     tables::{FromTable, TableReading},
     values::ServerRule,
 };
+use serow_document::Place;
 
 /// An upstream.
 #[derive(Debug)]

@@ -5,19 +5,16 @@ use std::{cell::RefCell, fmt::Display, ops::Range};
 use serde::de::{self, Expected, Unexpected};
 
 use crate::{
-    diagnostics::{
-        excerpt::{excerpt, position},
-        names::{self, Telling},
-    },
     document::{Document, Part},
+    excerpt::{excerpt, position},
+    names::{self, Telling},
     place::Place,
     printable::on_one_line,
-    settings::SettingError,
 };
 
 /// Something that is wrong with what stands at a place.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// Where; nothing while whoever found it does not know.
     place: Option<Place>,
     part: Part,
@@ -28,41 +25,33 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// Something is wrong with the value at a place.
-    pub(crate) fn of_value(place: Place, text: impl Into<String>) -> Self {
+    pub fn of_value(place: Place, text: impl Into<String>) -> Self {
         Self { place: Some(place), part: Part::Value, text: text.into(), missing: None }
     }
 
     /// Something is wrong with the key at a place.
-    pub(crate) fn of_key(place: Place, text: impl Into<String>) -> Self {
+    pub fn of_key(place: Place, text: impl Into<String>) -> Self {
         Self { place: Some(place), part: Part::Key, text: text.into(), missing: None }
     }
 
     /// Something is wrong with the file as a whole.
-    pub(crate) fn of_file(text: impl Into<String>) -> Self {
+    pub fn of_file(text: impl Into<String>) -> Self {
         Self { place: None, part: Part::Whole, text: text.into(), missing: None }
     }
 
-    /// Settings of the table at a place mean nothing.
-    pub(crate) fn of_setting_error(table: &Place, error: SettingError) -> Self {
-        // The settings of this table have its name in front as options.
-        let place = match error.key.strip_prefix("acme") {
-            Some("") => table.key("acme").key("names"),
-            Some(key) => table.key("acme").key(key.trim_start_matches('-')),
-            None => table.key(error.key),
-        };
-        let text = error.text.replace("`acme`", "`acme.names`").replace("`acme-", "`acme.");
-        let place = error.element.map(|element| place.element(element)).unwrap_or(place);
-        Self { place: Some(place), part: Part::Whole, text, missing: None }
+    /// Something is wrong with what stands at a place; the text names the key.
+    pub fn of_table(place: Place, text: impl Into<String>) -> Self {
+        Self { place: Some(place), part: Part::Whole, text: text.into(), missing: None }
     }
 
     /// It is about the value at this place, unless it knows better.
-    pub(crate) fn or_at(mut self, place: &Place) -> Self {
+    pub fn or_at(mut self, place: &Place) -> Self {
         self.place.get_or_insert_with(|| place.clone());
         self
     }
 
     /// It is about the key at this place, unless it knows better.
-    pub(crate) fn or_at_key(mut self, place: &Place) -> Self {
+    pub fn or_at_key(mut self, place: &Place) -> Self {
         if self.place.is_none() {
             self.place = Some(place.clone());
             self.part = Part::Key;
@@ -70,12 +59,13 @@ impl Problem {
         self
     }
 
-    pub(crate) fn place(&self) -> Option<&Place> {
+    /// Where it is, if that is known.
+    pub fn place(&self) -> Option<&Place> {
         self.place.as_ref()
     }
 
     /// The key whose absence this is about.
-    pub(crate) fn missing(&self) -> Option<&'static str> {
+    pub fn missing(&self) -> Option<&'static str> {
         self.missing
     }
 
@@ -92,21 +82,23 @@ impl Problem {
 
 /// Problems as they are found.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     found: RefCell<Vec<Problem>>,
 }
 
 impl Problems {
-    pub(crate) fn add(&self, problem: Problem) {
+    /// Notes a problem.
+    pub fn add(&self, problem: Problem) {
         self.found.borrow_mut().push(problem);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether none was found.
+    pub fn is_empty(&self) -> bool {
         self.found.borrow().is_empty()
     }
 
     /// The same, as they are shown, in the order of the file.
-    pub(crate) fn faults(self, document: &Document<'_>) -> Vec<Fault> {
+    pub fn faults(self, document: &Document<'_>) -> Vec<Fault> {
         let mut faults: Vec<_> = self.found.into_inner().into_iter().map(|problem| problem.found(document)).collect();
         faults.sort_by_key(|fault| fault.span.as_ref().map(|span| span.start));
         faults
@@ -115,26 +107,27 @@ impl Problems {
 
 /// Something wrong, and where in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// Nothing where it is about the file as a whole.
-    pub(crate) span: Option<Range<usize>>,
-    pub(crate) text: String,
+    pub span: Option<Range<usize>>,
+    /// What is wrong and what to do.
+    pub text: String,
 }
 
 impl Fault {
     /// The same, in a text that begins at this offset.
-    pub(crate) fn moved(self, start: usize) -> Self {
+    pub fn moved(self, start: usize) -> Self {
         Self { span: self.span.map(|span| span.start + start..span.end + start), ..self }
     }
 
     /// The same, with offsets from the start of its text.
-    pub(crate) fn moved_back(&self, start: usize) -> Self {
+    pub fn moved_back(&self, start: usize) -> Self {
         let back = |offset: usize| offset.saturating_sub(start);
         Self { span: self.span.as_ref().map(|span| back(span.start)..back(span.end)), text: self.text.clone() }
     }
 
     /// The fault as it is shown: what and where, and the line of the file.
-    pub(crate) fn show(&self, name: &str, text: &str) -> String {
+    pub fn show(&self, name: &str, text: &str) -> String {
         let fault = on_one_line(&self.text);
         let Some(span) = &self.span else { return format!("{name}: {fault}\n") };
         let at = position(text, span.start);

@@ -8,26 +8,36 @@ use toml::{
 };
 
 use crate::{
-    diagnostics::{problem::Fault, syntax},
     environment, include,
     place::{Place, Step},
+    problem::Fault,
     sources::Sources,
+    syntax,
 };
 
 /// A value and where it stands.
-pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+pub type Value<'t> = Spanned<DeValue<'t>>;
 
 /// A table: its keys and values, and where each stands.
-pub(super) type Table<'t> = DeTable<'t>;
+pub type Table<'t> = DeTable<'t>;
 
 /// A settings file, taken apart.
-pub(super) struct Document<'t> {
+pub struct Document<'t> {
     root: Spanned<Table<'t>>,
+}
+
+/// What must be known of the keys before the tree has types.
+#[derive(Debug)]
+pub struct Format {
+    /// The lists of tables that an included file can have; the rest is of the server as a whole, and stands in one place.
+    pub included_tables: &'static [&'static str],
+    /// Whether the text at a path of keys names variables of requests, too.
+    pub has_variables: fn(&[&str]) -> bool,
 }
 
 /// What of a place is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// The key.
     Key,
     /// The value.
@@ -42,7 +52,7 @@ impl<'t> Document<'t> {
     /// # Errors
     ///
     /// All that breaks the format.
-    pub(super) fn parse(text: &'t str) -> Result<Self, Vec<Error>> {
+    pub fn parse(text: &'t str) -> Result<Self, Vec<Error>> {
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() { Ok(Self { root }) } else { Err(errors) }
     }
@@ -52,7 +62,7 @@ impl<'t> Document<'t> {
     /// # Errors
     ///
     /// All that breaks the format, and names that the environment does not have.
-    pub(super) fn of(sources: &'t Sources) -> Result<Self, Vec<Fault>> {
+    pub fn of(sources: &'t Sources, format: &Format) -> Result<Self, Vec<Fault>> {
         let (mut whole, mut faults) = (None::<Spanned<Table<'t>>>, Vec::new());
         for (text, start) in sources.texts() {
             let (root, errors) = DeTable::parse_recoverable(text);
@@ -60,7 +70,7 @@ impl<'t> Document<'t> {
                 faults.extend(syntax::faults(text, errors).into_iter().map(|fault| fault.moved(start)));
                 continue;
             }
-            let mut reading = Reading { start, path: Vec::new(), faults: &mut faults };
+            let mut reading = Reading { start, path: Vec::new(), format, faults: &mut faults };
             let root = if start > 0 || text.contains("${") {
                 let span = root.span();
                 Spanned::new(span, reading.table(root.into_inner()))
@@ -69,7 +79,7 @@ impl<'t> Document<'t> {
             };
             match &mut whole {
                 None => whole = Some(root),
-                Some(whole) => faults.extend(include::add(whole.get_mut(), root.into_inner())),
+                Some(whole) => faults.extend(include::add(whole.get_mut(), root.into_inner(), format.included_tables)),
             }
         }
         match whole {
@@ -78,12 +88,13 @@ impl<'t> Document<'t> {
         }
     }
 
-    pub(super) fn root(&self) -> &Table<'t> {
+    /// The table at the root.
+    pub fn root(&self) -> &Table<'t> {
         self.root.get_ref()
     }
 
     /// Where in the text a place is; of one that is not there, where it would be: the last on the way to it that is.
-    pub(super) fn span(&self, place: &Place, part: Part) -> Range<usize> {
+    pub fn span(&self, place: &Place, part: Part) -> Range<usize> {
         let (mut table, mut value, mut span) = (Some(self.root()), None::<&Value<'t>>, 0..0);
         let last = place.steps().len().saturating_sub(1);
         for (number, step) in place.steps().iter().enumerate() {
@@ -120,6 +131,7 @@ struct Reading<'f> {
     start: usize,
     /// The keys on the way.
     path: Vec<String>,
+    format: &'f Format,
     faults: &'f mut Vec<Fault>,
 }
 
@@ -149,7 +161,8 @@ impl Reading<'_> {
     }
 
     fn text<'t>(&mut self, text: DeString<'t>, span: &Range<usize>) -> DeString<'t> {
-        match environment::expand(&text, self.has_variables()) {
+        let keys: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        match environment::expand(&text, (self.format.has_variables)(&keys)) {
             Ok(Cow::Borrowed(_)) => text,
             Ok(Cow::Owned(expanded)) => DeString::Owned(expanded),
             Err(problem) => {
@@ -158,21 +171,6 @@ impl Reading<'_> {
                 DeString::Owned(String::new())
             }
         }
-    }
-
-    /// Whether the text at the path names variables of requests, too.
-    fn has_variables(&self) -> bool {
-        let keys: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        matches!(
-            &keys[..],
-            ["access-log-format"]
-                | ["map", ..]
-                | [.., "headers", _]
-                | [.., "redirect", "to"]
-                | [.., "respond", "body"]
-                | [.., "route", "rewrite"]
-                | [.., "set-header"]
-        )
     }
 
     fn moved(&self, span: Range<usize>) -> Range<usize> {

@@ -13,14 +13,14 @@ use toml::{
 };
 
 use crate::{
-    diagnostics::problem::Fault,
     environment,
     file::{self, Source},
+    problem::Fault,
     sources::Sources,
 };
 
 /// Where included files are found.
-pub(crate) trait Files {
+pub trait Files {
     /// The files that a pattern names, sorted.
     fn expand(&mut self, pattern: &Path) -> Result<Vec<PathBuf>, String>;
 
@@ -29,7 +29,7 @@ pub(crate) trait Files {
 }
 
 /// The files of the system.
-pub(crate) struct Disk;
+pub struct Disk;
 
 impl Files for Disk {
     fn expand(&mut self, pattern: &Path) -> Result<Vec<PathBuf>, String> {
@@ -45,7 +45,7 @@ impl Files for Disk {
 }
 
 /// A settings file and all that it includes, directly or not. Paths are relative to the file that names them.
-pub(crate) fn gather(path: &Path, text: String, files: &mut impl Files) -> (Sources, Vec<Fault>) {
+pub fn gather(path: &Path, text: String, files: &mut impl Files) -> (Sources, Vec<Fault>) {
     let mut gathering = Gathering {
         sources: Sources::of(&path.display().to_string(), text.clone()),
         included: BTreeSet::from([path.to_owned()]),
@@ -162,16 +162,18 @@ fn matching(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Adds the trees of included texts to that of the settings file.
-pub(crate) fn add<'t>(root: &mut DeTable<'t>, included: DeTable<'t>) -> Vec<Fault> {
+pub(crate) fn add<'t>(root: &mut DeTable<'t>, included: DeTable<'t>, tables: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (key, value) in included {
         let name = key.get_ref().to_string();
         if name == KEY {
             continue;
         }
-        if !TABLES.contains(&&*name) {
+        if !tables.contains(&&*name) {
+            let tables: Vec<_> = tables.iter().map(|table| format!("[[{table}]]")).collect();
             let text = format!(
-                "`{name}` belongs to the main settings file: an included file has [[site]], [[upstream]], [[map]] and `{KEY}`"
+                "`{name}` belongs to the main settings file: an included file has {} and `{KEY}`",
+                tables.join(", ")
             );
             faults.push(Fault { span: Some(key.span()), text });
             continue;
@@ -190,10 +192,7 @@ pub(crate) fn add<'t>(root: &mut DeTable<'t>, included: DeTable<'t>) -> Vec<Faul
 }
 
 /// The key with the paths.
-pub(crate) const KEY: &str = "include";
-
-/// What an included file can have; the rest is of the server as a whole, and stands in one place.
-const TABLES: [&str; 3] = ["site", "upstream", "map"];
+pub const KEY: &str = "include";
 
 /// Deeper than people nest; a file that includes itself by another path, such as a link, ends here.
 const MAX_DEPTH: usize = 8;

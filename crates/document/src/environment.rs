@@ -12,7 +12,7 @@ use std::{borrow::Cow, env};
 /// # Errors
 ///
 /// A name that the environment does not have: what to do.
-pub(crate) fn expand(text: &str, has_variables: bool) -> Result<Cow<'_, str>, String> {
+pub fn expand(text: &str, has_variables: bool) -> Result<Cow<'_, str>, String> {
     expand_with(text, has_variables, |name| env::var(name).ok())
 }
 

@@ -15,14 +15,14 @@ use crate::{
 
 /// The text of a settings file, and all that was found when it was read.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Bundle {
+pub struct Bundle {
     text: String,
     expanded: BTreeMap<PathBuf, Result<Vec<PathBuf>, String>>,
     read: BTreeMap<PathBuf, Result<String, String>>,
 }
 
 /// The bytes of a settings file with those of the files that it includes, if it includes any.
-pub(crate) fn write(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+pub fn write(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     let Some(text) = file::text_of(path, bytes.clone()).ok().filter(|text| text.contains(include::KEY)) else {
         return bytes;
     };
@@ -39,7 +39,7 @@ pub(crate) fn write(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// The text of a settings file, and where the files are that it includes.
-pub(crate) fn read(path: &Path, bytes: Vec<u8>) -> Result<(String, Option<Bundle>), String> {
+pub fn read(path: &Path, bytes: Vec<u8>) -> Result<(String, Option<Bundle>), String> {
     let Some((&MARK, written)) = bytes.split_first() else { return Ok((file::text_of(path, bytes)?, None)) };
     match serde_json::from_slice::<Bundle>(written) {
         Ok(bundle) => Ok((bundle.text.clone(), Some(bundle))),

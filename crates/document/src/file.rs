@@ -11,7 +11,7 @@ use std::{
 /// # Errors
 ///
 /// Whatever keeps it from being a text, as one line that says what to do.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     bytes(path, Source::Any).and_then(|bytes| text_of(path, bytes))
 }
 
@@ -43,7 +43,7 @@ pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
         }
         Ok(_) => Ok(bytes),
         Err((io::ErrorKind::IsADirectory, _)) => {
-            let file = path.join(super::DEFAULT_FILE);
+            let file = path.join(DEFAULT_FILE);
             Err(format!("{name} is a folder: name the file, as in {}", file.display()))
         }
         Err((io::ErrorKind::NotFound, _)) => {
@@ -54,7 +54,7 @@ pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
 }
 
 /// Makes text of what the file at this path holds.
-pub(super) fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, String> {
+pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, String> {
     text(bytes).map_err(|problem| format!("{}{problem}", path.display()))
 }
 
@@ -71,6 +71,9 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
     // Some editors write it, and it means nothing (TOML 1.1 allows it).
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
+
+/// The file that is read where none is named.
+pub const DEFAULT_FILE: &str = "serow.toml";
 
 /// Files with ten thousands of sites are smaller; a device or a log that was named by mistake is not read to its end.
 const MAX_SIZE: u64 = 16 << 20;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{diagnostics::problem::Fault, printable::on_one_line, sources::Sources};
+use crate::{printable::on_one_line, problem::Fault, sources::Sources};
 
 /// Why a settings file is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum ConfigurationError {
 
 impl ConfigurationError {
     /// Shows the faults of a file, and of those that it includes.
-    pub(super) fn of_faults(sources: &Sources, faults: &[Fault]) -> Self {
+    pub fn of_faults(sources: &Sources, faults: &[Fault]) -> Self {
         let shown: Vec<_> = faults.iter().take(MAX_SHOWN).map(|fault| sources.show(fault)).collect();
         let mut report = shown.join("\n");
         if faults.len() > MAX_SHOWN {

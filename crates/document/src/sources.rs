@@ -1,17 +1,17 @@
 //! The texts that a configuration is made of: the settings file, and those that it includes.
 
-use crate::{diagnostics::problem::Fault, printable::on_one_line};
+use crate::{printable::on_one_line, problem::Fault};
 
 /// The texts of a configuration, as if they stood behind each other: each place in one of them has an offset of its
 /// own.
 #[derive(Debug, Default)]
-pub(crate) struct Sources {
+pub struct Sources {
     texts: Vec<SourceText>,
 }
 
 /// A text, and where it is from.
 #[derive(Debug)]
-pub(crate) struct SourceText {
+struct SourceText {
     /// The path, as it is shown.
     name: String,
     text: String,
@@ -21,14 +21,14 @@ pub(crate) struct SourceText {
 
 impl Sources {
     /// The text of a settings file.
-    pub(crate) fn of(name: &str, text: String) -> Self {
+    pub fn of(name: &str, text: String) -> Self {
         let mut sources = Self::default();
         sources.add(name, text);
         sources
     }
 
     /// Adds a text; the offset of its first byte.
-    pub(crate) fn add(&mut self, name: &str, text: String) -> usize {
+    pub fn add(&mut self, name: &str, text: String) -> usize {
         // A text can end at the offset behind its last byte.
         let start = self.texts.last().map_or(0, |last| last.start + last.text.len() + 1);
         self.texts.push(SourceText { name: on_one_line(name), text, start });
@@ -36,24 +36,24 @@ impl Sources {
     }
 
     /// All texts, the settings file first, and their offsets.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, usize)> {
+    pub fn texts(&self) -> impl Iterator<Item = (&str, usize)> {
         self.texts.iter().map(|source| (source.text.as_str(), source.start))
     }
 
     /// How many bytes they have together.
-    pub(crate) fn length(&self) -> usize {
+    pub fn length(&self) -> usize {
         self.texts.iter().map(|source| source.text.len()).sum()
     }
 
     /// A fault as it is shown: what and where, and the line of the file.
-    pub(crate) fn show(&self, fault: &Fault) -> String {
+    pub fn show(&self, fault: &Fault) -> String {
         let start = fault.span.as_ref().map_or(0, |span| span.start);
         let source = self.texts.iter().rev().find(|source| source.start <= start).or(self.texts.first());
         source.map_or_else(String::new, |SourceText { name, text, start }| fault.moved_back(*start).show(name, text))
     }
 
     /// The path of the settings file, as it is shown.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.texts.first().map_or("", |source| &source.name)
     }
 }

@@ -2,7 +2,7 @@
 
 /// Whether a message lists the known keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub enum Telling {
     /// All, where none is near.
     All,
     /// The near one, if there is one.
@@ -10,7 +10,7 @@ pub(crate) enum Telling {
 }
 
 /// What is wrong with a key that is none of these.
-pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+pub fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     match (near(key, known), telling) {
         (Some(name), _) => format!("unknown key `{}`; did you mean `{name}`?", shown(key)),
         (None, Telling::All) => format!("unknown key `{}`; there are {}", shown(key), known.join(", ")),
@@ -19,7 +19,7 @@ pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
 }
 
 /// The name that was meant, if one is near enough.
-pub(crate) fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
+pub fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
     let key = key.to_lowercase().replace('_', "-");
     let distances = known.iter().map(|name| (strsim::osa_distance(&key, name), *name));
     let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
@@ -28,7 +28,7 @@ pub(crate) fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
 }
 
 /// A key on one line, and short enough to be read.
-pub(crate) fn shown(key: &str) -> String {
+pub fn shown(key: &str) -> String {
     let longest = 60;
     let short: String = key.chars().take(longest).flat_map(char::escape_debug).collect();
     if key.chars().count() > longest { format!("{short}…") } else { short }

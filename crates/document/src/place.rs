@@ -4,13 +4,13 @@ use std::fmt;
 
 /// Where something stands in a settings file, from the root on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     steps: Vec<Step>,
 }
 
 /// One step deeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Into a table, to this key.
     Key(String),
     /// Into an array, to the element with this number, from 0.
@@ -19,12 +19,12 @@ pub(super) enum Step {
 
 impl Place {
     /// The place of a key below this one.
-    pub(super) fn key(&self, key: impl Into<String>) -> Self {
+    pub fn key(&self, key: impl Into<String>) -> Self {
         self.below(Step::Key(key.into()))
     }
 
     /// The place of an element below this one.
-    pub(super) fn element(&self, number: usize) -> Self {
+    pub fn element(&self, number: usize) -> Self {
         self.below(Step::Element(number))
     }
 
@@ -35,12 +35,12 @@ impl Place {
     }
 
     /// The steps from the root on.
-    pub(super) fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// The key that leads from another place to this one.
-    pub(super) fn key_below(&self, other: &Self) -> Option<&str> {
+    pub fn key_below(&self, other: &Self) -> Option<&str> {
         match self.steps.strip_prefix(other.steps.as_slice())?.first()? {
             Step::Key(key) => Some(key),
             Step::Element(_) => None,
@@ -48,7 +48,7 @@ impl Place {
     }
 
     /// The keys on the way with dots between them, as in the head of a table.
-    pub(super) fn header(&self) -> String {
+    pub fn header(&self) -> String {
         let keys = self.steps.iter().filter_map(|step| match step {
             Step::Key(key) => Some(key.as_str()),
             Step::Element(_) => None,
@@ -57,7 +57,7 @@ impl Place {
     }
 
     /// The last key on the way.
-    pub(super) fn last_key(&self) -> Option<&str> {
+    pub fn last_key(&self) -> Option<&str> {
         self.steps.iter().rev().find_map(|step| match step {
             Step::Key(key) => Some(key.as_str()),
             Step::Element(_) => None,

@@ -12,13 +12,13 @@ use serde::{
 use toml::de::{DeInteger, DeValue};
 
 use crate::{
-    diagnostics::problem::Problem,
     document::{Table, Value},
     place::Place,
+    problem::Problem,
 };
 
 /// Reads what a type knows of a table, without these keys.
-pub(crate) fn read_table<'de, T: Deserialize<'de>>(
+pub fn read_table<'de, T: Deserialize<'de>>(
     table: &'de Table<'de>,
     place: &Place,
     without: &[String],

@@ -1,0 +1,19 @@
+//! What the keys of a settings file mean while it is still a tree.
+
+use serow_document::Format;
+
+/// The format of settings files.
+pub(crate) const FORMAT: Format = Format { included_tables: &["site", "upstream", "map"], has_variables };
+
+fn has_variables(keys: &[&str]) -> bool {
+    matches!(
+        keys,
+        ["access-log-format"]
+            | ["map", ..]
+            | [.., "headers", _]
+            | [.., "redirect", "to"]
+            | [.., "respond", "body"]
+            | [.., "route", "rewrite"]
+            | [.., "set-header"]
+    )
+}

@@ -1,0 +1,35 @@
+//! A settings file of [Serow](https://serow.example) as text and as a tree that knows where in the text each part
+//! stands, and the errors that point there. What the keys mean is the subject of the crate `serow-config`.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the text, and those of included files | `file.rs`, `include.rs`, `sources.rs`, `bundle.rs` |
+//! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
+//! | `${NAME}` of the environment in it | `environment.rs` |
+//! | the tree as types, by serde | `deserializer.rs` |
+//! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
+#![forbid(unsafe_code)]
+
+pub mod bundle;
+pub mod deserializer;
+mod document;
+pub mod environment;
+mod error;
+mod excerpt;
+pub mod file;
+pub mod include;
+pub mod names;
+mod place;
+pub mod printable;
+mod problem;
+mod sources;
+mod syntax;
+
+pub use self::{
+    document::{Document, Format, Part, Table, Value},
+    error::ConfigurationError,
+    include::{Disk, Files},
+    place::{Place, Step},
+    problem::{Fault, Problem, Problems},
+    sources::Sources,
+};
