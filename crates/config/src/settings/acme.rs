@@ -1,26 +1,23 @@
 //! What the settings about automatic certificates mean together.
 
+mod authorities;
+mod dns;
 mod warnings;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::PathBuf;
 
-use data_encoding::{BASE64URL_NOPAD, Encoding};
 use serow::CertificateTable;
 use serow_acme::{
-    AcmeSettings, Authority, CertificateName, CertificateRequest, ChallengeSettings, DnsCommand, DnsPersist,
-    DnsProvider, DnsUpdate, ExternalAccount, KeyFileError, KeyKind, OnDemand, OnDemandPermission, StoreSecret,
-    StoreSettings, TsigKey,
+    AcmeSettings, Authority, CertificateName, CertificateRequest, ChallengeSettings, DnsProvider, KeyKind, OnDemand,
+    OnDemandPermission, StoreSecret, StoreSettings,
 };
 
-use super::SettingError;
-use crate::{
-    options::{AcmeOptions, KeyChoice, without_options},
-    values::DnsProviderRule,
+use self::{
+    authorities::{EAB, FALLBACK_CA, FALLBACK_EAB, check_readable, external_account, fallback},
+    dns::dns_provider,
 };
+use super::SettingError;
+use crate::options::{AcmeOptions, KeyChoice, without_options};
 
 /// Automatic certificates, before it is known where they are kept and on which addresses the server listens.
 #[derive(Clone, Debug)]
@@ -142,42 +139,6 @@ impl AcmePlan {
     }
 }
 
-/// The second authority. Profile and chain are the first one's: another authority has others.
-fn fallback(options: &AcmeOptions) -> Result<Option<Authority>, SettingError> {
-    let Some(directory) = &options.fallback else {
-        let given = [
-            (FALLBACK_CA, options.fallback_ca.is_some()),
-            (FALLBACK_EAB[0], options.fallback_eab_kid.is_some()),
-            (FALLBACK_EAB[1], options.fallback_eab_key_file.is_some()),
-        ];
-        return match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((key, _)) => {
-                Err(SettingError::new(key, format!("`{key}` needs `acme-fallback`: name the second authority")))
-            }
-            None => Ok(None),
-        };
-    };
-    if directory.url() == options.directory.url() {
-        let text = "`acme-fallback` is the first authority: name another one, which can issue when the first one fails";
-        return Err(SettingError::new("acme-fallback", text));
-    }
-    check_readable(FALLBACK_CA, options.fallback_ca.as_deref())?;
-    let (id, key) = (options.fallback_eab_kid.as_ref(), options.fallback_eab_key_file.as_deref());
-    Ok(Some(Authority {
-        ca_file: options.fallback_ca.clone(),
-        email: options.email.clone(),
-        external_account: external_account(&FALLBACK_EAB, id, key)?,
-        ..Authority::new(directory.url())
-    }))
-}
-
-/// Fails if there is such a file, and it cannot be read.
-fn check_readable(key: &'static str, file: Option<&Path>) -> Result<(), SettingError> {
-    let Some(file) = file else { return Ok(()) };
-    let refuse = |error| SettingError::new(key, format!("`{key}`: {}: {error}", file.display()));
-    fs::File::open(file).map(drop).map_err(refuse)
-}
-
 /// Certificates for names that clients request.
 fn on_demand(options: &AcmeOptions, key: KeyKind) -> Result<Option<OnDemand>, SettingError> {
     let default = without_options::<AcmeOptions>();
@@ -201,33 +162,6 @@ fn on_demand(options: &AcmeOptions, key: KeyKind) -> Result<Option<OnDemand>, Se
     }))
 }
 
-fn dns_provider(options: &AcmeOptions) -> Result<Option<DnsProvider>, SettingError> {
-    let needs_server = || {
-        let text = "`acme-dns-key` needs `acme-dns` with a name server, as in rfc2136:ns1.example.com";
-        Err(SettingError::new("acme-dns-key", text))
-    };
-    match (&options.dns, &options.dns_key) {
-        (None, None) => Ok(None),
-        (None | Some(DnsProviderRule::Program(_) | DnsProviderRule::Persist(_)), Some(_)) => needs_server(),
-        (Some(DnsProviderRule::Persist(server)), None) => {
-            Ok(Some(DnsProvider::Persist(DnsPersist { server: *server })))
-        }
-        (Some(DnsProviderRule::Program(program)), None) => {
-            let propagation = options.dns_wait.0;
-            Ok(Some(DnsProvider::Command(DnsCommand { propagation, ..DnsCommand::new(program) })))
-        }
-        (Some(DnsProviderRule::Update { .. }), None) => {
-            let text = "`acme-dns` with a name server needs `acme-dns-key`: write a key with `tsig-keygen serow`, and \
-                        allow it to change the records of the zone";
-            Err(SettingError::new("acme-dns", text))
-        }
-        (Some(DnsProviderRule::Update { host, port }), Some(file)) => {
-            let update = DnsUpdate::new(host, *port, dns_key(file)?);
-            Ok(Some(DnsProvider::Update(DnsUpdate { wait: options.dns_wait.0, ..update })))
-        }
-    }
-}
-
 /// The store of a fleet.
 fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
     match (&options.store, &options.store_secret) {
@@ -247,46 +181,6 @@ fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
         }
     }
 }
-
-fn dns_key(file: &Path) -> Result<TsigKey, SettingError> {
-    let refuse =
-        |problem: String| SettingError::new("acme-dns-key", format!("`acme-dns-key`: {}: {problem}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
-    text.parse().map_err(|error: KeyFileError| refuse(error.to_string()))
-}
-
-/// The account that exists at an authority, by the options with these keys.
-fn external_account(
-    [id_key, file_key]: &[&'static str; 2],
-    id: Option<&String>,
-    file: Option<&Path>,
-) -> Result<Option<ExternalAccount>, SettingError> {
-    let (id, file) = match (id, file) {
-        (None, None) => return Ok(None),
-        (Some(id), Some(file)) => (id, file),
-        (Some(_), None) => {
-            let text = format!("`{id_key}` needs `{file_key}`: the authority shows both");
-            return Err(SettingError::new(id_key, text));
-        }
-        (None, Some(_)) => {
-            let text = format!("`{file_key}` needs `{id_key}`: the authority shows both");
-            return Err(SettingError::new(file_key, text));
-        }
-    };
-    let refuse = |problem: String| SettingError::new(file_key, format!("`{file_key}`: {}: {problem}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
-    let text = text.trim().trim_end_matches('=');
-    let encodings: [&Encoding; 2] = [&BASE64URL_NOPAD, &data_encoding::BASE64_NOPAD];
-    let key = encodings.into_iter().find_map(|encoding| encoding.decode(text.as_bytes()).ok());
-    let key = key.filter(|key| !key.is_empty());
-    let key = key.ok_or_else(|| refuse("this is not base64url: copy the key as the authority shows it".to_owned()))?;
-    Ok(Some(ExternalAccount { id: id.clone(), key: Arc::from(key) }))
-}
-
-/// Keys of the accounts that exist at the authorities: identifier and file.
-const EAB: [&str; 2] = ["acme-eab-kid", "acme-eab-key-file"];
-const FALLBACK_EAB: [&str; 2] = ["acme-fallback-eab-kid", "acme-fallback-eab-key-file"];
-const FALLBACK_CA: &str = "acme-fallback-ca";
 
 fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
     let given = [
@@ -313,6 +207,8 @@ fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

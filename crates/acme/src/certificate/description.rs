@@ -1,0 +1,68 @@
+//! What logs and reports say of a certificate.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use super::MaintainedCertificate;
+use crate::{
+    CertificateReport,
+    state::{AuthorityRole, CertificateState, Step},
+};
+
+impl MaintainedCertificate {
+    /// One line with the failures of all authorities, and what comes next.
+    pub(super) fn log_failure(&self, state: &CertificateState, now: SystemTime) {
+        let text = self.failure_text(state).unwrap_or_default();
+        if let (Step::Order(AuthorityRole::Fallback), Some(fallback)) = (state.next(now), &self.fallback) {
+            return tracing::warn!("{self}: {text}; the order goes on at the fallback {}", fallback.directory);
+        }
+        let wait = state.next_order().and_then(|next| next.duration_since(now).ok()).unwrap_or_default();
+        let meanwhile = match state.validity() {
+            Some(validity) if validity.contains(now) => "; the present certificate stays in use",
+            Some(_) => "; the certificate in use has EXPIRED",
+            None => "",
+        };
+        tracing::warn!("{self}: no new certificate: {text}; the next attempt is in {}{meanwhile}", minutes(wait));
+    }
+
+    /// Why the last order failed; with a fallback, why it failed at both authorities.
+    fn failure_text(&self, state: &CertificateState) -> Option<String> {
+        let first = state.failures(AuthorityRole::First)?.text.clone();
+        let Some((fallback, failures)) = self.fallback.as_ref().zip(state.failures(AuthorityRole::Fallback)) else {
+            return Some(first);
+        };
+        Some(format!("{first}; the fallback {}: {}", fallback.directory, failures.text))
+    }
+
+    pub(crate) fn report(&self) -> CertificateReport {
+        let state = self.state.borrow();
+        CertificateReport {
+            names: self.names(),
+            issuer: self.issued.borrow().as_ref().map(|issued| issued.issuer.clone()),
+            expires: state.validity().map(|validity| validity.not_after),
+            next_order: state.next_order(),
+            failures: self.roles().filter_map(|role| state.failures(role)).map(|failures| failures.count).sum(),
+            last_error: self.failure_text(&state),
+            is_on_demand: false,
+        }
+    }
+}
+
+fn minutes(wait: Duration) -> String {
+    match wait.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} minutes", seconds / 60),
+        seconds => format!("{} hours", seconds / 3600),
+    }
+}
+
+impl fmt::Display for MaintainedCertificate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, name) in self.request.names.iter().enumerate() {
+            write!(formatter, "{}{name}", if number == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
