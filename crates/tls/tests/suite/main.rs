@@ -20,6 +20,7 @@ mod nginx;
 mod openssl;
 mod rejection;
 mod revocation;
+mod running;
 mod settings;
 mod theirs;
 mod tickets;

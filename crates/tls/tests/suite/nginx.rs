@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
 };
 
@@ -14,10 +14,11 @@ use crate::{
     authority::file,
     dialing::{dial, run},
     ends::{Site, VERSIONS, only},
+    running::Running,
 };
 
 struct Program {
-    child: Child,
+    _running: Running,
     destination: Destination,
 }
 
@@ -37,14 +38,7 @@ impl Program {
         assert!(lines.any(|line| line.contains("getrlimit")), "nginx starts");
         thread::spawn(move || lines.for_each(drop));
         let path = folder.join("socket");
-        Self { child, destination: Destination::Unix(path) }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { _running: Running(child), destination: Destination::Unix(path) }
     }
 }
 

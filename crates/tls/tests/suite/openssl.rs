@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc,
     thread,
     time::Duration,
@@ -16,11 +16,12 @@ use crate::{
     authority::file,
     dialing::{dial, run},
     ends::{Site, VERSIONS, only},
+    running::Running,
 };
 
 /// The program, which takes commands: what stands at the front of a line may be one, and else the line is sent.
 struct Program {
-    child: Child,
+    running: Running,
     destination: Destination,
     lines: mpsc::Receiver<String>,
 }
@@ -44,7 +45,8 @@ impl Program {
         let (sender, lines) = mpsc::channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let mut this = Self { child, destination: Destination::Tcp(([127, 0, 0, 1], 0).into()), lines };
+        let mut this =
+            Self { running: Running(child), destination: Destination::Tcp(([127, 0, 0, 1], 0).into()), lines };
         this.destination = Destination::Tcp(this.wait_for("ACCEPT ").parse().unwrap());
         this
     }
@@ -61,14 +63,7 @@ impl Program {
 
     fn type_line(&mut self, line: &str) {
         // In one piece: a command is what one call of read(2) gives.
-        self.child.stdin.as_ref().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.running.0.stdin.as_ref().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 }
 
