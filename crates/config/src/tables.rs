@@ -3,6 +3,7 @@
 pub(crate) mod compression;
 pub(crate) mod deserializer;
 pub(crate) mod handlers;
+pub(crate) mod header_rules;
 pub(crate) mod kinds;
 pub(crate) mod maps;
 pub(crate) mod matching;

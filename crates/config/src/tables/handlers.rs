@@ -160,6 +160,13 @@ impl HandlerTable {
     }
 }
 
+impl FilesTable {
+    /// Whether clients may change the folder.
+    pub(crate) fn is_written(&self) -> bool {
+        self.folder.content.write.mode().is_some()
+    }
+}
+
 impl FromTable for FilesTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
