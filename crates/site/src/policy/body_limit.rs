@@ -130,3 +130,69 @@ impl http_body::Body for LimitedBody {
         self.body.is_end() && !self.is_too_long.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use serow_message::{Headers, Incoming};
+
+    use super::*;
+
+    fn request(length: Option<u64>) -> (serow_message::BodySender, Request) {
+        let (sender, incoming) = Incoming::channel(length);
+        let mut request = Request::get("/");
+        request.body = incoming.into();
+        (sender, request)
+    }
+
+    fn poll(request: &mut Request) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        request.body.poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn bodies_of_known_length_are_refused_before_anything_is_received() {
+        for (length, limit, fits) in [(0, 0, true), (1, 0, false), (10, 10, true), (11, 10, false)] {
+            let (sender, mut request) = request(Some(length));
+            match bound(&mut request, limit) {
+                Bounded::Fits => assert!(fits, "{length} {limit}"),
+                Bounded::TooLong(refusal) => assert!(!fits && refusal.status == 413, "{length} {limit}"),
+                Bounded::Counted(_) => panic!("{length} {limit}"),
+            }
+            let wanted = sender.poll_wanted(&mut Context::from_waker(Waker::noop()));
+            assert!(wanted.is_pending(), "{length} {limit}");
+        }
+    }
+
+    #[test]
+    fn bodies_of_unknown_length_fail_when_they_pass_the_limit_and_the_rest_is_not_received() {
+        let (sender, mut request) = request(None);
+        let Bounded::Counted(mut counted) = bound(&mut request, 5) else { panic!("not counted") };
+        let context = Context::from_waker(Waker::noop());
+        for piece in ["abc", "de"] {
+            assert!(poll(&mut request).is_pending());
+            sender.push(piece.into(), &context);
+            assert!(matches!(poll(&mut request), Poll::Ready(Some(Ok(_)))));
+        }
+        assert!(counted.refusal().is_none());
+        assert!(poll(&mut request).is_pending());
+        sender.push("f".into(), &context);
+        let Poll::Ready(Some(Err(error))) = poll(&mut request) else { panic!("no error") };
+        assert_eq!(error.downcast_ref(), Some(&IncomingError::TooLarge));
+        assert!(sender.is_abandoned() && !request.body.is_end());
+        assert_eq!(counted.refusal().map(|refusal| refusal.status), Some(StatusCode::PAYLOAD_TOO_LARGE));
+    }
+
+    #[test]
+    fn bodies_that_fit_keep_their_trailers() {
+        let (sender, mut request) = request(None);
+        let Bounded::Counted(mut counted) = bound(&mut request, 5) else { panic!("not counted") };
+        let mut trailers = Headers::new();
+        trailers.append("x-sum", "1").unwrap();
+        sender.finish(Some(trailers));
+        let Poll::Ready(Some(Ok(frame))) = poll(&mut request) else { panic!("no trailers") };
+        assert_eq!(frame.into_trailers().unwrap()["x-sum"], "1");
+        assert!(matches!(poll(&mut request), Poll::Ready(None)));
+        assert!(counted.refusal().is_none());
+    }
+}

@@ -3,14 +3,13 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Frame, SizeHint};
 use serow_message::{Body, BodyKind, BoxError, FileRange};
-use tokio::time::{Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::rate::{Allowance, Rate};
 
@@ -127,7 +126,7 @@ impl http_body::Body for RatedBody {
                     this.allowance.spend(piece.len());
                     return Poll::Ready(Some(Ok(Frame::data(piece))));
                 }
-                Err(next) => this.timer = Some(Box::pin(sleep_until((start + next).into()))),
+                Err(next) => this.timer = Some(Box::pin(sleep_until(start + next))),
             }
         }
     }
@@ -146,3 +145,6 @@ impl http_body::Body for RatedBody {
 
 /// Bytes that are read and sent at a time, however fast: as much as other files are read at a time.
 const MAX_PIECE: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;
