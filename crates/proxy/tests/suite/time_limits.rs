@@ -91,7 +91,7 @@ fn limits_of_a_route_take_the_place_of_those_of_its_upstream() {
     }
 }
 
-/// A proxy of a server that is asked once.
+/// A proxy of a server that gets each request once.
 fn proxied(address: SocketAddr, timeouts: UpstreamTimeouts, of_route: Option<ForwardingTimeouts>) -> Proxied {
     let mut settings = UpstreamSettings::new("test", vec![server(address)]);
     settings.timeouts = timeouts;
