@@ -196,6 +196,27 @@ fn bodies_over_http_2_have_the_same_limits() {
     }
 }
 
+#[test]
+fn applications_are_protected_as_well_and_the_refusal_is_not_theirs() {
+    requires!("program:perl");
+    let folder = tempfile::tempdir().unwrap();
+    let application = "sub { local $/; my $body = $_[0]{'psgi.input'}->getline // ''; [200, [], [length $body]] }\n";
+    fs::write(folder.path().join("app.psgi"), application).unwrap();
+    let settings = "listen = \"127.0.0.1:0\"\nworkers = 1\n[[site]]\n[[site.route]]\npath = \"/large\"\n\
+                    app = { application = \"app.psgi\" }\n[[site.route]]\npath = \"/*\"\nmax-body = 2000\n\
+                    app = { application = \"app.psgi\" }\n";
+    fs::write(folder.path().join("serow.toml"), settings).unwrap();
+    let mut command = serow(["run"]);
+    command.current_dir(folder.path());
+    let server = Running::of(command);
+    assert!(in_chunks(&server, "/", 2000).text().contains("2000"));
+    assert!(in_chunks(&server, "/large", 20_000).text().contains("20000"));
+    // The application itself would see a request that is broken off.
+    let refused = in_chunks(&server, "/", 2001);
+    assert_eq!((refused.status(), refused.text()), (413, "413 Payload Too Large: The request is too large.\n"));
+    assert_eq!(with_length(&server, "/", 2001), 413);
+}
+
 /// Serow with two routes: one that waits shorter for bodies than the root, and one that waits longer.
 fn patient_and_impatient() -> (Running, TempDir) {
     let folder = tempfile::tempdir().unwrap();
