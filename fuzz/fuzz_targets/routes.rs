@@ -9,7 +9,8 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use serow_message::{BodyKind, KnownHeader, Request, Response, Target};
 use serow_router::{
-    Action, Conditions, FixedResponse, HeaderChanges, Redirect, RewriteTarget, Route, Routed, Router, Site,
+    Action, Conditions, FixedResponse, HeaderChanges, HeaderOperation, HeaderRule, Redirect, RewriteTarget, Route,
+    Routed, Router, RuleSubject, Site,
 };
 use serow_variables::{Expression, Letters, Scope, Text, ValuePatterns};
 
@@ -42,6 +43,16 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(headers) = HeaderChanges::with_variables([("X-Text", text)], &scope) {
         let mut changed = answer_with(&conditions, Action::Handle(()), headers, &request);
         check_fields(&mut changed);
+    }
+    let rule = HeaderRule {
+        operation: HeaderOperation::Add,
+        name: "X-Text".to_owned(),
+        value: text.to_owned(),
+        if_absent: false,
+        statuses: Vec::new(),
+    };
+    if let Ok(rules) = HeaderChanges::of_rules(&[rule], RuleSubject::Request, &scope) {
+        check_request(&conditions, rules, &request);
     }
     if let Ok(parsed) = Text::parse(text, &scope)
         && parsed.constant().is_none()
@@ -76,7 +87,7 @@ fn answer_with(conditions: &Conditions, action: Action<()>, headers: HeaderChang
         Routed::Answer(response) | Routed::Attempt { response, .. } => response,
         Routed::Handler { headers, .. } => {
             let mut response = Response::default();
-            headers.apply(&mut response.headers);
+            headers.apply(response.status, &mut response.headers);
             response
         }
     }
@@ -102,6 +113,20 @@ fn check_redirect(text: &str, response: &Response) {
 fn check_fields(response: &mut Response) {
     for (name, value) in response.headers.iter() {
         assert!(name == b"X-Text" || !name.eq_ignore_ascii_case(b"x-text"));
+        assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
+    }
+}
+
+/// A rule adds one field to the request that a handler gets, or none.
+fn check_request(conditions: &Conditions, request_headers: HeaderChanges, request: &Request) {
+    let any = "/*".parse().expect("a pattern");
+    let conditions = conditions.clone();
+    let route = Route { conditions, request_headers, ..Route::new(any, Action::Handle(())) };
+    let Ok(router) = Router::new(vec![Site::new(vec![route])]) else { return };
+    let mut changed = copy(request);
+    let _ = router.route(&mut changed, |(), _| None);
+    assert!(changed.headers.len() <= request.headers.len() + 1);
+    for (_, value) in changed.headers.iter() {
         assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
     }
 }

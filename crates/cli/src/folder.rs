@@ -11,6 +11,7 @@ use serow_access_log::{Colour, Destination, Format};
 use serow_config::{
     ServedFolder, open_to_changes,
     settings::{ServerSettings, SettingError, folder_settings, shares},
+    values::SizeLimit,
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
@@ -45,11 +46,15 @@ impl FolderSettings {
         let FilesArguments { dir, folder, mut general, quiet } = arguments;
         environment_port::listen_there(&mut general)?;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
+        let write = folder.content.write.mode();
+        if write.is_some() {
+            // As in a settings file: files may be of any size, however they come.
+            general.limits.max_body.get_or_insert(SizeLimit(u64::MAX));
+        }
         let mut server = ServerSettings::new(general, shares)?;
         if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
             server.access_log = Some(lines_on_terminal());
         }
-        let write = folder.content.write.mode();
         Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, write, server })
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{meaning::paths, values::AdminAddress};
 use serow_document::{Document, environment};
+
+use crate::{meaning::paths, values::AdminAddress};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 pub(crate) mod account;
 pub(crate) mod applications;
+pub(crate) mod body_limits;
+pub(crate) mod header_rules;
 pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod policies;
@@ -11,6 +13,7 @@ pub(crate) mod routing;
 
 use std::{path::Path, time::Duration};
 
+use serow_document::{Place, Problem, Problems};
 use serow_variables::Scope;
 
 use crate::{
@@ -18,11 +21,12 @@ use crate::{
     meaning::{
         account::{Account, AccountFiles},
         applications::Applications,
+        body_limits::BodyLimits,
         proxying::Proxying,
         route_numbers::RouteNumbers,
         routing::Routing,
     },
-    options::{AcmeOptions, GeneralOptions, ListingChoice, WriteChoice},
+    options::{AcmeOptions, GeneralOptions, ListingChoice},
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
     tables::{
@@ -32,7 +36,6 @@ use crate::{
     },
     values::CertificateNames,
 };
-use serow_document::{Place, Problem, Problems};
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(crate) fn of(
@@ -50,13 +53,13 @@ pub(crate) fn of(
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let hands_over = sites.iter().any(SiteTable::has_proxy);
     let shares = shares(&general.listening, wanted_files);
-    let shares = if hands_over { shares.with_upstreams() } else { shares };
+    let shares = if sites.iter().any(SiteTable::has_proxy) { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
     check_metrics(&metrics, &general, problems);
     let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
+    let bodies = BodyLimits::set(&mut general.limits, &sites);
     let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
     unusable_files(&general.tls).into_iter().for_each(note);
@@ -67,9 +70,8 @@ pub(crate) fn of(
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let scope = Scope::new(matching::maps(maps, problems));
-    let proxying = Proxying::new(upstreams, &scope, folder, &trust, note_attempts, problems);
-    let threads = server.as_ref().map_or(1, |server| server.workers);
-    let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
+    let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
+    let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
     let routing = Routing {
@@ -79,6 +81,7 @@ pub(crate) fn of(
         shares,
         proxying: &proxying,
         applications: &applications,
+        bodies,
         numbers: &numbers,
         problems,
     };
@@ -150,8 +153,7 @@ impl FilesTable {
     fn served_folder(&self, folder: &Path) -> ServedFolder {
         let is_next = self.settings.missing == MissingChoice::Next;
         let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;
-        let is_written = self.folder.content.write != WriteChoice::Off;
-        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed, is_written }
+        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed, is_written: self.is_written() }
     }
 }
 

@@ -12,11 +12,11 @@ use std::{
 };
 
 use rcgen::{CertificateParams, KeyPair};
+use serow_document::{Fault, Sources};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
 use crate::{explanation, root_table, settings::ApplicationHost, understand};
-use serow_document::{Fault, Sources};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [

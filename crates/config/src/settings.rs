@@ -176,7 +176,7 @@ fn versions(options: &HttpOptions) -> Versions {
 fn limits(options: &LimitOptions, shares: Shares) -> Limits {
     Limits {
         connections: options.max_connections.map_or(shares.connections, |most| most.in_memory()),
-        body: options.max_body.0,
+        body: options.max_body.map_or(Limits::default().body, |limit| limit.0),
         head: options.max_head.in_memory(),
         fields: options.max_fields.in_memory(),
         target: options.max_target.in_memory(),

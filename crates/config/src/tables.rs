@@ -2,6 +2,7 @@
 
 pub(crate) mod compression;
 pub(crate) mod handlers;
+pub(crate) mod header_rules;
 pub(crate) mod kinds;
 pub(crate) mod maps;
 pub(crate) mod matching;
@@ -14,12 +15,11 @@ pub(crate) mod status;
 pub(crate) mod upstreams;
 
 use serde::Deserialize;
-use toml::{Spanned, de::DeValue};
-
 use serow_document::{
     Place, Problem, Problems, Table, Value, deserializer,
     names::{self, Telling},
 };
+use toml::{Spanned, de::DeValue};
 
 /// A table that is being read.
 pub(crate) struct TableReading<'t, 'p> {

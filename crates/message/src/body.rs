@@ -4,6 +4,7 @@ use core::{
     fmt,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 use std::{boxed::Box, string::String, vec::Vec};
 
@@ -94,6 +95,13 @@ impl Body {
             BodyKind::File(range) => Some(range.length),
             BodyKind::Incoming(incoming) => incoming.remaining(),
             BodyKind::Stream(stream) => stream.size_hint().exact(),
+        }
+    }
+
+    /// Sets how long the client may take for the next bytes of a request's body, in place of what the server allows.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        if let BodyKind::Incoming(incoming) = &mut self.kind {
+            incoming.set_timeout(timeout);
         }
     }
 

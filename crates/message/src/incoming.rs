@@ -3,6 +3,7 @@
 use core::{
     fmt,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,6 +55,7 @@ struct Channel {
     state: State,
     reader: Option<Waker>,
     sender: Option<Waker>,
+    timeout: Option<Duration>,
 }
 
 /// The state of the channel: whose turn it is.
@@ -79,7 +81,7 @@ impl Incoming {
     /// A body, and the end that sends it; `length` in bytes, where it is known.
     #[must_use]
     pub fn channel(length: Option<u64>) -> (BodySender, Self) {
-        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, sender: None }));
+        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, sender: None, timeout: None }));
         (BodySender { channel: Arc::clone(&channel) }, Self { channel, remaining: length })
     }
 
@@ -87,6 +89,11 @@ impl Incoming {
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         self.remaining
+    }
+
+    /// Sets how long the peer may take for the next bytes, in place of what the server allows.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        lock(&self.channel).timeout = Some(timeout);
     }
 
     pub(crate) fn poll_frame(
@@ -166,6 +173,12 @@ impl BodySender {
             slot => *slot = Some(context.waker().clone()),
         }
         Poll::Pending
+    }
+
+    /// How long the peer may take for the next bytes, if the reader says so.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        lock(&self.channel).timeout
     }
 
     /// Whether the body was dropped, so that nobody will read the rest.

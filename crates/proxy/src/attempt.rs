@@ -8,6 +8,7 @@ use serow_http1::Limits;
 use crate::{
     attempt_error::AttemptError,
     attempt_log::AttemptLog,
+    exchange_deadline::ExchangeDeadline,
     forwarding::{Connections, Forwarding},
     http1, http2,
     lease::Lease,
@@ -36,7 +37,8 @@ impl Forwarding<'_> {
                 && let Some(stream) = self.open_stream(&connections, server).await?
             {
                 self.note_connection(false);
-                let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
+                let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
+                self.set_timeouts(&mut exchange.deadline);
                 return exchange.answer(&mut self.body, &self.head).await;
             }
             // Where the protocol can be chosen, upgrades use HTTP/1.1.
@@ -56,6 +58,7 @@ impl Forwarding<'_> {
         };
         self.note_connection(!is_reused);
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
+        self.set_timeouts(&mut exchange.deadline);
         let head = self.head.head_for(&server.settings().address);
         let response = exchange.response(head, &mut self.body, &self.informational).await?;
         exchange.into_answer(response, &self.head)
@@ -96,12 +99,21 @@ impl Forwarding<'_> {
         // It is not one that may choose.
         let stream = stream.ok_or_else(|| AttemptError::unsendable("the server does not speak HTTP/2"))?;
         self.note_connection(false);
-        let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
+        let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
+        self.set_timeouts(&mut exchange.deadline);
         let mut answer = exchange.agreement(&self.head).await?;
         if let ResponseContent::Tunnel(..) = answer.content {
             websocket::agree(&mut answer.head, key.as_deref());
         }
         Ok(answer)
+    }
+
+    /// Gives a server the time that the route gives it.
+    #[inline]
+    fn set_timeouts(&self, deadline: &mut ExchangeDeadline) {
+        if let Some(timeouts) = &self.settings.timeouts {
+            deadline.set_timeouts(timeouts);
+        }
     }
 
     async fn connect(&self, server: &Server) -> Result<Box<Http1>, AttemptError> {

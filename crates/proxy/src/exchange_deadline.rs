@@ -7,7 +7,10 @@ use std::{
 
 use serow_net::Deadline;
 
-use crate::{settings::UpstreamTimeouts, thread_local_pool::ThreadLocalPool};
+use crate::{
+    settings::{ForwardingTimeouts, UpstreamTimeouts},
+    thread_local_pool::ThreadLocalPool,
+};
 
 /// How long the server of one exchange is waited for.
 pub(crate) struct ExchangeDeadline {
@@ -34,6 +37,13 @@ impl ExchangeDeadline {
     pub(crate) fn new(pool: &ThreadLocalPool) -> Self {
         let (deadline, timeouts) = (pool.thread.deadlines.register(), pool.upstream.settings().timeouts);
         Self { waiting: AwaitedStep::Nothing, deadline, timeouts }
+    }
+
+    /// Puts the time limits of a route in the place of those of the upstream.
+    pub(crate) fn set_timeouts(&mut self, timeouts: &ForwardingTimeouts) {
+        let ForwardingTimeouts { response, transfer, total: _ } = timeouts;
+        self.timeouts.response = response.unwrap_or(self.timeouts.response);
+        self.timeouts.transfer = transfer.unwrap_or(self.timeouts.transfer);
     }
 
     /// The deadline restarts when the awaited step changes.

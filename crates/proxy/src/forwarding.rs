@@ -31,7 +31,7 @@ use crate::{
 /// A request on its way.
 pub(crate) struct Forwarding<'a> {
     pub(crate) local: Rc<LocalUpstream>,
-    settings: &'a ForwardingSettings,
+    pub(crate) settings: &'a ForwardingSettings,
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
@@ -94,7 +94,9 @@ impl<'a> Forwarding<'a> {
         let has_body = body.length() != Some(0);
         let body = RequestBody::new(body, head.trailers);
         local.upstream.budget().deposit(local.now());
-        let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
+        let total = settings.timeouts.and_then(|timeouts| timeouts.total);
+        let total = total.or(local.upstream.settings().timeouts.total);
+        let until = total.map(|total| Instant::now() + total);
         Ok(Self {
             local,
             settings,

@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
     lease: Lease,
     /// Boxed, since it is moved often.
     connection: Box<Http1>,
-    deadline: ExchangeDeadline,
+    pub(crate) deadline: ExchangeDeadline,
     request: RequestProgress,
     body: RequestBody,
     asked: Option<Instant>,

@@ -97,9 +97,9 @@ pub use self::{
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},
     server::{Administration, Server},
     settings::{
-        Balancing, CheckKind, CheckSettings, CheckStart, CrashSettings, ForwardingSettings, HashKey, HostSetting,
-        HttpCheck, KeepSettings, PassiveSettings, ProxyHeader, RetrySettings, ServerSettings, StickyMode,
-        StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
+        Balancing, CheckKind, CheckSettings, CheckStart, CrashSettings, ForwardingSettings, ForwardingTimeouts,
+        HashKey, HostSetting, HttpCheck, KeepSettings, PassiveSettings, ProxyHeader, RetrySettings, ServerSettings,
+        StickyMode, StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
     },
     upstream::Upstream,
 };

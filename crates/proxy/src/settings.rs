@@ -128,6 +128,19 @@ pub struct ForwardingSettings {
     pub buffering: Option<BufferSettings>,
     /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.
     pub note_attempts: bool,
+    /// Time limits in place of those of the upstream.
+    pub timeouts: Option<ForwardingTimeouts>,
+}
+
+/// Time limits for servers in place of those of the upstream ([`UpstreamTimeouts`]): those that are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForwardingTimeouts {
+    /// Until the response begins.
+    pub response: Option<Duration>,
+    /// Between two pieces of a body, either way.
+    pub transfer: Option<Duration>,
+    /// For the whole request.
+    pub total: Option<Duration>,
 }
 
 /// When a request is sent again that a server may have crashed with, for servers that are processes of ours.

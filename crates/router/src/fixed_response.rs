@@ -94,7 +94,7 @@ impl FixedResponse {
     /// Changes its header.
     #[must_use]
     pub fn with_headers(mut self, changes: &HeaderChanges) -> Self {
-        changes.apply(&mut self.headers);
+        changes.apply(self.status, &mut self.headers);
         self
     }
 

@@ -1,22 +1,25 @@
-//! What is changed in the header of a response.
+//! What is changed in the header of a response or a request.
 
 use std::{error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
-use serow_message::{FieldName, Headers, InvalidHeader, KnownHeader, hop_by_hop};
+use serow_message::{Headers, InvalidHeader, StatusCode};
 use serow_variables::{Form, Scope, Source, Text, VariableError};
 
-/// Fields that are set in a response, in place of those of the same name, or removed.
+use crate::header_rule::{HeaderRule, RuleCondition, RuleSubject};
+
+/// Fields that are set in a response, in place of those of the same name, or removed; and [rules](HeaderRule), which
+/// follow them in their order.
 ///
 /// ```
-/// use serow_message::Headers;
+/// use serow_message::{Headers, StatusCode};
 /// use serow_router::HeaderChanges;
 ///
 /// let changes = HeaderChanges::new([("Cache-Control", "no-store"), ("Server", "")])?;
 /// let mut headers = Headers::new();
 /// headers.append("cache-control", "max-age=60").unwrap();
 /// headers.append("server", "Serow").unwrap();
-/// changes.apply(&mut headers);
+/// changes.apply(StatusCode::OK, &mut headers);
 /// assert_eq!(headers.get_str("cache-control"), Some("no-store"));
 /// assert!(!headers.contains("server"));
 /// # Ok::<(), serow_router::InvalidChange>(())
@@ -28,12 +31,24 @@ pub struct HeaderChanges {
 }
 
 #[derive(Clone, Debug)]
-struct Change {
-    name: Bytes,
-    /// Empty: the field is removed.
-    value: Bytes,
+pub(crate) struct Change {
+    pub(crate) name: Bytes,
+    pub(crate) operation: Operation,
+    /// The value of a field that is set or added.
+    pub(crate) value: Bytes,
     /// What the value is made of for each request, if it has variables.
-    text: Option<Text>,
+    pub(crate) text: Option<Text>,
+}
+
+/// What is done with a field.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// It is set, in place of those of its name.
+    Set,
+    /// It is removed.
+    Remove,
+    /// What a rule says.
+    Rule(RuleCondition),
 }
 
 impl HeaderChanges {
@@ -76,27 +91,44 @@ impl HeaderChanges {
             Headers::new().append(name, value).map_err(|error| invalid(error.into()))?;
             let text = scope.map(|scope| Text::parse(value, scope)).transpose();
             let text = text.map_err(|error| invalid(ChangeProblem::Variable(error)))?;
-            let value = text.as_ref().map_or(Some(value), Text::constant).unwrap_or_default();
-            if is_framing(name) {
-                return Err(invalid(ChangeProblem::Framing));
-            }
+            RuleSubject::Response.check(name).map_err(invalid)?;
             if changes.iter().any(|change| change.name.eq_ignore_ascii_case(name.as_bytes())) {
                 return Err(invalid(ChangeProblem::Twice));
             }
-            let copy = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-            let (name, value) = (copy(name), copy(value));
-            changes.push(Change { name, value, text: text.filter(|text| text.constant().is_none()) });
+            changes.push(Change::new(name, Operation::Set, value, text));
         }
         Ok(Self::of(changes))
     }
 
-    /// Changes a header.
-    pub fn apply(&self, headers: &mut Headers) {
-        for Change { name, value, .. } in self.iter() {
-            match value.is_empty() {
-                true => drop(headers.remove(&name[..])),
-                // Name and value were tried when this was made.
-                false => drop(headers.insert(&name[..], value)),
+    /// What these rules say, in their order. A field that is to be set to a value that is empty for a request is removed
+    /// from it, and none is added; control characters of a variable are left out, so that no value begins another line.
+    ///
+    /// # Errors
+    ///
+    /// The number of a rule that cannot be followed, and why.
+    pub fn of_rules(rules: &[HeaderRule], subject: RuleSubject, scope: &Scope) -> Result<Self, (usize, ChangeProblem)> {
+        let read =
+            |(number, rule): (usize, &HeaderRule)| rule.read(subject, scope).map_err(|problem| (number, problem));
+        rules.iter().enumerate().map(read).collect::<Result<_, _>>().map(Self::of)
+    }
+
+    /// Changes the header of a response with this status.
+    pub fn apply(&self, status: StatusCode, headers: &mut Headers) {
+        for change in self.iter() {
+            // Name and value were tried when this was made.
+            match &change.operation {
+                Operation::Set => drop(headers.insert(&change.name[..], &change.value)),
+                Operation::Remove => drop(headers.remove(&change.name[..])),
+                Operation::Rule(condition) => condition.apply(change, Some(status), headers),
+            }
+        }
+    }
+
+    /// Changes the header of a request.
+    pub(crate) fn apply_to_request(&self, headers: &mut Headers) {
+        for change in self.iter() {
+            if let Operation::Rule(condition) = &change.operation {
+                condition.apply(change, None, headers);
             }
         }
     }
@@ -119,20 +151,36 @@ impl HeaderChanges {
 
     /// These changes with the values of a request.
     pub(crate) fn filled(&self, source: &Source<'_>) -> Self {
+        if !self.has_variables() {
+            return self.clone();
+        }
         let fill = |change: &Change| {
             let Some(text) = &change.text else { return change.clone() };
             let mut value = Vec::new();
             text.append(source, Form::Field, &mut value);
-            Change { name: change.name.clone(), value: Bytes::from(value.trim_ascii().to_vec()), text: None }
+            Change::filled(change, value.trim_ascii())
         };
         Self::of(self.iter().map(fill).collect())
     }
 
-    /// These changes and those of another, which go before them.
+    /// These changes and those of another, which go before them. Rules stay, and follow all others.
     pub(crate) fn overridden_by(&self, others: &Self) -> Self {
-        let is_theirs = |name: &[u8]| others.iter().any(|change| change.name.eq_ignore_ascii_case(name));
-        let ours = self.iter().filter(|change| !is_theirs(&change.name));
-        Self::of(ours.chain(others.iter()).cloned().collect())
+        let is_set = |change: &&Change| !matches!(change.operation, Operation::Rule(_));
+        let is_theirs = |name: &[u8]| others.iter().filter(is_set).any(|change| change.name.eq_ignore_ascii_case(name));
+        let ours = self.iter().filter(is_set).filter(|change| !is_theirs(&change.name));
+        let set = ours.chain(others.iter().filter(is_set));
+        let rules = self.iter().chain(others.iter()).filter(|change| !is_set(change));
+        Self::of(set.chain(rules).cloned().collect())
+    }
+
+    /// These changes, and then those of another.
+    #[must_use]
+    pub fn followed_by(&self, others: &Self) -> Self {
+        match (self.is_empty(), others.is_empty()) {
+            (_, true) => self.clone(),
+            (true, _) => others.clone(),
+            _ => Self::of(self.iter().chain(others.iter()).cloned().collect()),
+        }
     }
 
     fn of(changes: Vec<Change>) -> Self {
@@ -144,11 +192,33 @@ impl HeaderChanges {
     }
 }
 
-/// Whether the field says where a message ends or belongs to the connection. The server sets these.
-pub(crate) fn is_framing(name: impl FieldName) -> bool {
-    name.known().is_some_and(|known| {
-        hop_by_hop::NAMES.contains(&known) || matches!(known, KnownHeader::ContentLength | KnownHeader::Trailer)
-    })
+impl Change {
+    /// A change; one that sets a field to nothing removes it.
+    pub(crate) fn new(name: &str, operation: Operation, value: &str, text: Option<Text>) -> Self {
+        let name = Bytes::copy_from_slice(name.as_bytes());
+        let value = text.as_ref().map_or(Some(value), Text::constant).unwrap_or_default();
+        let value = Bytes::copy_from_slice(value.as_bytes());
+        let text = text.filter(|text| text.constant().is_none());
+        let operation = operation.with(&value);
+        Self { name, operation, value, text }
+    }
+
+    /// The change with the value of a request.
+    fn filled(&self, value: &[u8]) -> Self {
+        let value = Bytes::copy_from_slice(value);
+        Self { name: self.name.clone(), operation: self.operation.clone().with(&value), value, text: None }
+    }
+}
+
+impl Operation {
+    /// The operation with this value.
+    fn with(self, value: &Bytes) -> Self {
+        match self {
+            Self::Set | Self::Remove if value.is_empty() => Self::Remove,
+            Self::Set | Self::Remove => Self::Set,
+            rule @ Self::Rule(_) => rule,
+        }
+    }
 }
 
 /// Which change of a header cannot be, and why.
@@ -171,6 +241,14 @@ pub enum ChangeProblem {
     Twice,
     /// The value names no variable.
     Variable(VariableError),
+    /// The server says in this field of a request who the client is.
+    Client,
+    /// The field of a request selects the site.
+    Host,
+    /// The field is set or added, but not to anything.
+    NoValue,
+    /// The rule is about the status of a response, but it is a request's.
+    Status,
 }
 
 impl From<InvalidHeader> for ChangeProblem {
@@ -186,6 +264,15 @@ impl fmt::Display for ChangeProblem {
             Self::Framing => formatter.write_str("the server itself sets this field: leave it out"),
             Self::Twice => formatter.write_str("duplicate header field: set it once"),
             Self::Variable(error) => error.fmt(formatter),
+            Self::Client => formatter.write_str(
+                "servers and applications learn from this field who the client is, so they get it only from Serow: use \
+                 `forwarded`, `trust` or `set-header` in `proxy`",
+            ),
+            Self::Host => formatter.write_str("this field has selected the site: use `host` in `proxy`"),
+            Self::NoValue => {
+                formatter.write_str("`value` is missing or empty: write one, or remove the field with `remove`")
+            }
+            Self::Status => formatter.write_str("a request has no status: leave it out"),
         }
     }
 }

@@ -43,7 +43,7 @@
 //! | a rewrite continues with another path | `rewrite.rs` |
 //! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
-//! | the headers of site and route are set | `header_changes.rs` |
+//! | the headers of site and route are set, in the response and in the request for the handler | `header_changes.rs`, `header_rule.rs` |
 //! | where one of these names variables, their values are filled in | `variable_outcome.rs` |
 //!
 //! # Hosts
@@ -75,6 +75,7 @@ mod conflicts;
 mod error;
 mod fixed_response;
 mod header_changes;
+mod header_rule;
 mod host_name;
 mod host_pattern;
 mod host_patterns;
@@ -97,6 +98,7 @@ pub use self::{
     error::RouterError,
     fixed_response::{FixedResponse, InvalidResponse},
     header_changes::{ChangeProblem, HeaderChanges, InvalidChange},
+    header_rule::{HeaderOperation, HeaderRule, RuleSubject},
     host_pattern::{HostPattern, InvalidHost},
     host_patterns::HostPatterns,
     methods::{InvalidMethod, Methods},

@@ -49,7 +49,7 @@ impl<H> Router<H> {
                 }
                 Decision::Try { handler, headers, next } => {
                     if let Some(mut response) = attempt(&self.handlers[handler], request) {
-                        headers.apply(&mut response.headers);
+                        headers.apply(response.status, &mut response.headers);
                         return Routed::Attempt { handler: &self.handlers[handler], response };
                     }
                     decision = self.table.resume(next, request);
@@ -100,7 +100,7 @@ impl<H: Handler> Handler for Router<H> {
                 Ok(response) => response,
                 Err((response, headers)) => {
                     let mut response = response.await;
-                    headers.apply(&mut response.headers);
+                    headers.apply(response.status, &mut response.headers);
                     response
                 }
             }

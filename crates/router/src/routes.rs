@@ -166,7 +166,7 @@ impl Routes {
                     methods.push(method.clone());
                 }
             }
-            entries.push(Entry::new(route, &headers, handlers));
+            entries.push(Entry::new(route, &headers, &site.request_headers, handlers));
         }
         let of = |status| FixedResponse::of(status).with_headers(&headers);
         Self {
@@ -226,7 +226,7 @@ impl Routes {
     fn refusal(&self, refusal: &FixedResponse, request: &Request) -> Response {
         let mut response = refusal.response();
         if self.headers.has_variables() {
-            self.headers_of(request).apply(&mut response.headers);
+            self.headers_of(request).apply(response.status, &mut response.headers);
         }
         response
     }
@@ -259,7 +259,7 @@ impl Routes {
         }
         let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
         let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
-        self.headers_of(request).apply(&mut response.headers);
+        self.headers_of(request).apply(response.status, &mut response.headers);
         response
     }
 
@@ -351,15 +351,17 @@ impl Default for Start {
 }
 
 impl Entry {
-    fn new<H>(route: Route<H>, site: &HeaderChanges, handlers: &mut Vec<H>) -> Self {
-        let headers = site.overridden_by(&route.headers);
+    /// A route of a site that changes these headers of responses and of requests.
+    fn new<H>(route: Route<H>, of_site: &HeaderChanges, of_requests: &HeaderChanges, handlers: &mut Vec<H>) -> Self {
+        let headers = of_site.overridden_by(&route.headers);
+        let request_headers = of_requests.followed_by(&route.request_headers);
         let mut number = |handler| {
             handlers.push(handler);
             handlers.len() - 1
         };
         let Route { path: pattern, methods, conditions, .. } = route;
         let captured = Captured::of(&conditions);
-        let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &captured));
+        let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
             Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
             Action::Try(handler) => take(Outcome::Try { handler: number(handler), headers }),

@@ -18,7 +18,7 @@ use crate::{
 /// let site = Site {
 ///     hosts: vec!["example.com".parse()?, "*.example.com".parse()?],
 ///     headers: HeaderChanges::new([("X-Frame-Options", "DENY")])?,
-///     routes: vec![Route::new("/*".parse()?, Action::Handle(hello))],
+///     ..Site::new(vec![Route::new("/*".parse()?, Action::Handle(hello))])
 /// };
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -28,6 +28,8 @@ pub struct Site<H> {
     pub hosts: Vec<HostPattern>,
     /// What is changed in the header of every response, those for missing paths included.
     pub headers: HeaderChanges,
+    /// What is changed in the header of every request that a handler gets.
+    pub request_headers: HeaderChanges,
     /// What is done with which path. The first that fits counts; none: 404.
     pub routes: Vec<Route<H>>,
 }
@@ -36,7 +38,8 @@ impl<H> Site<H> {
     /// A site for all hosts that no other site has.
     #[must_use]
     pub fn new(routes: Vec<Route<H>>) -> Self {
-        Self { hosts: Vec::new(), headers: HeaderChanges::default(), routes }
+        let (headers, request_headers) = Default::default();
+        Self { hosts: Vec::new(), headers, request_headers, routes }
     }
 }
 
@@ -52,6 +55,9 @@ pub struct Route<H> {
     /// What is changed in the header of every response of this route; it goes before what the site says of the same
     /// field. Nothing for [`Action::Rewrite`], which makes no response.
     pub headers: HeaderChanges,
+    /// What is changed in the header of the requests that the handler gets, after what the site changes. Nothing for
+    /// [`Action::Try`], since the routes behind it may get the request as well.
+    pub request_headers: HeaderChanges,
     /// What is done.
     pub action: Action<H>,
 }
@@ -60,8 +66,8 @@ impl<H> Route<H> {
     /// A route for all methods and without other conditions, which changes no header.
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
-        let (methods, conditions, headers) = Default::default();
-        Self { path, methods, conditions, headers, action }
+        let (methods, conditions, headers, request_headers) = Default::default();
+        Self { path, methods, conditions, headers, request_headers, action }
     }
 }
 

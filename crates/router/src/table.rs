@@ -110,7 +110,7 @@ fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<D
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
             let mut response = redirect.response(&Source { captures: &captures, ..path.source(request) });
-            headers.apply(&mut response.headers);
+            headers.apply(response.status, &mut response.headers);
             Ok(Decision::Answer(response))
         }
         Outcome::Variable(outcome) => {
@@ -121,7 +121,10 @@ fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<D
             let start = Start { route: route + 1, ..next.start };
             Ok(match filled {
                 Filled::Answer(response) => Decision::Answer(response),
-                Filled::Handle { handler, headers } => Decision::Handle { handler, headers },
+                Filled::Handle { handler, headers, request_headers } => {
+                    request_headers.apply_to_request(&mut request.headers);
+                    Decision::Handle { handler, headers }
+                }
                 Filled::Try { handler, headers } => Decision::Try { handler, headers, next: Next { start, ..next } },
             })
         }

@@ -14,11 +14,13 @@ use crate::{
     routes::{Missed, Outcome, Path, Start},
 };
 
-/// What a route answers whose headers, destination or body have variables.
+/// What a route answers whose headers, destination or body have variables, or whose handler gets other headers than the
+/// client sent.
 #[derive(Debug)]
 pub(crate) struct VariableOutcome {
     captured: Captured,
     headers: HeaderChanges,
+    request_headers: HeaderChanges,
     answer: Answer,
 }
 
@@ -53,39 +55,42 @@ pub(crate) enum Captured {
 pub(crate) enum Filled {
     /// This response.
     Answer(Response),
-    /// What the handler says, with these changes.
-    Handle { handler: usize, headers: HeaderChanges },
+    /// What the handler says, with these changes, to a request with others.
+    Handle { handler: usize, headers: HeaderChanges, request_headers: HeaderChanges },
     /// The same, if the handler can say anything.
     Try { handler: usize, headers: HeaderChanges },
 }
 
 impl VariableOutcome {
-    /// The outcome, as one with variables where it has any.
-    pub(crate) fn of(outcome: Outcome, captured: &Captured) -> Outcome {
+    /// The outcome, as one with variables where it has any, or where its handler gets requests with these changes.
+    pub(crate) fn of(outcome: Outcome, request_headers: &HeaderChanges, captured: &Captured) -> Outcome {
         let (answer, headers) = match outcome {
-            Outcome::Handle { handler, headers } if headers.has_variables() => (Answer::Handle(handler), headers),
+            Outcome::Handle { handler, headers } if headers.has_variables() || !request_headers.is_empty() => {
+                (Answer::Handle(handler), headers)
+            }
             Outcome::Try { handler, headers } if headers.has_variables() => (Answer::Try(handler), headers),
             Outcome::Redirect { redirect, headers } if headers.has_variables() || redirect.has_variables() => {
                 (Answer::Redirect(redirect), headers)
             }
             other => return other,
         };
-        Outcome::Variable(Box::new(Self::new(answer, headers, captured.clone())))
+        Outcome::Variable(Box::new(Self::new(answer, headers, request_headers.clone(), captured.clone())))
     }
 
     /// The outcome of a response with variables.
     pub(crate) fn of_response(response: FixedResponse, headers: HeaderChanges, captured: Captured) -> Outcome {
-        Outcome::Variable(Box::new(Self::new(Answer::Respond(response), headers, captured)))
+        let request_headers = HeaderChanges::default();
+        Outcome::Variable(Box::new(Self::new(Answer::Respond(response), headers, request_headers, captured)))
     }
 
-    fn new(answer: Answer, headers: HeaderChanges, captured: Captured) -> Self {
+    fn new(answer: Answer, headers: HeaderChanges, request_headers: HeaderChanges, captured: Captured) -> Self {
         let answer_has_captures = match &answer {
             Answer::Handle(_) | Answer::Try(_) => false,
             Answer::Redirect(redirect) => redirect.has_captures(),
             Answer::Respond(response) => response.has_captures(),
         };
-        let is_read = answer_has_captures || headers.has_captures();
-        Self { captured: if is_read { captured } else { Captured::Nothing }, headers, answer }
+        let is_read = answer_has_captures || headers.has_captures() || request_headers.has_captures();
+        Self { captured: if is_read { captured } else { Captured::Nothing }, headers, request_headers, answer }
     }
 
     /// Whether a route with this outcome takes a request.
@@ -105,12 +110,15 @@ impl VariableOutcome {
         let source = Source { captures: &captures, ..path.source(request) };
         let headers = self.headers.filled(&source);
         let mut response = match &self.answer {
-            Answer::Handle(handler) => return Filled::Handle { handler: *handler, headers },
+            Answer::Handle(handler) => {
+                let request_headers = self.request_headers.filled(&source);
+                return Filled::Handle { handler: *handler, headers, request_headers };
+            }
             Answer::Try(handler) => return Filled::Try { handler: *handler, headers },
             Answer::Redirect(redirect) => redirect.response(&source),
             Answer::Respond(response) => response.filled(&source),
         };
-        headers.apply(&mut response.headers);
+        headers.apply(response.status, &mut response.headers);
         Filled::Answer(response)
     }
 }

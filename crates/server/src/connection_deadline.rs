@@ -35,6 +35,8 @@ enum Purpose {
 /// The progress of a request body since its deadline was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Receiving {
+    /// The time that the peer has for the next bytes.
+    time: Duration,
     moved: usize,
     /// The time already spent waiting; and since when the reader waits now, if it does.
     spent: Duration,
@@ -172,7 +174,7 @@ impl ConnectionDeadline {
     pub(crate) fn poll_receiving(&mut self, context: &mut Context<'_>, time: Duration, clock: &Clock) -> Poll<()> {
         let receiving = match self.purpose {
             Purpose::Receiving(receiving) => receiving,
-            _ => Receiving { moved: 0, spent: Duration::ZERO, since: None },
+            _ => Receiving { time, moved: 0, spent: Duration::ZERO, since: None },
         };
         if receiving.since.is_none() {
             self.deadline.set(time.saturating_sub(receiving.spent));
@@ -182,12 +184,13 @@ impl ConnectionDeadline {
     }
 
     /// The peer sent this many bytes of a body.
-    pub(crate) fn note_received(&mut self, bytes: usize, time: Duration, clock: &Clock) {
+    pub(crate) fn note_received(&mut self, bytes: usize, clock: &Clock) {
         if let Purpose::Receiving(receiving) = &mut self.purpose {
             receiving.moved += bytes;
             if receiving.moved >= Timeouts::RENEWAL {
+                let time = receiving.time;
                 let since = receiving.since.map(|_| Since::now(time, clock));
-                *receiving = Receiving { moved: 0, spent: Duration::ZERO, since };
+                *receiving = Receiving { time, moved: 0, spent: Duration::ZERO, since };
                 self.deadline.set(time);
             }
         }

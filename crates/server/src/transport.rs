@@ -103,16 +103,16 @@ impl<H: Handler> Transport<H> {
         self.deadline.poll_sending(context, self.worker.settings.timeouts.body)
     }
 
-    /// Ready when the peer did not send the body in time that the handler waits for.
-    pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the peer did not send the body in time that the handler waits for; in this time, if the handler's route
+    /// sets one.
+    pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>, time: Option<Duration>) -> Poll<()> {
         let worker = &*self.worker;
-        self.deadline.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
+        self.deadline.poll_receiving(context, time.unwrap_or(worker.settings.timeouts.body), &worker.clock)
     }
 
     /// Notes that this many bytes of a body were received.
     pub(crate) fn note_received(&mut self, bytes: usize) {
-        let worker = &*self.worker;
-        self.deadline.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
+        self.deadline.note_received(bytes, &self.worker.clock);
     }
 
     /// Notes that the handler does not wait for the body at present.

@@ -7,7 +7,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
-//! | what a site or a route does around its handler: compression, error pages, CORS, security headers | `policy.rs`, `policy/` |
+//! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | the future of a response | `site_response.rs` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
@@ -25,7 +25,7 @@ mod to_tls;
 
 pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
-    policy::{Compression, Cors, ErrorPage, ErrorPages, RoutePolicy},
+    policy::{Compression, Cors, ErrorPage, ErrorPages, Rate, RoutePolicy},
     route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},

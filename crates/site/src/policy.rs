@@ -4,21 +4,28 @@
 //! over, and the response before it is sent. A policy never reads a body before it is sent.
 
 mod asked;
+mod body_limit;
 mod compressed_body;
 mod compression;
 mod cors;
 mod error_pages;
+mod rate;
+mod rated_body;
 mod security_headers;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 
-pub(crate) use self::asked::Asked;
+pub(crate) use self::{
+    asked::Asked,
+    body_limit::{Bounded, CountedBody},
+};
 pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
+    rate::Rate,
 };
 
 /// What a site or a route does around its handler; by default nothing.
@@ -32,14 +39,21 @@ pub struct RoutePolicy {
     pub cors: Option<Arc<Cors>>,
     /// Whether header fields are added that make browsers more careful.
     pub security_headers: bool,
+    /// Bytes that the body of a request may have, if fewer than the server itself allows; others get 413.
+    pub max_body: Option<u64>,
+    /// How fast responses are sent.
+    pub rate: Option<Rate>,
+    /// How long a client may take for each 4 KiB of a request's body, in place of what the server allows.
+    pub body_timeout: Option<Duration>,
 }
 
 impl RoutePolicy {
     /// Whether nothing is done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { compression, error_pages, cors, security_headers } = self;
-        compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers
+        let Self { compression, error_pages, cors, security_headers, max_body, rate, body_timeout } = self;
+        let is_unchanged = compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers;
+        is_unchanged && max_body.is_none() && rate.is_none() && body_timeout.is_none()
     }
 
     /// Notes what of a request decides about its response.
@@ -50,6 +64,14 @@ impl RoutePolicy {
     /// The response to a request that does not reach the handler.
     pub(crate) fn answer(&self, asked: &Asked) -> Option<Response> {
         self.cors.as_ref()?.preflight(asked.cors.as_ref()?)
+    }
+
+    /// Limits the body of a request, and the time that the client has to send it, if they are to be limited.
+    pub(crate) fn bound(&self, request: &mut Request) -> Bounded {
+        if let Some(time) = self.body_timeout {
+            request.body.set_timeout(time);
+        }
+        self.max_body.map_or(Bounded::Fits, |limit| body_limit::bound(request, limit))
     }
 
     /// Changes a response as the policy says.
@@ -70,6 +92,9 @@ impl RoutePolicy {
         }
         if let (Some(compression), true) = (&self.compression, source.is_compressed_here()) {
             compression.apply(asked, response);
+        }
+        if let Some(rate) = self.rate {
+            rate.apply(asked, response);
         }
     }
 }

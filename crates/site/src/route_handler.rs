@@ -9,7 +9,7 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
-    policy::{RoutePolicy, Source},
+    policy::{Bounded, RoutePolicy, Source},
     site_response::{SiteResponse, Surrounding},
 };
 
@@ -96,12 +96,19 @@ impl RouteHandler {
 
 impl Surrounded {
     #[inline(never)]
-    fn respond(&self, request: Request) -> SiteResponse {
+    fn respond(&self, mut request: Request) -> SiteResponse {
         let surrounding = self.surrounding(&request);
         if let Some(response) = surrounding.answer() {
             return SiteResponse::Ready(Some(response));
         }
-        SiteResponse::surrounded(self.handler.respond(request), surrounding)
+        let counted = match self.policy.bound(&mut request) {
+            Bounded::Fits => None,
+            Bounded::Counted(body) => Some(body),
+            Bounded::TooLong(refusal) => {
+                return SiteResponse::surrounded(SiteResponse::Ready(Some(refusal)), surrounding, None);
+            }
+        };
+        SiteResponse::surrounded(self.handler.respond(request), surrounding, counted)
     }
 
     fn surrounding(&self, request: &Request) -> Surrounding {

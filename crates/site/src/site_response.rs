@@ -13,7 +13,7 @@ use serow::{Request, Response};
 use serow_router::HeaderChanges;
 
 use crate::{
-    policy::{Asked, RoutePolicy, Source},
+    policy::{Asked, CountedBody, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
 
@@ -38,6 +38,8 @@ pub(crate) enum SiteResponse {
 pub(crate) struct SurroundedResponse {
     response: SiteResponse,
     surrounding: Surrounding,
+    /// The body of the request, if it may turn out to be too long.
+    counted: Option<CountedBody>,
     strict_transport: StrictTransport,
 }
 
@@ -73,20 +75,25 @@ impl SiteResponse {
     }
 
     /// This response, and what surrounds it.
-    pub(crate) fn surrounded(response: Self, surrounding: Surrounding) -> Self {
+    pub(crate) fn surrounded(response: Self, surrounding: Surrounding, counted: Option<CountedBody>) -> Self {
         let strict_transport = StrictTransport::default();
-        Self::Surrounded(Box::new(SurroundedResponse { response, surrounding, strict_transport }))
+        Self::Surrounded(Box::new(SurroundedResponse { response, surrounding, counted, strict_transport }))
     }
 
     /// Changes the headers of the response as its route says.
     #[inline]
     pub(crate) fn change(&mut self, changes: HeaderChanges) {
         match self {
-            Self::Ready(Some(response)) => changes.apply(&mut response.headers),
+            Self::Ready(Some(response)) => changes.apply(response.status, &mut response.headers),
             Self::Ready(None) => {}
             Self::Pending { headers, .. } => *headers = changes,
             // Before the policy, so that it sees the fields that will be sent.
-            Self::Surrounded(surrounded) => surrounded.response.change(changes),
+            Self::Surrounded(surrounded) => {
+                if let Some(counted) = &mut surrounded.counted {
+                    counted.change(&changes);
+                }
+                surrounded.response.change(changes);
+            }
         }
     }
 
@@ -112,7 +119,7 @@ impl Future for SiteResponse {
             Self::Ready(response) => response.take().map_or(Poll::Pending, Poll::Ready),
             Self::Pending { response, headers, strict_transport } => {
                 let mut response = ready!(response.as_mut().poll(context));
-                headers.apply(&mut response.headers);
+                headers.apply(response.status, &mut response.headers);
                 strict_transport.apply(&mut response);
                 Poll::Ready(response)
             }
@@ -124,7 +131,11 @@ impl Future for SiteResponse {
 impl SurroundedResponse {
     #[inline(never)]
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
-        let mut response = ready!(Pin::new(&mut self.response).poll(context));
+        let response = Pin::new(&mut self.response).poll(context);
+        let mut response = match self.counted.as_mut().and_then(CountedBody::refusal) {
+            Some(refusal) => refusal,
+            None => ready!(response),
+        };
         self.surrounding.apply(&mut response);
         self.strict_transport.apply(&mut response);
         Poll::Ready(response)

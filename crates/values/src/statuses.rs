@@ -4,7 +4,7 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use serde_json::{Value, json};
 
-use crate::{SettingValue, ValueError, in_settings_file};
+use crate::{SettingValue, Unquoted, ValueError, in_settings_file};
 
 /// Some statuses, one or more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,20 @@ impl SettingValue for Statuses {
 }
 
 in_settings_file!(Statuses, "Statuses");
+
+impl SettingValue for StatusRange {
+    const UNQUOTED: Unquoted = Unquoted::Numbers;
+
+    fn expected() -> String {
+        r#"a status, as in 404, "5xx" or "200-299""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": format!("^{PATTERN}$") })
+    }
+}
+
+in_settings_file!(StatusRange, "Status");
 
 /// Those that HTTP knows the classes of (RFC 9110 §15).
 const STATUSES: RangeInclusive<u16> = 100..=599;

@@ -4,6 +4,7 @@ use std::{cell::RefCell, collections::BTreeSet, path::Path, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_document::{Place, Problem, Problems};
 
 use crate::{
     application::Application,
@@ -13,7 +14,6 @@ use crate::{
     tables::{FromTable, TableReading},
     values::NetworkRule,
 };
-use serow_document::{Place, Problem, Problems};
 
 /// What an application answers.
 #[derive(Debug, PartialEq, Eq)]

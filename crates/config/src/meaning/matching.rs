@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use serow::Scheme;
+use serow_document::{Place, Problem, Problems};
 use serow_router::{Conditions, HostPatterns, Networks};
 use serow_variables::{
     Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
@@ -12,7 +13,6 @@ use crate::tables::{
     maps::{MapSettings, MapTable},
     matching::{Patterns, SchemeChoice, WhenTable},
 };
-use serow_document::{Place, Problem, Problems};
 
 /// The maps of a file; none where one is wrong.
 pub(crate) fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {

@@ -2,9 +2,11 @@
 
 mod cors;
 mod error_pages;
+mod rate;
 
 use std::{path::Path, sync::Arc};
 
+use serow_document::{Place, Problem, Problems};
 use serow_files::{Coding, CompressibleTypes, FilesSettings, Levels};
 use serow_site::{Compression, ErrorPages, RoutePolicy};
 
@@ -16,7 +18,6 @@ use crate::{
     },
     values::{Codings, Statuses},
 };
-use serow_document::{Place, Problem, Problems};
 
 /// Finds out what policies mean, and notes what means nothing.
 pub(crate) struct Policies<'a> {
@@ -38,7 +39,17 @@ impl Policies<'_> {
             None => Some(outer.cors.clone()),
         };
         let security_headers = settings.security_headers.unwrap_or(outer.security_headers);
-        Some(RoutePolicy { compression: compression?, error_pages: error_pages?, cors: cors?, security_headers })
+        let rate = self.noted(rate::of(outer.rate, settings, place));
+        Some(RoutePolicy {
+            compression: compression?,
+            error_pages: error_pages?,
+            cors: cors?,
+            security_headers,
+            // It depends on the handler: see `BodyLimits`.
+            max_body: None,
+            rate: rate?,
+            body_timeout: settings.body_timeout.map(|span| span.0).or(outer.body_timeout),
+        })
     }
 
     /// The pages for errors: first those of these settings, then those around them.

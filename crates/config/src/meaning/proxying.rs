@@ -6,24 +6,43 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serow_document::{Place, Problem, Problems, names::near};
 use serow_proxy::{ForwardingSettings, Proxy, Upstream};
 
 use serow_variables::Scope;
 
 use crate::{
     meaning::paths::{resolve_server, resolve_upstream_tls},
-    options::{CertificateChoice, UpstreamOptions, without_options},
+    options::{CertificateChoice, ForwardingOptions, UpstreamOptions, without_options},
     settings::{SettingError, forwarding_settings, upstream_settings},
     tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     values::{NetworkRule, ServerRule},
 };
-use serow_document::{Place, Problem, Problems, names::near};
+
+/// Which variables the texts of a proxy may name.
+#[derive(Clone, Copy)]
+pub(crate) struct ProxyScopes<'a> {
+    /// Those of its site, which it knows.
+    pub(crate) site: &'a Scope,
+    /// Those of its route. A proxy does not learn what the path of the route matched.
+    pub(crate) route: &'a Scope,
+}
+
+impl ProxyScopes<'_> {
+    fn forwarding_settings(self, options: ForwardingOptions) -> Result<ForwardingSettings, SettingError> {
+        forwarding_settings(options.clone(), self.site).map_err(|found| {
+            // The router sets what only it knows.
+            match found.key == SET_HEADER && forwarding_settings(options, self.route).is_ok() {
+                true => SettingError { text: CAPTURED.to_owned(), ..found },
+                false => found,
+            }
+        })
+    }
+}
 
 /// The upstreams of a file, and what asks them.
 pub(crate) struct Proxying<'a> {
     problems: &'a Problems,
-    /// Which variables texts may name.
-    scope: &'a Scope,
     /// The folder of the file.
     folder: &'a Path,
     /// The proxies that the root trusts.
@@ -43,7 +62,6 @@ impl<'a> Proxying<'a> {
     /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
     pub(crate) fn new(
         tables: Vec<UpstreamTable>,
-        scope: &'a Scope,
         folder: &'a Path,
         trust: &'a [NetworkRule],
         note_attempts: bool,
@@ -51,8 +69,7 @@ impl<'a> Proxying<'a> {
     ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
         let renewed_files = Vec::new();
-        let mut proxying =
-            Self { problems, scope, folder, trust, note_attempts, names, named, renewed_files, nameless };
+        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, renewed_files, nameless };
         for table in tables {
             proxying.add(table);
         }
@@ -78,14 +95,15 @@ impl<'a> Proxying<'a> {
     }
 
     /// What answers with what other servers answer; nothing where something is wrong, which is noted.
-    pub(crate) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
+    pub(crate) fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Proxy> {
         let ProxyTable { settings: ProxySettings { upstream, servers }, mut forwarding } = table;
         forwarding.trust.get_or_insert_with(|| self.trust.to_vec());
         let noted = |problem| {
             self.problems.add(problem);
             None
         };
-        let forwarding = forwarding_settings(forwarding, self.scope)
+        let forwarding = scopes
+            .forwarding_settings(forwarding)
             .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
             .map_err(|found| self.problems.add(found.problem(place)));
         let upstream = match upstream {
@@ -147,3 +165,8 @@ impl<'a> Proxying<'a> {
         self.named.into_values().chain(nameless).collect()
     }
 }
+
+const SET_HEADER: &str = "set-header";
+
+const CAPTURED: &str = "`set-header` cannot name what the path of the route matched: write the rule in the route, as in \
+                        request-headers = [{ set = \"X-User\", value = \"$1\" }]";

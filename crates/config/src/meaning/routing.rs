@@ -1,11 +1,12 @@
 //! What sites and routes mean.
 
-use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::Arc};
+use std::{fmt::Display, path::Path, str::FromStr, sync::Arc};
 
+use serow_document::{Place, Problem, Problems};
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
-    Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
-    PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
+    Action, FixedResponse, HostPattern, InvalidRedirect, InvalidResponse, Methods, PathPattern, Redirect,
+    RewriteTarget, Route, Router, RouterError, Site,
 };
 use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
 use serow_variables::{Expression, Scope, Text};
@@ -15,10 +16,12 @@ use crate::{
     descriptor_shares::Shares,
     meaning::{
         applications::{AppTable, Applications},
+        body_limits::{BodyLimits, BodyReader},
+        header_rules::{HeaderMeaning, HeaderReading},
         matching::Matching,
         paths::resolved,
         policies::Policies,
-        proxying::Proxying,
+        proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
     },
     options::FolderOptions,
@@ -26,12 +29,12 @@ use crate::{
     tables::{
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
+        header_rules::HeaderRuleSettings,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
 };
-use serow_document::{Place, Problem, Problems};
 
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {
@@ -44,6 +47,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) shares: Shares,
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
+    pub(crate) bodies: BodyLimits,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) problems: &'a Problems,
 }
@@ -61,37 +65,48 @@ impl Routing<'_> {
     }
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
-        let SiteTable { settings, policy, content, place } = table;
+        let SiteTable { settings, header_rules, policy, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
         let numbered =
             NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
-        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
+        let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
         let compression = policy.compress.as_ref();
+        let is_written = matches!(&content, SiteContent::Files(files) if files.is_written());
         let action = match content {
             SiteContent::App(app) => self.app(*app, &place.key("app")),
             SiteContent::Files(files) => self.files(*files, EVERYTHING, compression, &place.key("files")),
-            SiteContent::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
+            SiteContent::Proxy(proxy) => {
+                self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
+            }
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
                 let outside = SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
-                return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
+                let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+                return Some((Site { hosts: hosts?, headers, request_headers, routes: routes? }, surroundings?));
             }
         };
         let (action, surroundings) = (action?, surroundings?);
-        let action = self.numbers.number(numbered, surrounded(action, &surroundings));
-        let everything = Route::new(self.text(EVERYTHING, &place)?, action);
-        Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
+        let reader = BodyReader { limit: policy.max_body, is_written };
+        let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
+        let action = self.numbers.number(numbered, surrounded(action, &inner));
+        let routes = vec![Route::new(self.text(EVERYTHING, &place)?, action)];
+        let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+        Some((Site { hosts: hosts?, headers, request_headers, routes }, surroundings))
     }
 
     fn policies(&self) -> Policies<'_> {
         Policies { folder: self.folder, problems: self.problems }
+    }
+
+    fn headers<'s>(&'s self, scope: &'s Scope) -> HeaderReading<'s> {
+        HeaderReading { scope, problems: self.problems }
     }
 
     fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
@@ -107,7 +122,7 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, policy, when, handler, place } = table;
+        let RouteTable { settings, header_rules, policy, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let written = settings.path.as_deref();
         let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
@@ -127,13 +142,16 @@ impl Routing<'_> {
         let matching = Matching { scope: &scope, problems: self.problems };
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
-        let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
+        let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
+        let is_written = handler.is_written();
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, &place.key("app")),
             HandlerTable::Files(files) => {
                 self.files(*files, written.unwrap_or_default(), compression, &place.key("files"))
             }
-            HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
+            HandlerTable::Proxy(proxy) => {
+                self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
+            }
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
@@ -142,9 +160,15 @@ impl Routing<'_> {
             [] => Some(Arc::clone(site.policy)),
             _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
         };
+        let limit = policy.max_body.or(site.settings.max_body);
+        let reader = BodyReader { limit, is_written: is_written.unwrap_or_default() };
+        let surroundings = surroundings.map(|policy| self.bodies.enforced(reader, policy));
         let action = self.with_own_policy(action, &policy, &place);
+        let action = self.with_own_request_headers(action, &header_rules, &place);
         let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
-        Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action })
+        let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+        let (path, methods, conditions) = (path?, methods?, conditions?);
+        Some(Route { path, methods, conditions, headers, request_headers, action })
     }
 
     /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
@@ -158,6 +182,25 @@ impl Routing<'_> {
         let Some(name) = name else { return action };
         let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
         self.noted(Err(Problem::of_key(place.key(key), text)))
+    }
+
+    /// An action, unless it has rules for requests that no handler gets.
+    fn with_own_request_headers(
+        &self,
+        action: Option<Action<RouteHandler>>,
+        rules: &HeaderRuleSettings,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        let name = match action.as_ref()? {
+            _ if rules.request_headers.is_empty() => return action,
+            Action::Handle(_) => return action,
+            Action::Try(_) => "missing = \"next\"",
+            other => name_of(other)?,
+        };
+        let text = format!(
+            "`request-headers` has no effect in a route with `{name}`: write it in a route with `app` or `proxy`"
+        );
+        self.noted(Err(Problem::of_key(place.key("request-headers"), text)))
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
@@ -177,16 +220,6 @@ impl Routing<'_> {
             return self.noted(Err(Problem::of_value(place.clone(), text)));
         }
         self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
-    }
-
-    fn headers(&self, table: &BTreeMap<String, String>, scope: &Scope, place: &Place) -> Option<HeaderChanges> {
-        let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
-        // Each alone first, so that all that is wrong is found.
-        let wrong = table.iter().filter_map(|field| HeaderChanges::with_variables([field], scope).err().map(problem));
-        match wrong.map(|problem| self.problems.add(problem)).count() {
-            0 => self.noted(HeaderChanges::with_variables(table, scope).map_err(problem)),
-            _ => None,
-        }
     }
 
     fn redirect(&self, table: &RedirectTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
@@ -288,8 +321,8 @@ impl Routing<'_> {
         Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 
-    fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
-        self.proxying.proxy(table, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
+    fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<RouteHandler>> {
+        self.proxying.proxy(table, scopes, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
 
     fn app(&self, table: AppTable, place: &Place) -> Option<Action<RouteHandler>> {

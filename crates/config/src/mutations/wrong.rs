@@ -71,6 +71,9 @@ const WORDS: [(&str, &[&str]); 14] = [
     ("forwarded", &["x", "standard", "both", "off"]),
 ];
 
+/// Keys that the root has as well as sites and routes.
+const ROOT_AND_SITES: [&str; 2] = ["max-body", "body-timeout"];
+
 fn is_switch(entry: &Entry<'_>) -> bool {
     SWITCHES.contains(&entry.key)
 }
@@ -190,7 +193,8 @@ fn required(text: &str, random: &mut Random) -> Option<String> {
 
 /// A key of the root in a site, or one of a site at the root.
 fn moved(text: &str, random: &mut Random) -> Option<String> {
-    let entry = entry(text, random, |entry| !entry.is_at_root || text.contains("[[site]]"))?;
+    let is_elsewhere_wrong = |entry: &Entry<'_>| !entry.is_at_root || text.contains("[[site]]");
+    let entry = entry(text, random, |entry| is_elsewhere_wrong(entry) && !ROOT_AND_SITES.contains(&entry.key))?;
     let line = &text[entry.line.clone()];
     if entry.is_at_root {
         return Some(format!("{}\n{line}", replaced(text, entry.line.clone(), "").trim_end()));

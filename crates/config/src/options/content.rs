@@ -85,8 +85,8 @@ pub struct ContentOptions {
 
     /// Whether clients may change the folder: put allows them to upload and delete files, dav all of WebDAV.
     ///
-    /// Everybody who can connect may then change the files: restrict who can. --max-body limits the size of
-    /// uploads.
+    /// Everybody who can connect may then change the files: restrict who can. Uploads may have any size, unless --max-body
+    /// limits it.
     #[arg(long, value_name = "off|put|dav", default_value = "off", hide_possible_values = true)]
     pub write: WriteChoice,
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Field, HostRule, NetworkRule, PathPrefix, choice};
+use crate::values::{Field, HostRule, NetworkRule, PathPrefix, Span, choice};
 
 /// How requests and responses are rewritten.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -64,6 +64,20 @@ pub struct ForwardingOptions {
     /// Slow clients then do not occupy the threads of the server, and requests with a body can be retried.
     #[arg(long)]
     pub buffer_requests: bool,
+
+    /// Time limit until the first byte of a response; a slower response becomes 504 [default: `response-timeout` of the
+    /// upstream]
+    // On a command line, the options of the upstream.
+    #[arg(skip)]
+    pub response_timeout: Option<Span>,
+
+    /// Time limit between two parts of a body, in either direction [default: `transfer-timeout` of the upstream]
+    #[arg(skip)]
+    pub transfer_timeout: Option<Span>,
+
+    /// Time limit for the whole request: queue, all attempts and the response [default: `total-timeout` of the upstream]
+    #[arg(skip)]
+    pub total_timeout: Option<Span>,
 }
 
 /// Headers that describe the client to upstream servers.

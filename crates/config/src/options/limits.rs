@@ -18,9 +18,10 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N")]
     pub max_connections: Option<Count<1, 0xffff_ffff>>,
 
-    /// Maximum size of a request body, or unlimited; larger bodies receive 413.
-    #[arg(long, value_name = "SIZE", default_value = "10M")]
-    pub max_body: SizeLimit,
+    /// Maximum size of a request body, or unlimited; larger bodies receive 413 [default: 10M, and unlimited for folders
+    /// that clients may change with --write]
+    #[arg(long, value_name = "SIZE")]
+    pub max_body: Option<SizeLimit>,
 
     /// Maximum disk space for buffered request bodies, or unlimited; requests that would exceed it receive 503.
     ///

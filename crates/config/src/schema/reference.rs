@@ -11,6 +11,7 @@ use crate::{
     tables::{
         compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
+        header_rules::{HeaderRuleSettings, HeaderRuleTable},
         maps::MapSettings,
         matching::WhenTable,
         policies::{CorsTable, PolicySettings},
@@ -41,8 +42,12 @@ pub(crate) fn text() -> String {
          of `[[site.route]]`.\n\n",
     );
     push_policy(&mut text);
+    push_header_rules(&mut text);
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
-    text.push_str("The keys [around handlers](#around-handlers) may be written here, too.\n\n");
+    text.push_str(
+        "The keys [around handlers](#around-handlers) and the [rules about header fields](#rules-about-header-fields) may \
+         be written here, too.\n\n",
+    );
     text.push_str("### `when = { … }`\n\nWhat a request must be besides its path and method: see [matching](matching.md#conditions). \
          Others continue with the next routes.\n\n");
     push(&mut text, "#### Conditions", &Shape::of::<WhenTable>());
@@ -75,6 +80,13 @@ fn push_policy(text: &mut String) {
     push_keys(text, &Shape::of::<PolicySettings>());
     push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
     push(text, "#### `cors = { … }`", &Shape::of::<CorsTable>());
+}
+
+/// The rules about header fields that sites and routes have.
+fn push_header_rules(text: &mut String) {
+    text.push_str("### Rules about header fields\n\nIn a site, for all its routes; in a route, in addition to those of the site.\n\n");
+    push_keys(text, &Shape::of::<HeaderRuleSettings>());
+    push(text, "#### `response-headers = [{ … }]`, `request-headers = [{ … }]`", &Shape::of::<HeaderRuleTable>());
 }
 
 /// A heading and the keys below it.

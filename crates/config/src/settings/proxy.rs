@@ -1,6 +1,6 @@
 //! How requests are handed to other servers.
 
-use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings};
+use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, ForwardingTimeouts};
 use serow_router::HeaderChanges;
 use serow_variables::{Scope, Text};
 
@@ -31,7 +31,13 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         set_header,
         set_response_header,
         buffer_requests,
+        response_timeout,
+        transfer_timeout,
+        total_timeout,
     } = options;
+    let [response, transfer, total] =
+        [response_timeout, transfer_timeout, total_timeout].map(|span| span.map(|span| span.0));
+    let timeouts = ForwardingTimeouts { response, transfer, total };
     let trusted = trust.into_iter().flatten().map(|network| network.0).collect();
     let fields = match forwarded {
         ForwardedChoice::X => ForwardedFields::X,
@@ -54,6 +60,7 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         request_headers: fields_to_set("set-header", set_header)?,
         response_headers: fields_to_set("set-response-header", set_response_header)?,
         buffering: buffer_requests.then(BufferSettings::default),
+        timeouts: (timeouts != ForwardingTimeouts::default()).then_some(timeouts),
         ..ForwardingSettings::default()
     })
 }

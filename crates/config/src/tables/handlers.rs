@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_document::Problem;
 
 use crate::{
     meaning::applications::AppTable,
@@ -12,7 +13,6 @@ use crate::{
     tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
     values::{Count, choice},
 };
-use serow_document::Problem;
 
 /// What a route answers with.
 #[derive(Debug)]
@@ -157,6 +157,13 @@ impl HandlerTable {
                 None
             }
         }
+    }
+}
+
+impl FilesTable {
+    /// Whether clients may change the folder.
+    pub(crate) fn is_written(&self) -> bool {
+        self.folder.content.write.mode().is_some()
     }
 }
 

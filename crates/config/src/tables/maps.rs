@@ -7,9 +7,9 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
 };
+use serow_document::Place;
 
 use crate::tables::{FromTable, TableReading};
-use serow_document::Place;
 
 /// A map.
 #[derive(Debug)]

@@ -8,11 +8,14 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 119] = [
+const WORDS: [(&str, &str); 123] = [
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
     ("access_log", "`access-log`, at the root"),
     ("add_after_body", "not available: responses are sent as they are"),
-    ("add_header", "`headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }"),
+    (
+        "add_header",
+        "`headers` or `response-headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }",
+    ),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `strip-prefix`"),
     ("allow", "not available: nothing limits which addresses may connect"),
     ("auth_basic", "not available: leave authentication to the application"),
@@ -20,9 +23,9 @@ const WORDS: [(&str, &str); 119] = [
     ("autoindex", "`listing` in `files`"),
     ("charset", "not needed: text files are sent as UTF-8; `type` in `files` sets another type"),
     ("client_body_buffer_size", "`buffer-requests` in `proxy`; up to `max-spool` bytes are kept on disk"),
-    ("client_body_timeout", "`body-timeout`, at the root"),
+    ("client_body_timeout", "`body-timeout`, at the root, in a [[site]] or [[site.route]]"),
     ("client_header_timeout", "`head-timeout`, at the root"),
-    ("client_max_body_size", "`max-body`, at the root"),
+    ("client_max_body_size", "`max-body`, at the root, in a [[site]] or [[site.route]]"),
     ("dav_methods", "`write` in `files`, as in write = \"dav\""),
     ("default_type", "`default-type` in `files`"),
     ("deny", "not available: nothing limits which addresses may connect"),
@@ -53,7 +56,8 @@ const WORDS: [(&str, &str); 119] = [
     ("least_conn", "`balance = \"least-requests\"` in an [[upstream]]"),
     ("limit_conn", "not available: `max-connections` at the root limits the whole server"),
     ("limit_except", "`methods` of a [[site.route]]"),
-    ("limit_rate", "not available: nothing limits the bandwidth of a response"),
+    ("limit_rate", "`rate` of a [[site]] or [[site.route]], as in rate = \"500k\""),
+    ("limit_rate_after", "`rate-after` of a [[site]] or [[site.route]], beside `rate`"),
     ("limit_req", "not available: nothing limits the rate of requests"),
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
     ("log_format", "`access-log-format`, at the root"),
@@ -61,6 +65,18 @@ const WORDS: [(&str, &str); 119] = [
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),
     ("mirror", "not available: a request goes to one server"),
+    (
+        "more_clear_headers",
+        "`response-headers` of a [[site]] or [[site.route]], as in response-headers = [{ remove = \"Server\" }]",
+    ),
+    (
+        "more_set_headers",
+        "`response-headers` of a [[site]] or [[site.route]], as in response-headers = [{ set = \"Server\", value = \"me\" }]",
+    ),
+    (
+        "more_set_input_headers",
+        "`request-headers` of a [[site]] or [[site.route]], as in request-headers = [{ set = \"X-A\", value = \"$host\" }]",
+    ),
     ("multi_accept", "not needed: each worker accepts on a socket of its own"),
     ("open_file_cache", "`cache-files` in `files`"),
     ("pid", "the option --pid-file of serow run"),
@@ -77,11 +93,11 @@ const WORDS: [(&str, &str); 119] = [
     ("proxy_next_upstream", "`retry-on` in an [[upstream]]"),
     ("proxy_next_upstream_tries", "`tries` in an [[upstream]]"),
     ("proxy_pass", "`proxy`, as in proxy = { servers = [\"127.0.0.1:9000\"] }"),
-    ("proxy_read_timeout", "`response-timeout` and `transfer-timeout` in an [[upstream]]"),
+    ("proxy_read_timeout", "`response-timeout` and `transfer-timeout` in an [[upstream]], or in `proxy`"),
     ("proxy_redirect", "not available: an application finds its address in X-Forwarded-Host and X-Forwarded-Proto"),
     ("proxy_request_buffering", "`buffer-requests` in `proxy`"),
-    ("proxy_send_timeout", "`transfer-timeout` in an [[upstream]]"),
-    ("proxy_set_header", "`set-header` in `proxy`"),
+    ("proxy_send_timeout", "`transfer-timeout` in an [[upstream]], or in `proxy`"),
+    ("proxy_set_header", "`set-header` in `proxy`; or `request-headers` of a [[site]] or [[site.route]]"),
     ("proxy_ssl_certificate", "`server-certificate` in an [[upstream]]"),
     ("proxy_ssl_trusted_certificate", "`server-ca` in an [[upstream]]"),
     ("proxy_ssl_verify", "`server-insecure` in an [[upstream]]; certificates are verified unless it is true"),

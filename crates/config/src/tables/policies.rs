@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{tables::compression::CompressionSetting, values::Span};
+use crate::{
+    tables::compression::CompressionSetting,
+    values::{Size, SizeLimit, Span},
+};
 
 /// What a site or a route does around its handler; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -40,6 +43,26 @@ pub(crate) struct PolicySettings {
     /// Whether to add X-Content-Type-Options: nosniff, X-Frame-Options: SAMEORIGIN and Referrer-Policy:
     /// strict-origin-when-cross-origin to responses that do not have them [default: false]
     pub(crate) security_headers: Option<bool>,
+
+    /// Maximum size of a request body, or unlimited; larger bodies receive 413 [default: `max-body` at the root; without
+    /// it, 10M, and unlimited for folders that clients may change]
+    ///
+    /// 0 allows no body at all.
+    pub(crate) max_body: Option<SizeLimit>,
+
+    /// Maximum bandwidth of each response, in bytes per second, or unlimited [default: unlimited]
+    ///
+    /// Other responses on the same connection are not held up. Files are then read and sent piece by piece, not with
+    /// sendfile. A client that opens several connections gets the rate for each response.
+    pub(crate) rate: Option<SizeLimit>,
+
+    /// Size of the beginning of each response that `rate` does not limit [default: 0]
+    pub(crate) rate_after: Option<Size>,
+
+    /// Time limit for each 4k of a request body [default: `body-timeout` at the root]
+    ///
+    /// The client has this time while the handler waits for the body. Responses have the limit of the root.
+    pub(crate) body_timeout: Option<Span>,
 }
 
 /// Which other sites may use the responses.
@@ -74,13 +97,18 @@ pub(crate) struct CorsTable {
 impl PolicySettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { compress, error_pages, intercept, cors, security_headers } = self;
+        let Self { compress, error_pages, intercept, cors, security_headers, max_body, rate, rate_after, body_timeout } =
+            self;
         let keys = [
             ("compress", compress.is_some()),
             ("error-pages", !error_pages.is_empty()),
             ("intercept", intercept.is_some()),
             ("cors", cors.is_some()),
             ("security-headers", security_headers.is_some()),
+            ("max-body", max_body.is_some()),
+            ("rate", rate.is_some()),
+            ("rate-after", rate_after.is_some()),
+            ("body-timeout", body_timeout.is_some()),
         ];
         keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
     }

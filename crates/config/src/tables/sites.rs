@@ -5,24 +5,26 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_document::{Place, Problem};
 
 use crate::{
     meaning::applications::AppTable,
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
+        header_rules::HeaderRuleSettings,
         matching::WhenTable,
         policies::PolicySettings,
         upstreams::ProxyTable,
     },
     values::choice,
 };
-use serow_document::{Place, Problem};
 
 /// A site.
 #[derive(Debug)]
 pub(crate) struct SiteTable {
     pub(crate) settings: SiteSettings,
+    pub(crate) header_rules: HeaderRuleSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
@@ -74,6 +76,7 @@ choice!(SiteTlsChoice, "SiteTls");
 #[derive(Debug)]
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
+    pub(crate) header_rules: HeaderRuleSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
@@ -112,7 +115,7 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, header_rules, policy) = (table.settings(), table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
@@ -139,13 +142,14 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        Some(Self { settings: settings?, policy: policy?, content, place: table.place().clone() })
+        let (settings, header_rules, policy) = (settings?, header_rules?, policy?);
+        Some(Self { settings, header_rules, policy, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, header_rules, policy) = (table.settings(), table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
         match (table.has("path"), table.has("path-regex")) {
@@ -164,6 +168,7 @@ impl FromTable for RouteTable {
             Some(read) => Some(read?),
         };
         let place = table.place().clone();
-        Some(Self { settings: settings?, policy: policy?, when, handler: handler?, place })
+        let (settings, header_rules, policy) = (settings?, header_rules?, policy?);
+        Some(Self { settings, header_rules, policy, when, handler: handler?, place })
     }
 }

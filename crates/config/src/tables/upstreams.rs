@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_document::Place;
 
 use crate::{
     options::{ForwardingOptions, UpstreamOptions},
     tables::{FromTable, TableReading},
     values::ServerRule,
 };
-use serow_document::Place;
 
 /// An upstream.
 #[derive(Debug)]

@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
     stream: Stream,
-    deadline: ExchangeDeadline,
+    pub(crate) deadline: ExchangeDeadline,
     asked: Option<Instant>,
     /// When all of it has to be over.
     until: Option<Instant>,

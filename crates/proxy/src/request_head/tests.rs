@@ -6,6 +6,7 @@ use serow_message::{Body, Connection, Peer, PendingUpgrade, Scheme, Target};
 
 use super::*;
 use serow_gateway::{Forwarded, ForwardedFields};
+use serow_variables::Scope;
 
 type Fields = &'static [(&'static str, &'static str)];
 
@@ -221,6 +222,38 @@ fn x_forwarded_host_has_the_original_host() {
         ("via", "1.1 serow"),
     ];
     assert_eq!(outgoing.head.headers, headers(&expected));
+}
+
+#[test]
+fn fields_are_set_to_texts_with_variables_of_the_request_as_the_client_sent_it() {
+    let text = |name: &str, text: &str| (name.to_owned(), Text::parse(text, &Scope::default()).unwrap());
+    let settings = ForwardingSettings {
+        request_texts: vec![
+            text("X-Real-IP", "$remote_addr"),
+            text("X-Path", "[$uri] $request_uri"),
+            text("X-Both", "$http_x_both, proxy"),
+            text("X-Absent", "$arg_none"),
+            text("X-Host", "$host"),
+        ],
+        host: HostSetting::Fixed("inner".to_owned()),
+        strip_prefix: Some("/a".to_owned()),
+        ..silent()
+    };
+    let fields = [("Host", "outer"), ("X-Real-IP", "6.6.6.6"), ("x-both", "client"), ("X-Absent", "old")];
+    // No value begins another line, and none is a variable again.
+    for (line, path) in [
+        ("GET /a/b%0D%0AX-Evil:%201", "[/a/bX-Evil: 1] /a/b%0D%0AX-Evil:%201"),
+        ("GET /a/$host%7F?c", "[/a/$host] /a/$host%7F?c"),
+    ] {
+        let mut request = request(line, Version::HTTP_11, &fields);
+        let head = outgoing(&mut request, &settings).unwrap();
+        let sent = head.headers();
+        assert_eq!(sent.get_str("x-real-ip"), Some("192.0.2.1"), "{line}");
+        assert_eq!(sent.get_str("x-path"), Some(path), "{line}");
+        assert_eq!(sent.get_all("x-both").collect::<Vec<_>>(), [b"client, proxy"], "{line}");
+        assert_eq!((sent.get_str("x-absent"), sent.get_str("x-evil")), (None, None), "{line}");
+        assert_eq!((sent.get_str("x-host"), sent.get_str("host")), (Some("outer"), Some("inner")), "{line}");
+    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_proxy::{ForwardingSettings, PassiveSettings, RetrySettings, UpstreamSettings, UpstreamTimeouts};
+use serow_proxy::{
+    ForwardingSettings, ForwardingTimeouts, PassiveSettings, RetrySettings, UpstreamSettings, UpstreamTimeouts,
+};
 
 use crate::support::{Proxied, read_head, server};
 
@@ -54,17 +56,56 @@ fn limits_below_a_second_are_never_early_and_not_a_tick_late() {
             ("total", "/", UpstreamTimeouts { total: Some(limit), ..usual }),
         ];
         for (name, path, timeouts) in cases {
-            let mut settings = UpstreamSettings::new("test", vec![server(address)]);
-            settings.timeouts = timeouts;
-            settings.retries = RetrySettings { tries: 1, ..RetrySettings::default() };
-            settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
-            let proxied = Proxied::with(settings, ForwardingSettings::default());
-            let times: Vec<_> = (0..3).map(|_| measure(&proxied, path)).collect();
-            assert!(times.iter().all(|time| *time >= limit), "{name} {limit:?}: {times:?}");
-            // The best of them, since a machine with much else to do may be late each second time. With ticks of 250
-            // ms, none is less than 150 ms late.
-            let least = times.iter().min().unwrap().saturating_sub(limit);
-            assert!(least < Duration::from_millis(100), "{name} {limit:?}: {times:?}");
+            assert_timely(&proxied(address, timeouts, None), name, path, limit);
         }
     }
+}
+
+#[test]
+fn limits_of_a_route_take_the_place_of_those_of_its_upstream() {
+    let address = silent();
+    let (short, limit, long) = (Duration::from_millis(10), Duration::from_millis(300), Duration::from_secs(60));
+    let usual = ForwardingTimeouts::default();
+    let (response, transfer, total) = (Some(limit), Some(limit), Some(limit));
+    // Shorter, and longer.
+    let upstreams = [
+        UpstreamTimeouts { response: long, transfer: long, ..UpstreamTimeouts::default() },
+        UpstreamTimeouts { response: short, transfer: short, total: Some(short), ..UpstreamTimeouts::default() },
+    ];
+    for upstream in upstreams {
+        let cases = match upstream.total {
+            None => [
+                ("response", "/", ForwardingTimeouts { response, ..usual }),
+                ("transfer", "/half", ForwardingTimeouts { transfer, ..usual }),
+                ("total", "/", ForwardingTimeouts { total, ..usual }),
+            ],
+            Some(_) => [
+                ("response", "/", ForwardingTimeouts { response, transfer, total: Some(long) }),
+                ("transfer", "/half", ForwardingTimeouts { response, transfer, total: Some(long) }),
+                ("total", "/", ForwardingTimeouts { response: Some(long), transfer, total }),
+            ],
+        };
+        for (name, path, timeouts) in cases {
+            assert_timely(&proxied(address, upstream, Some(timeouts)), name, path, limit);
+        }
+    }
+}
+
+/// A proxy of a server that gets each request once.
+fn proxied(address: SocketAddr, timeouts: UpstreamTimeouts, of_route: Option<ForwardingTimeouts>) -> Proxied {
+    let mut settings = UpstreamSettings::new("test", vec![server(address)]);
+    settings.timeouts = timeouts;
+    settings.retries = RetrySettings { tries: 1, ..RetrySettings::default() };
+    settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
+    Proxied::with(settings, ForwardingSettings { timeouts: of_route, ..ForwardingSettings::default() })
+}
+
+#[track_caller]
+fn assert_timely(proxied: &Proxied, name: &str, path: &str, limit: Duration) {
+    let times: Vec<_> = (0..3).map(|_| measure(proxied, path)).collect();
+    assert!(times.iter().all(|time| *time >= limit), "{name} {limit:?}: {times:?}");
+    // The best of them, since a machine with much else to do may be late each second time. With ticks of 250 ms, none is
+    // less than 150 ms late.
+    let least = times.iter().min().unwrap().saturating_sub(limit);
+    assert!(least < Duration::from_millis(100), "{name} {limit:?}: {times:?}");
 }

@@ -43,7 +43,7 @@ fn a_field_is_set_in_place_of_all_of_its_name() {
     for name in ["link", "LINK", "Vary", "x-empty"] {
         response.headers.append(name, "old").unwrap();
     }
-    changes.apply(&mut response.headers);
+    changes.apply(response.status, &mut response.headers);
     let fields: Vec<_> = response.headers.iter().filter(|(name, _)| *name != b"content-type").collect();
     assert_eq!(fields, [(&b"x-handler"[..], &b"h"[..]), (b"Link", b"</a>; rel=preload")]);
 }

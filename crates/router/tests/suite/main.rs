@@ -4,6 +4,7 @@
 mod allocations;
 mod conflicts;
 mod evasions;
+mod header_rules;
 mod headers;
 mod hosts;
 mod matching;

@@ -4,6 +4,7 @@ use std::{
     cell::Cell,
     future::poll_fn,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -50,6 +51,11 @@ impl BodyForwarding {
     fn push(&self, sender: &BodySender, data: Bytes, context: &Context<'_>) {
         self.left.set(self.left.get().map(|left| left.saturating_sub(data.len() as u64)));
         sender.push(data, context);
+    }
+
+    /// How long the client may take for the next bytes, if the handler's route says so.
+    fn timeout(&self) -> Option<Duration> {
+        self.sender.as_ref().and_then(BodySender::timeout)
     }
 
     fn fail(&self, error: IncomingError) {
@@ -113,7 +119,7 @@ impl<H: Handler> Http1<H> {
                     return Poll::Ready(Err(self.mistake(error)));
                 }
             }
-            match self.poll_more(context) {
+            match self.poll_more(context, || forwarding.timeout()) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(end)) => {
                     forwarding.fail(match end {
@@ -166,7 +172,7 @@ impl<H: Handler> Http1<H> {
                         None => return Poll::Ready(Err(End::Close)),
                     },
                     Ok(Some(Event::End(_))) => return Poll::Ready(Ok(())),
-                    Ok(Some(Event::Head(_)) | None) => match self.poll_more(context) {
+                    Ok(Some(Event::Head(_)) | None) => match self.poll_more(context, || None) {
                         Poll::Ready(Ok(())) => {}
                         // The response is whole, so the connection ends in order.
                         Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Close)),
@@ -185,8 +191,13 @@ impl<H: Handler> Http1<H> {
         self.transport.note_received(bytes);
     }
 
-    /// Receives more of a body, after sending output that the client may be waiting for.
-    fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+    /// Receives more of a body, after sending output that the client may be waiting for. The client has this time, or
+    /// that of the server.
+    fn poll_more(
+        &mut self,
+        context: &mut Context<'_>,
+        time: impl FnOnce() -> Option<Duration>,
+    ) -> Poll<Result<(), End>> {
         if let Poll::Ready(Err(broken)) = self.transport.poll_flush(context, More::Nothing) {
             return Poll::Ready(Err(End::Cut(broken)));
         }
@@ -197,7 +208,7 @@ impl<H: Handler> Http1<H> {
             Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending => {
-                self.transport.poll_unsent(context).map(|()| Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)))
+                self.transport.poll_unsent(context, time()).map(|()| Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)))
             }
         }
     }

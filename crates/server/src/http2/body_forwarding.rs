@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use serow_message::{Handler, IncomingError, Request, Response, StatusCode, Wanted};
+use serow_message::{BodySender, Handler, IncomingError, Request, Response, StatusCode, Wanted};
 
 use super::{
     connection::Http2,
@@ -61,8 +61,9 @@ where
 
     /// Applies the client's timeout while the reader waits; returns whether it reported the timeout to the reader.
     fn await_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
-        let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return false };
+        let of_route = exchange.sender.as_ref().and_then(BodySender::timeout);
+        let time = of_route.unwrap_or(self.worker.settings.timeouts.body);
         let deadline = exchange.deadline(&self.worker);
         if deadline.poll_receiving(context, time, &self.worker.clock).is_pending() {
             return false;

@@ -52,10 +52,9 @@ where
     fn handle_data(&mut self, stream: StreamId, data: Bytes) {
         self.worker.counters.body_bytes_received.add(data.len() as u64);
         let Some(index) = self.exchanges.find(stream) else { return };
-        let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return };
         if let Some(deadline) = &mut exchange.deadline {
-            deadline.note_received(data.len(), time, &self.worker.clock);
+            deadline.note_received(data.len(), &self.worker.clock);
         }
         exchange.received.push_back(data);
         self.poll_exchange(index);

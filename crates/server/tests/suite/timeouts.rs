@@ -21,6 +21,10 @@ pub(crate) fn with_timeouts(timeouts: Timeouts) -> Running {
                 Response::text("slow")
             }
             "/unread" => Response::text("unread"),
+            "/own-time" => {
+                request.body.set_timeout(SHORT);
+                Response::text(request.body.collect(100).await.map_or(0, |body| body.len()).to_string())
+            }
             "/slow-reader" => {
                 let mut length = 0;
                 while let Some(chunk) = request.body.chunk().await {
@@ -121,6 +125,20 @@ fn a_body_sent_too_slowly_is_answered_with_408() {
                 assert_eq!(client.get("/").text(), "0");
             }
         }
+    }
+}
+
+#[test]
+fn a_handler_decides_how_long_a_body_may_take() {
+    let server = with_timeouts(patient());
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        let began = Instant::now();
+        client.open("POST", "/own-time", &of_length(BodyLength::Known(10)));
+        client.send(b"a");
+        let answer = client.answer();
+        assert_timely(began.elapsed());
+        assert_eq!(answer.status, 408, "{spoken:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! Which other sites may use the responses of a site or route.
 
+use serow_document::{Place, Problem};
 use serow_files::Pattern;
 use serow_site::Cors;
 
 use crate::tables::policies::CorsTable;
-use serow_document::{Place, Problem};
 
 /// What a table `cors` at a place means.
 pub(super) fn of(table: &CorsTable, place: &Place) -> Result<Cors, Problem> {
