@@ -3,7 +3,7 @@
 use std::{fs::File, io, mem, sync::Arc, time::Instant};
 
 use rustix::fs::fstatvfs;
-use serow_files::{Opened, Root};
+use serow_files::{Folder, Opened, Root};
 use serow_message::{Body, FileVersion, KnownHeader, Request, Response, StatusCode};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -28,9 +28,6 @@ use crate::{
 pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
     let headers = &request.headers;
     // RFC 9110 §14.5: a part of a file would replace the whole.
-    if shared.mode == WriteMode::Form {
-        check_form(&request)?;
-    }
     if headers.contains(KnownHeader::ContentRange) {
         return Err(Refusal::bad_request("parts of files cannot be uploaded: leave Content-Range out"));
     }
@@ -43,9 +40,8 @@ pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Respons
     if located.is_folder {
         return Err(Refusal::method(methods::FOLDER, "a folder cannot be uploaded: leave out the slash at the end"));
     }
-    let name = located.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    if shared.mode == WriteMode::Form && shared.folder.is_index(name) {
-        return Err(Refusal::forbidden("a file of this name would take the place of the listing"));
+    if shared.mode == WriteMode::Form {
+        check_form(&request, &shared.folder, &located)?;
     }
     let conditions = Conditions::of(&request)?;
     let length = request.body.length();
@@ -59,8 +55,8 @@ pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Respons
     blocking(move || beginning.complete(upload, rest, reservation)).await
 }
 
-/// Whether the page of the listing, or a program, has sent an upload.
-fn check_form(request: &Request) -> Result<(), Refusal> {
+/// Whether the page of the listing, or a program, has sent an upload, and the listing stays.
+fn check_form(request: &Request, folder: &Folder, located: &Located) -> Result<(), Refusal> {
     if is_from_another_site(request) {
         return Err(Refusal::forbidden("pages of other sites may not upload"));
     }
@@ -69,6 +65,10 @@ fn check_form(request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::forbidden(
             "uploads have the field Serow-Upload, as in curl -H 'Serow-Upload: 1' -T FILE URL",
         ));
+    }
+    let name = located.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    if folder.is_index(name) {
+        return Err(Refusal::forbidden("a file of this name would take the place of the listing"));
     }
     Ok(())
 }
