@@ -10,13 +10,14 @@ use std::{
 use serow_access_log::{Colour, Destination, Format};
 use serow_config::{
     ServedFolder, open_to_changes,
+    options::WriteChoice,
     settings::{ServerSettings, SettingError, folder_settings, shares},
     values::SizeLimit,
 };
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 use serow_site::{RouteHandler, Site};
-use serow_webdav::{Dav, WriteMode};
+use serow_webdav::{Dav, WriteSettings};
 
 use crate::{
     announcement::announce,
@@ -35,7 +36,7 @@ pub(crate) struct FolderSettings {
     /// What is served of it.
     pub(crate) files: FilesSettings,
     /// What clients may change.
-    pub(crate) write: Option<WriteMode>,
+    pub(crate) write: Option<WriteSettings>,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -43,10 +44,13 @@ pub(crate) struct FolderSettings {
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
-        let FilesArguments { dir, folder, mut general, quiet } = arguments;
+        let FilesArguments { dir, mut folder, mut general, upload, quiet } = arguments;
         environment_port::listen_there(&mut general)?;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
-        let write = folder.content.write.mode();
+        if upload {
+            folder.content.write = WriteChoice::Form;
+        }
+        let write = folder.content.write_settings();
         if write.is_some() {
             // As in a settings file: files may be of any size, however they come.
             general.limits.max_body.get_or_insert(SizeLimit(u64::MAX));
@@ -83,7 +87,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
         tracing::warn!("{warning}");
     }
     let handler = match write {
-        Some(mode) => RouteHandler::Dav(Box::new(Dav::new(handler, mode, b""))),
+        Some(write) => RouteHandler::Dav(Box::new(Dav::new(handler, write, b""))),
         None => RouteHandler::Files(handler),
     };
     let shown = folder.canonicalize().unwrap_or(folder);

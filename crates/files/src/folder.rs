@@ -51,6 +51,12 @@ impl Folder {
         self.site.settings.hidden
     }
 
+    /// Whether a file of this name takes the place of the listing of its folder.
+    #[must_use]
+    pub fn is_index(&self, name: &[u8]) -> bool {
+        self.site.settings.index.iter().any(|index| index.as_bytes() == name)
+    }
+
     /// The Content-Type of the file at a path.
     #[must_use]
     pub fn media_type(&self, path: &[u8]) -> String {

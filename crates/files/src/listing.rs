@@ -11,6 +11,7 @@ mod json;
 mod order;
 mod query;
 mod time;
+mod upload;
 
 use std::io;
 
@@ -37,17 +38,21 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
         Ok(reader) => reader,
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };
-    let mut listing = Listing { state: State::Reading(reader), format, order: Order::of(query), title };
+    let order = Order::of(query);
+    let mut listing = Listing { state: State::Reading(reader), format, order, title, has_form: settings.upload_form };
     let body = match listing.small() {
         Ok(Some(whole)) => Body::from(whole),
         Ok(None) => body_of(listing),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };
-    let response = Response::new(StatusCode::OK)
+    let mut response = Response::new(StatusCode::OK)
         .with(KnownHeader::ContentType, format.media_type())
         // The folder's time says nothing about the sizes and times of what is in it.
         .with(KnownHeader::CacheControl, "no-cache")
         .body(body);
+    if settings.upload_form && format == Format::Html {
+        response = response.with("content-security-policy", upload::POLICY);
+    }
     match settings.listing {
         settings::Listing::Negotiated => response.with(KnownHeader::Vary, "Accept"),
         _ => response,
@@ -61,6 +66,8 @@ struct Listing {
     order: Order,
     /// The path of the request, as it came: links are made from it.
     title: String,
+    /// Whether the page has a form for uploads.
+    has_form: bool,
 }
 
 enum State {
@@ -91,7 +98,9 @@ impl Listing {
                     let (mut entries, is_cut) = reader.finish();
                     self.order.sort(&mut entries);
                     match self.format {
-                        Format::Html => html::begin(output, &self.title, self.order, &entries, is_cut),
+                        Format::Html => {
+                            html::begin(output, &self.title, self.order, &entries, is_cut, self.has_form);
+                        }
                         Format::Json => json::begin(output),
                     }
                     self.state = State::Writing { entries: entries.into_iter(), is_first: true };
@@ -107,7 +116,7 @@ impl Listing {
                 }
                 if entries.len() == 0 {
                     match self.format {
-                        Format::Html => html::end(output),
+                        Format::Html => html::end(output, self.has_form),
                         Format::Json => json::end(output),
                     }
                     self.state = State::Done;

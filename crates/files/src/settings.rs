@@ -43,6 +43,9 @@ pub struct FilesSettings {
     pub fallback: Option<String>,
     /// A file sent with 404 where something is missing.
     pub not_found: Option<String>,
+    /// Whether the page of a listing has a form for uploads, which a handler around this one has to receive: PUT of new
+    /// files, with the field `Serow-Upload`.
+    pub upload_form: bool,
     /// Names that begin with a dot.
     pub hidden: Hidden,
     /// Symbolic links.
@@ -69,6 +72,7 @@ impl Default for FilesSettings {
             rewrite: Vec::new(),
             fallback: None,
             not_found: None,
+            upload_form: false,
             hidden: Hidden::default(),
             symlinks: Symlinks::default(),
             zero_copy: true,

@@ -32,6 +32,8 @@ pub(crate) fn change(target: Target, settings: &ForwardingSettings) -> Result<Ta
         add(prefix.trim_end_matches('/'), &mut changed);
     }
     match stripped {
+        // The whole path was the prefix: as in nginx, another one takes its place, without a slash behind it.
+        Some([]) if !changed.is_empty() && !path.ends_with(b"/") => {}
         Some(rest) => {
             changed.push(b'/');
             changed.extend_from_slice(rest);
@@ -177,7 +179,10 @@ mod tests {
             ("/a", None, Some("/\u{e4}?"), "/%C3%A4%3F/a"),
             ("/a", None, Some("x"), "/x/a"),
             ("/a/b", Some("/a"), Some("/x"), "/x/b"),
-            ("/a", Some("/a"), Some("/x"), "/x/"),
+            ("/a", Some("/a"), Some("/x"), "/x"),
+            ("/a/", Some("/a"), Some("/x"), "/x/"),
+            ("/a?b", Some("/a"), Some("/x/"), "/x?b"),
+            ("/a", Some("/a"), Some("/"), "/"),
             ("/b", Some("/a"), Some("/x"), "/x/b"),
         ];
         for (target, strip, add, expected) in cases {

@@ -20,7 +20,7 @@ use crate::{
 /// In the destination, each `*` is filled with what the `*` of the route's path stood for, in order; `{host}` with the
 /// host that was asked for, without its port; `{path}` with the whole path; and `{query}`, behind a `?`, with the
 /// query. Paths are filled in decoded, cleaned (see [the crate](crate#paths)) and encoded again. The query of the
-/// request is kept, unless the destination has a `?` of its own.
+/// request is kept, unless the destination has a `?` of its own; a `?` at its end leaves the query out.
 ///
 /// ```
 /// use serow_router::Redirect;

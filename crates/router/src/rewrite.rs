@@ -123,6 +123,11 @@ fn fill_query(parts: &[Part], source: &Source<'_>) -> String {
             Part::Text(_) | Part::Variable(_) => append_url(&value, &mut query),
         }
     }
+    let ends_with_arguments = matches!(parts.last(), Some(Part::Variable(Variable::Named(Name::Arguments))));
+    // A request without a query leaves nothing behind `?page=1&$args`.
+    if ends_with_arguments && source.query.is_none_or(str::is_empty) && query.last() == Some(&b'&') {
+        query.pop();
+    }
     // All of it is ASCII.
     String::from_utf8(query).unwrap_or_default()
 }

@@ -12,13 +12,13 @@ use crate::{
     proppatch::proppatch,
     put::put,
     refusal::Refusal,
-    settings::WriteMode,
+    settings::{WriteMode, WriteSettings},
     shared::Shared,
     structure::{create_folder, delete},
     transfer::{Transfer, transfer},
 };
 
-/// A served folder that clients may change, as a [`Handler`]: PUT and DELETE, or all of WebDAV.
+/// A served folder that clients may change, as a [`Handler`]: PUT of new files, PUT and DELETE, or all of WebDAV.
 ///
 /// GET and HEAD are answered by [`Files`]. Its cache has to check files at each request
 /// ([`fresh_for`](serow_files::CacheLimits::fresh_for) is 0): otherwise a client that has uploaded a file could get the
@@ -35,8 +35,8 @@ impl Dav {
     /// A handler for a folder. `prefix` is what the paths of requests have before the path below the folder, decoded:
     /// empty, or beginning with a slash and without one at the end.
     #[must_use]
-    pub fn new(files: Files, mode: WriteMode, prefix: &[u8]) -> Self {
-        let shared = Shared::new(files.folder(), mode, prefix);
+    pub fn new(files: Files, settings: impl Into<WriteSettings>, prefix: &[u8]) -> Self {
+        let shared = Shared::new(files.folder(), settings.into(), prefix);
         Self { files, shared }
     }
 
@@ -44,7 +44,13 @@ impl Dav {
     #[inline]
     #[must_use]
     pub fn respond_at_once(&self, request: &Request) -> Option<Response> {
-        (request.method == Method::GET || request.method == Method::HEAD).then(|| self.files.respond(request))
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return None;
+        }
+        if self.shared.needs_count() {
+            self.count();
+        }
+        Some(self.files.respond(request))
     }
 
     /// Answers a request.
@@ -57,6 +63,17 @@ impl Dav {
     }
 }
 
+impl Dav {
+    /// Counts the folder for its quota, so that the first upload need not wait for that.
+    #[cold]
+    fn count(&self) {
+        let shared = Arc::clone(&self.shared);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || drop(shared.quota().map(drop)));
+        }
+    }
+}
+
 impl Handler for Dav {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         self.respond(request)
@@ -64,11 +81,12 @@ impl Handler for Dav {
 }
 
 async fn change(shared: Arc<Shared>, request: Request) -> Response {
-    let is_dav = shared.mode == WriteMode::Dav;
+    let mode = shared.mode;
+    let is_dav = mode == WriteMode::Dav;
     let outcome = match request.method.as_str() {
-        "OPTIONS" => Ok(options(is_dav)),
+        "OPTIONS" => Ok(options(mode)),
         "PUT" => put(shared, request).await,
-        "DELETE" => delete(shared, request).await,
+        "DELETE" if mode != WriteMode::Form => delete(shared, request).await,
         "MKCOL" if is_dav => create_folder(shared, request).await,
         "COPY" if is_dav => transfer(shared, request, Transfer::Copy).await,
         "MOVE" if is_dav => transfer(shared, request, Transfer::Move).await,
@@ -76,20 +94,24 @@ async fn change(shared: Arc<Shared>, request: Request) -> Response {
         "PROPPATCH" if is_dav => proppatch(shared, request).await,
         "LOCK" if is_dav => lock(shared, request).await,
         "UNLOCK" if is_dav => unlock(shared, request).await,
-        _ => Err(Refusal::method(allowed(is_dav), "")),
+        _ => Err(Refusal::method(allowed(mode), "")),
     };
     outcome.unwrap_or_else(Response::from)
 }
 
-fn options(is_dav: bool) -> Response {
-    let response = Response::new(StatusCode::OK).with(KnownHeader::Allow, allowed(is_dav));
-    if !is_dav {
+fn options(mode: WriteMode) -> Response {
+    let response = Response::new(StatusCode::OK).with(KnownHeader::Allow, allowed(mode));
+    if mode != WriteMode::Dav {
         return response;
     }
     // RFC 4918 §10.1 and §18. Windows looks for the second field.
     response.with("dav", "1, 2").with("ms-author-via", "DAV")
 }
 
-fn allowed(is_dav: bool) -> &'static str {
-    if is_dav { methods::ALL } else { methods::PUT_ONLY }
+fn allowed(mode: WriteMode) -> &'static str {
+    match mode {
+        WriteMode::Form => methods::FORM,
+        WriteMode::Put => methods::PUT_ONLY,
+        WriteMode::Dav => methods::ALL,
+    }
 }

@@ -11,6 +11,7 @@
 //! | header fields and XML are parsed, without any I/O | `depth.rs`, `timeout.rs`, `if_header.rs`, `conditions.rs`, `element.rs`, `bodies.rs` |
 //! | on a thread that may wait for the disk, the folder around the path is opened, beneath the root | `blocking.rs`, `member.rs` |
 //! | conditions are evaluated, and locks | `conditions.rs`, `locks.rs` |
+//! | forms of other sites are refused, and the quota is counted | `same_origin.rs`, `quota.rs` |
 //! | PUT receives the body into a file without a name, checks again, and gives it the name | `put.rs`, `piece.rs`, `disk.rs`, `upload.rs` |
 //! | other methods | `structure.rs`, `transfer.rs`, `tree.rs`, `locking.rs`, `propfind.rs`, `proppatch.rs` |
 //! | properties are computed, or read from an extended attribute | `properties.rs`, `dead_properties.rs` |
@@ -49,7 +50,9 @@ mod properties;
 mod propfind;
 mod proppatch;
 mod put;
+mod quota;
 mod refusal;
+mod same_origin;
 mod settings;
 mod shared;
 mod structure;
@@ -67,6 +70,6 @@ pub use self::{
     element::{Element, Name, Node, XmlError, escape},
     if_header::{Condition, IfHeader, IfList, InvalidIf, State},
     locks::{Change, Lock, LockRefused, LockTable},
-    settings::WriteMode,
+    settings::{WriteMode, WriteSettings},
     timeout::{MAX_TIMEOUT, lock_timeout},
 };

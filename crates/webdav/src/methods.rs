@@ -1,5 +1,8 @@
 //! The methods that are allowed, for `Allow`.
 
+/// On anything, where clients may upload new files only.
+pub(crate) const FORM: &str = "GET, HEAD, OPTIONS, PUT";
+
 /// On a file, where clients may upload only.
 pub(crate) const PUT_ONLY: &str = "GET, HEAD, OPTIONS, PUT, DELETE";
 

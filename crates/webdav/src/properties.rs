@@ -22,7 +22,7 @@ pub(crate) struct Described {
     pub(crate) version: FileVersion,
     /// Where the file system knows it.
     pub(crate) created: Option<SystemTime>,
-    /// Free bytes and used bytes of the file system, for folders where they were asked for.
+    /// Free bytes and used bytes of the quota or the file system, for folders where they were asked for.
     pub(crate) quota: Option<(u64, u64)>,
 }
 

@@ -100,7 +100,12 @@ impl Walk {
         if is_folder && QUOTA.iter().any(|local| wants(&query, local)) {
             let system = fs::fstatvfs(&folder)?;
             let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);
-            own.quota = Some((bytes(system.f_bavail), bytes(system.f_blocks.saturating_sub(system.f_bfree))));
+            let free = bytes(system.f_bavail);
+            own.quota = Some(match shared.quota()?.map(|quota| quota.state()) {
+                // RFC 4331 §3: the disk may have less room than the quota.
+                Some((rest, used)) => (free.min(rest), used),
+                None => (free, bytes(system.f_blocks.saturating_sub(system.f_bfree))),
+            });
         }
         let rest = match depth {
             Depth::One if is_folder => {

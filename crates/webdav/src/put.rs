@@ -3,7 +3,7 @@
 use std::{fs::File, io, mem, sync::Arc, time::Instant};
 
 use rustix::fs::fstatvfs;
-use serow_files::{Opened, Root};
+use serow_files::{Folder, Opened, Root};
 use serow_message::{Body, FileVersion, KnownHeader, Request, Response, StatusCode};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -16,7 +16,10 @@ use crate::{
     member::{Kind, Member},
     methods,
     piece::Piece,
+    quota::{Reservation, length},
     refusal::Refusal,
+    same_origin::is_from_another_site,
+    settings::WriteMode,
     shared::{Located, Shared, seconds_since_1970},
     upload::{Existing, Upload},
 };
@@ -37,16 +40,37 @@ pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Respons
     if located.is_folder {
         return Err(Refusal::method(methods::FOLDER, "a folder cannot be uploaded: leave out the slash at the end"));
     }
+    if shared.mode == WriteMode::Form {
+        check_form(&request, &shared.folder, &located)?;
+    }
     let conditions = Conditions::of(&request)?;
     let length = request.body.length();
     let beginning = Beginning { shared: Arc::clone(&shared), located, conditions };
-    let (beginning, upload) = blocking(move || {
-        let upload = beginning.begin(length)?;
-        Ok((beginning, upload))
+    let (beginning, upload, mut reservation) = blocking(move || {
+        let (upload, reservation) = beginning.begin(length)?;
+        Ok((beginning, upload, reservation))
     })
     .await?;
-    let rest = receive(request.body, upload.file(), &shared.disk).await?;
-    blocking(move || beginning.complete(upload, rest)).await
+    let rest = receive(request.body, upload.file(), &shared.disk, &mut reservation).await?;
+    blocking(move || beginning.complete(upload, rest, reservation)).await
+}
+
+/// Whether the page of the listing, or a program, has sent an upload, and the listing stays.
+fn check_form(request: &Request, folder: &Folder, located: &Located) -> Result<(), Refusal> {
+    if is_from_another_site(request) {
+        return Err(Refusal::forbidden("pages of other sites may not upload"));
+    }
+    // No page of another site can send it unless this one permits it, not even in old browsers.
+    if !request.headers.contains(UPLOAD_FIELD) {
+        return Err(Refusal::forbidden(
+            "uploads have the field Serow-Upload, as in curl -H 'Serow-Upload: 1' -T FILE URL",
+        ));
+    }
+    let name = located.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    if folder.is_index(name) {
+        return Err(Refusal::forbidden("a file of this name would take the place of the listing"));
+    }
+    Ok(())
 }
 
 /// What is known of an upload before its body.
@@ -65,14 +89,16 @@ struct Goal {
 
 impl Beginning {
     /// Creates the file, if the upload is permitted and there is room for it.
-    fn begin(&self, length: Option<u64>) -> Result<Upload, Refusal> {
+    fn begin(&self, length: Option<u64>) -> Result<(Upload, Reservation), Refusal> {
+        let mut reservation = self.shared.reservation()?;
         let goal = self.check(&mut self.shared.locks())?;
+        reservation.reserve(length.unwrap_or(0))?;
         if let (Some(length), Ok(system)) = (length, fstatvfs(&goal.member.folder))
             && length > system.f_bavail.saturating_mul(system.f_frsize)
         {
             return Err(Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there is no room for the file"));
         }
-        Ok(Upload::create(&goal.member.folder)?)
+        Ok((Upload::create(&goal.member.folder)?, reservation))
     }
 
     /// Whether the upload is permitted: asked before the first byte, and again before the file becomes visible.
@@ -85,6 +111,9 @@ impl Beginning {
         })?;
         let kind = member.kind()?;
         match kind {
+            Some(Kind::File) if shared.mode == WriteMode::Form => {
+                return Err(Refusal::new(StatusCode::CONFLICT, "there is a file of this name already"));
+            }
             None | Some(Kind::File) => {}
             Some(Kind::Folder) => return Err(Refusal::method(methods::FOLDER, "this is a folder")),
             Some(Kind::Link | Kind::Special) => {
@@ -98,7 +127,7 @@ impl Beginning {
     }
 
     /// Writes the last piece, and makes the file visible.
-    fn complete(self, upload: Upload, rest: Piece) -> Result<Response, Refusal> {
+    fn complete(self, upload: Upload, rest: Piece, reservation: Reservation) -> Result<Response, Refusal> {
         rest.write(upload.file())?;
         // Until it is visible, nobody else may pass the same check.
         let mut locks = self.shared.locks();
@@ -107,11 +136,15 @@ impl Beginning {
             // RFC 4918 §9.7.1: properties of the client stay.
             dead_properties::copy(&earlier.file, upload.file());
         }
-        let existing = if self.conditions.requires_absence() { Existing::Keep } else { Existing::Replace };
+        let is_kept = self.shared.mode == WriteMode::Form || self.conditions.requires_absence();
+        let existing = if is_kept { Existing::Keep } else { Existing::Replace };
+        let replaced = member.stat()?.map_or(0, |stat| length(&stat));
         let file = upload.publish(&member.name, existing, member.mode())?;
+        let metadata = file.metadata()?;
+        reservation.settle(metadata.len(), replaced);
         drop(locks);
         let status = if kind.is_none() { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
-        let version = FileVersion::of(&file.metadata()?);
+        let version = FileVersion::of(&metadata);
         let (tag, _) = self.shared.folder.validators(&version);
         // Strong, since nobody can have written to this file before it had a name.
         Ok(Response::new(status).with(KnownHeader::Etag, tag.into_strong().to_string()))
@@ -120,11 +153,21 @@ impl Beginning {
 
 /// Receives a body into a file; returns the last piece, which is not written yet. If the disk is slow, another thread
 /// writes a piece while the next one is received.
-async fn receive(mut body: Body, file: &Arc<File>, disk: &Disk) -> Result<Piece, Refusal> {
+async fn receive(
+    mut body: Body,
+    file: &Arc<File>,
+    disk: &Disk,
+    reservation: &mut Reservation,
+) -> Result<Piece, Refusal> {
     let mut piece = Piece::default();
     let mut writing = None;
+    let mut received = 0_u64;
     while let Some(chunk) = body.chunk().await {
-        piece.add(chunk.map_err(|error| Refusal::of_body(&error))?);
+        let chunk = chunk.map_err(|error| Refusal::of_body(&error))?;
+        received = received.saturating_add(chunk.len() as u64);
+        // Only a body of unknown length needs more than was reserved at first.
+        reservation.reserve(received)?;
+        piece.add(chunk);
         if piece.length() < PIECE {
             continue;
         }
@@ -150,6 +193,9 @@ async fn settle(writing: Option<JoinHandle<io::Result<()>>>) -> Result<(), Refus
     }
     Ok(())
 }
+
+/// What the page of the listing adds to its uploads.
+const UPLOAD_FIELD: &str = "serow-upload";
 
 /// Some dozen microseconds of copying. Twice as much is the memory of an upload, of which there may be thousands.
 const PIECE: usize = 64 << 10;

@@ -1,11 +1,29 @@
-//! What clients may do with a folder.
+//! What clients may do with a folder, and how much.
+
+/// What clients may do with a folder, and how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteSettings {
+    /// What they may do.
+    pub mode: WriteMode,
+    /// How many bytes the files of the folder may have together; default: as many as the disk takes.
+    pub quota: Option<u64>,
+}
 
 /// What clients may do with a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
+    /// PUT of new files, by the form of the listing.
+    Form,
     /// PUT and DELETE of files.
     Put,
     /// All of WebDAV, classes 1 and 2.
     #[default]
     Dav,
+}
+
+impl From<WriteMode> for WriteSettings {
+    /// Without a quota.
+    fn from(mode: WriteMode) -> Self {
+        Self { mode, quota: None }
+    }
 }

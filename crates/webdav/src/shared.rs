@@ -10,8 +10,9 @@ use serow_files::{Folder, Hidden, PathRefused, RequestPath};
 use crate::{
     disk::Disk,
     locks::{Change, LockTable},
+    quota::{Quota, Reservation},
     refusal::Refusal,
-    settings::WriteMode,
+    settings::{WriteMode, WriteSettings},
 };
 use serow_message::StatusCode;
 
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     prefix: Vec<u8>,
     locks: Mutex<LockTable>,
     pub(crate) disk: Disk,
+    quota: Option<Arc<Quota>>,
 }
 
 /// What a request is about.
@@ -36,8 +38,37 @@ pub(crate) struct Located {
 }
 
 impl Shared {
-    pub(crate) fn new(folder: Folder, mode: WriteMode, prefix: &[u8]) -> Arc<Self> {
-        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks: Mutex::default(), disk: Disk::default() })
+    pub(crate) fn new(folder: Folder, settings: WriteSettings, prefix: &[u8]) -> Arc<Self> {
+        let WriteSettings { mode, quota } = settings;
+        let (locks, disk) = (Mutex::default(), Disk::default());
+        let quota = quota.map(|limit| Arc::new(Quota::new(limit)));
+        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks, disk, quota })
+    }
+
+    /// The quota, for which the folder is counted if it was not yet. That takes time: not on the thread of connections.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be opened.
+    pub(crate) fn quota(&self) -> Result<Option<&Arc<Quota>>, Refusal> {
+        if let Some(quota) = &self.quota {
+            quota.count(|| Ok(self.folder.open_strictly()?))?;
+        }
+        Ok(self.quota.as_ref())
+    }
+
+    /// Whether there is a quota for which the folder has to be counted; true once.
+    pub(crate) fn needs_count(&self) -> bool {
+        self.quota.as_ref().is_some_and(|quota| quota.needs_count())
+    }
+
+    /// Room for what is being written, of nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::quota`].
+    pub(crate) fn reservation(&self) -> Result<Reservation, Refusal> {
+        Ok(Reservation::new(self.quota()?.cloned()))
     }
 
     /// Finds out what a percent-encoded path is about.

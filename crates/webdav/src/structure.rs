@@ -13,10 +13,11 @@ use crate::{
     member::{Kind, Member},
     methods,
     multistatus::Multistatus,
+    quota::length,
     refusal::{Refusal, xml},
     settings::WriteMode,
     shared::Shared,
-    tree::{Budget, NEW_FOLDER, open_folder, remove, survey},
+    tree::{Budget, NEW_FOLDER, Removal, open_folder, remove, survey},
 };
 
 /// Removes a file, or a folder with all that is in it.
@@ -25,6 +26,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Resp
     let depth = depth(&request)?;
     let conditions = Conditions::of(&request)?;
     blocking(move || {
+        let quota = shared.quota()?;
         let root = shared.folder.open_strictly()?;
         let member = Member::open(&root, &located.path).map_err(not_found_for_conflict)?;
         let kind = member.kind()?.filter(|kind| *kind != Kind::Special).ok_or_else(Refusal::not_found)?;
@@ -46,19 +48,26 @@ pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Resp
             let change = Change { path: &located.path, is_member_change: true, is_deep: is_folder };
             shared.permit(&mut locks, &change, &conditions.tokens())?;
             if !is_folder {
+                let bytes = member.stat()?.map_or(0, |stat| length(&stat));
                 fs::unlinkat(&member.folder, member.name.as_slice(), fs::AtFlags::empty())?;
+                if let Some(quota) = quota {
+                    quota.release(bytes);
+                }
                 locks.remove_all(&located.path);
                 return Ok(Response::new(StatusCode::NO_CONTENT));
             }
         }
         survey(&open_folder(&member.folder, &member.name)?, shared.folder.hidden(), &mut Budget::default())?;
-        let mut failures = Vec::new();
-        remove(&member.folder, &member.name, kind, located.path.clone(), &mut failures);
-        if failures.is_empty() {
+        let mut removal = Removal { is_counted: quota.is_some(), ..Removal::default() };
+        remove(&member.folder, &member.name, kind, located.path.clone(), &mut removal);
+        if let Some(quota) = quota {
+            quota.release(removal.bytes);
+        }
+        if removal.failures.is_empty() {
             shared.locks().remove_all(&located.path);
             return Ok(Response::new(StatusCode::NO_CONTENT));
         }
-        Ok(failed(&shared, &failures))
+        Ok(failed(&shared, &removal.failures))
     })
     .await
 }

@@ -17,10 +17,11 @@ use crate::{
     destination::{DestinationError, local_path},
     locks::Change,
     member::{Kind, Member},
+    quota::length,
     refusal::Refusal,
     shared::{Located, Shared},
     structure::{depth, not_found_for_conflict},
-    tree::{Budget, NEW_FOLDER, copy_content, copy_file, open_folder, remove, survey},
+    tree::{Budget, NEW_FOLDER, Removal, copy_content, copy_file, open_folder, remove, survey},
     upload::{Existing, Upload, rename, temporary_name},
 };
 
@@ -83,6 +84,7 @@ struct Work {
 impl Work {
     /// Returns whether something was at the destination.
     fn copy(&self) -> Result<bool, Refusal> {
+        let mut reservation = self.shared.reservation()?;
         let readable = self.shared.folder.open()?;
         let source = readable.open_below(&self.source.path)?;
         let is_folder = matches!(source, Opened::Folder(_));
@@ -92,11 +94,15 @@ impl Work {
         match source {
             Opened::File(OpenFile { file, .. }) => {
                 let upload = Upload::create(&target.folder)?;
-                copy_file(&file, upload.file())?;
+                copy_file(&file, upload.file(), &mut reservation)?;
                 if target_kind == Some(Kind::Folder) {
-                    return self.replace_folder(&target, |name| upload.publish(name, Existing::Keep, None).map(drop));
+                    self.replace_folder(&target, |name| upload.publish(name, Existing::Keep, None).map(drop))?;
+                    reservation.settle_all(0);
+                    return Ok(true);
                 }
+                let replaced = target.stat()?.map_or(0, |stat| length(&stat));
                 upload.publish(&target.name, self.existing, None).map_err(|errno| self.refused(errno))?;
+                reservation.settle_all(replaced);
                 Ok(target_kind.is_some())
             }
             Opened::Folder(folder) => {
@@ -104,17 +110,22 @@ impl Work {
                 let inner = open_folder(&target.folder, temporary.name.as_bytes())?;
                 if self.depth == Depth::Infinity {
                     let (path, hidden) = (&self.source.path, self.shared.folder.hidden());
-                    copy_content(&readable, path, &folder, &inner, hidden, &mut Budget::default())?;
+                    let budget = &mut Budget::default();
+                    copy_content(&readable, path, &folder, &inner, hidden, budget, &mut reservation)?;
                 } else {
                     dead_properties::copy(&folder, &inner);
                 }
-                self.place(&target, target_kind, &target.folder, (temporary.name.as_bytes(), Kind::Folder))
+                let new = (temporary.name.as_bytes(), Kind::Folder);
+                let was_there = self.place(&target, target_kind, &target.folder, new)?;
+                reservation.settle_all(0);
+                Ok(was_there)
             }
         }
     }
 
     /// Returns whether something was at the destination.
     fn relocate(&self) -> Result<bool, Refusal> {
+        self.shared.quota()?;
         let root = self.shared.folder.open_strictly()?;
         let source = Member::open(&root, &self.source.path).map_err(not_found_for_conflict)?;
         let kind = source.kind()?.filter(|kind| *kind != Kind::Special).ok_or_else(Refusal::not_found)?;
@@ -186,7 +197,11 @@ impl Work {
         let rename_to = |new: &[u8], existing| rename(folder, name, &target.folder, new, existing);
         match target_kind {
             // In one step, so that there always is a file.
-            Some(Kind::File) if kind != Kind::Folder => rename_to(&target.name, Existing::Replace)?,
+            Some(Kind::File) if kind != Kind::Folder => {
+                let replaced = target.stat()?.map_or(0, |stat| length(&stat));
+                rename_to(&target.name, Existing::Replace)?;
+                self.release(replaced)?;
+            }
             Some(_) => {
                 self.replace_folder(target, |new| rename_to(new, Existing::Keep))?;
             }
@@ -211,12 +226,21 @@ impl Work {
             let _ = rename(folder, earlier.as_bytes(), folder, &target.name, Existing::Keep);
             return Err(self.refused(errno));
         }
-        let mut failures = Vec::new();
-        remove(folder, earlier.as_bytes(), kind, Vec::new(), &mut failures);
-        if let Some((_, errno)) = failures.first() {
+        let mut removal = Removal { is_counted: self.shared.quota()?.is_some(), ..Removal::default() };
+        remove(folder, earlier.as_bytes(), kind, Vec::new(), &mut removal);
+        self.release(removal.bytes)?;
+        if let Some((_, errno)) = removal.failures.first() {
             tracing::warn!("what a COPY or MOVE replaced is left in {earlier:?}, which is not served: {errno}");
         }
         Ok(true)
+    }
+
+    /// Files with so many bytes were replaced.
+    fn release(&self, bytes: u64) -> Result<(), Refusal> {
+        if let Some(quota) = self.shared.quota()? {
+            quota.release(bytes);
+        }
+        Ok(())
     }
 
     fn refused(&self, errno: Errno) -> Refusal {
@@ -246,7 +270,7 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if fs::statat(self.folder, self.name.as_str(), fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-            remove(self.folder, self.name.as_bytes(), Kind::Folder, Vec::new(), &mut Vec::new());
+            remove(self.folder, self.name.as_bytes(), Kind::Folder, Vec::new(), &mut Removal::default());
         }
     }
 }

@@ -15,7 +15,12 @@ use rustix::{
 };
 use serow_files::{Hidden, Opened, Root, UPLOAD_PREFIX, below};
 
-use crate::{dead_properties, member::Kind, refusal::Refusal};
+use crate::{
+    dead_properties,
+    member::Kind,
+    quota::{Reservation, length},
+    refusal::Refusal,
+};
 
 /// How much a request may still do.
 #[derive(Debug)]
@@ -82,39 +87,49 @@ pub(crate) fn survey(folder: &OwnedFd, hidden: Hidden, budget: &mut Budget) -> R
     Ok(())
 }
 
-/// Removes a name and all that is below it, as far as possible; returns the paths that could not be removed, below
-/// `path`, and why.
-pub(crate) fn remove(folder: impl AsFd, name: &[u8], kind: Kind, path: Vec<u8>, failures: &mut Vec<(Vec<u8>, Errno)>) {
-    let before = failures.len();
+/// What became of the names that were to be removed.
+#[derive(Debug, Default)]
+pub(crate) struct Removal {
+    /// The paths that could not be removed, and why.
+    pub(crate) failures: Vec<(Vec<u8>, Errno)>,
+    /// The bytes of the files that were removed, if they are counted.
+    pub(crate) bytes: u64,
+    /// Whether there is a quota, for which they are counted.
+    pub(crate) is_counted: bool,
+}
+
+/// Removes a name and all that is below it, as far as possible. `path` is its path below the root.
+pub(crate) fn remove(folder: impl AsFd, name: &[u8], kind: Kind, path: Vec<u8>, removal: &mut Removal) {
+    let before = removal.failures.len();
     if kind == Kind::Folder {
-        if let Err(errno) = remove_content(&folder, name, &path, failures) {
-            failures.push((path, errno));
+        if let Err(errno) = remove_content(&folder, name, &path, removal) {
+            removal.failures.push((path, errno));
             return;
         }
         // RFC 4918 §9.6.1: a folder that is not empty stays, which is not worth mentioning.
-        if failures.len() > before {
+        if removal.failures.len() > before {
             return;
         }
     }
     let flags = if kind == Kind::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    let bytes = match removal.is_counted && kind == Kind::File {
+        true => fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_or(0, |stat| length(&stat)),
+        false => 0,
+    };
     match fs::unlinkat(folder, name, flags) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(errno) if failures.len() < MAX_FAILURES => failures.push((path, errno)),
+        Ok(()) => removal.bytes = removal.bytes.saturating_add(bytes),
+        Err(Errno::NOENT) => {}
+        Err(errno) if removal.failures.len() < MAX_FAILURES => removal.failures.push((path, errno)),
         Err(_) => {}
     }
 }
 
-fn remove_content(
-    folder: impl AsFd,
-    name: &[u8],
-    path: &[u8],
-    failures: &mut Vec<(Vec<u8>, Errno)>,
-) -> rustix::io::Result<()> {
+fn remove_content(folder: impl AsFd, name: &[u8], path: &[u8], removal: &mut Removal) -> rustix::io::Result<()> {
     let inner = open_folder(folder, name)?;
     // All names first: what is read after a removal is not specified (readdir(3)).
     let names: Vec<_> = entries(&inner)?.collect::<rustix::io::Result<_>>()?;
     for (name, kind) in names {
-        remove(&inner, &name, kind, below(path, &name), failures);
+        remove(&inner, &name, kind, below(path, &name), removal);
     }
     Ok(())
 }
@@ -132,6 +147,7 @@ pub(crate) fn copy_content(
     to: &OwnedFd,
     hidden: Hidden,
     budget: &mut Budget,
+    reservation: &mut Reservation,
 ) -> Result<(), Refusal> {
     budget.enter()?;
     dead_properties::copy(from, to);
@@ -146,13 +162,13 @@ pub(crate) fn copy_content(
             Kind::Folder => {
                 fs::mkdirat(to, name.as_slice(), NEW_FOLDER)?;
                 let (from, to) = (open_folder(from, &name)?, open_folder(to, &name)?);
-                copy_content(root, &path, &from, &to, hidden, budget)?;
+                copy_content(root, &path, &from, &to, hidden, budget, reservation)?;
             }
             Kind::File | Kind::Link => {
                 if let Ok(Opened::File(source)) = root.open_below(&path) {
                     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                     let target = fs::openat(to, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
-                    copy_file(&source.file, &File::from(target))?;
+                    copy_file(&source.file, &File::from(target), reservation)?;
                 } else if kind == Kind::File {
                     return Err(Refusal::forbidden("it contains files that the server's user may not read"));
                 }
@@ -168,9 +184,12 @@ pub(crate) fn copy_content(
 ///
 /// # Errors
 ///
-/// The file system's.
-pub(crate) fn copy_file(mut from: &File, mut to: &File) -> io::Result<()> {
-    io::copy(&mut from, &mut to)?;
+/// The file system's, and that the quota is reached.
+pub(crate) fn copy_file(mut from: &File, mut to: &File, reservation: &mut Reservation) -> Result<(), Refusal> {
+    // A file that grows meanwhile is not copied beyond what was reserved.
+    let length = from.metadata()?.len();
+    reservation.add(length)?;
+    io::copy(&mut io::Read::take(&mut from, length), &mut to)?;
     dead_properties::copy(from, to);
     Ok(())
 }

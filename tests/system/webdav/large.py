@@ -18,6 +18,7 @@ from system.verdict import Verdict
 MEMORY = 2_000_000
 PIECE = bytes(range(256)) * 4096
 PAGE = REPOSITORY / "docs/measurements/webdav.md"
+BEGIN, END = "<!-- measured: uploads -->", "<!-- end -->"
 
 
 def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None:
@@ -115,8 +116,8 @@ def nginx(place: pathlib.Path, short: bool):
 
 def write_page(length: int, seconds: dict[str, float], ratio: float, memory: int, rounds: int) -> None:
     version = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip().rpartition("/")[2]
-    PAGE.write_text(f"""# Uploads
-
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    text = f"""
 `tests/webdav --only large --write` uploads a file of {length >> 20} MiB over loopback, {rounds} times, to `serow files --write put` and
 to Debian's nginx {version} (`dav_methods PUT`, temporary files on the same file system), in turn. Neither synchronises the
 file with the disk. Serow is a build of the cargo profile `{os.environ.get("SEROW_PROFILE", "release")}`, on a machine with {os.cpu_count()} processors.
@@ -127,4 +128,6 @@ file with the disk. Serow is a build of the cargo profile `{os.environ.get("SERO
 | nginx | {seconds['nginx']:.2f} | – |
 
 nginx took {ratio:.2f} times as long (median of the ratios of each round).
-""")
+
+"""
+    PAGE.write_text(f"{before}{BEGIN}\n{text}{END}{rest.partition(END)[2]}")

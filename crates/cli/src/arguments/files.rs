@@ -18,6 +18,10 @@ pub(crate) struct FilesArguments {
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 
+    /// Let people upload files with a form in the listing; the same as --write form.
+    #[arg(long, conflicts_with = "write", help_heading = "Uploads")]
+    pub(crate) upload: bool,
+
     /// Do not print a line for each request.
     ///
     /// Without an access log, Serow prints method, path, status, size and duration of each request on standard error, if

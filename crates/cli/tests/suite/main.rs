@@ -31,6 +31,7 @@ mod supervise;
 mod terminal;
 mod tls;
 mod tls_clients;
+mod upload_form;
 mod uploads;
 mod upstreams;
 mod versions;

@@ -270,8 +270,8 @@ impl Routing<'_> {
                 format!("`{key}` is never sent, since missing = \"next\" leaves missing files to the next route");
             return self.noted(Err(Problem::of_key(place.key(key), text)));
         }
-        let mode = folder.content.write.mode();
-        if is_next && mode.is_some() {
+        let write = folder.content.write_settings();
+        if is_next && write.is_some() {
             let text = "with missing = \"next\", the folder answers GET and HEAD only: make a route with `write` below another \
                         path, or with `methods`";
             return self.noted(Err(Problem::of_key(place.key("write"), text)));
@@ -296,8 +296,8 @@ impl Routing<'_> {
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
         let files = self.noted(files)?;
-        let files = match mode {
-            Some(mode) => RouteHandler::Dav(Box::new(Dav::new(files, mode, prefix.as_bytes()))),
+        let files = match write {
+            Some(write) => RouteHandler::Dav(Box::new(Dav::new(files, write, prefix.as_bytes()))),
             None => RouteHandler::Files(files),
         };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serow_webdav::WriteMode;
+use serow_webdav::{WriteMode, WriteSettings};
 
 use super::{Switch, without_options};
 use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
@@ -83,12 +83,20 @@ pub struct ContentOptions {
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub compress_largest: Size,
 
-    /// Whether clients may change the folder: put allows them to upload and delete files, dav all of WebDAV.
+    /// Whether clients may change the folder: form, put or dav.
     ///
-    /// Everybody who can connect may then change the files: restrict who can. Uploads may have any size, unless --max-body
-    /// limits it.
-    #[arg(long, value_name = "off|put|dav", default_value = "off", hide_possible_values = true)]
+    /// form: the listing has a form by which people upload new files; nothing is replaced or deleted. put: clients may
+    /// upload, replace and delete files. dav: all of WebDAV. Everybody who can connect may then do so: restrict who can.
+    /// Uploads may have any size, unless --max-body limits it.
+    #[arg(long, value_name = "off|form|put|dav", default_value = "off", hide_possible_values = true)]
     pub write: WriteChoice,
+
+    /// How many bytes the files of the folder may have together, with --write; further uploads get 507 [default: no limit]
+    ///
+    /// The files are counted at the first request, and what clients change is kept in the balance. Changes by others are
+    /// noticed after a restart or reload.
+    #[arg(long, value_name = "SIZE")]
+    pub quota: Option<Size>,
 
     /// Whether to send large files with sendfile, which avoids copies.
     ///
@@ -131,6 +139,9 @@ pub enum WriteChoice {
     /// They may only read.
     #[value(help = None)]
     Off,
+    /// PUT of new files, by a form in the listing.
+    #[value(help = None)]
+    Form,
     /// PUT and DELETE.
     #[value(help = None)]
     Put,
@@ -139,11 +150,20 @@ pub enum WriteChoice {
     Dav,
 }
 
+impl ContentOptions {
+    /// What clients may change; nothing if they may only read.
+    pub fn write_settings(&self) -> Option<WriteSettings> {
+        let mode = self.write.mode()?;
+        Some(WriteSettings { mode, quota: self.quota.map(|Size(bytes)| bytes) })
+    }
+}
+
 impl WriteChoice {
     /// What clients may do; nothing if they may only read.
-    pub fn mode(self) -> Option<WriteMode> {
+    pub(crate) fn mode(self) -> Option<WriteMode> {
         match self {
             Self::Off => None,
+            Self::Form => Some(WriteMode::Form),
             Self::Put => Some(WriteMode::Put),
             Self::Dav => Some(WriteMode::Dav),
         }

@@ -14,7 +14,18 @@ pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<Fi
         let text = "`write` and `rewrite` cannot be combined: clients could not find what they have uploaded";
         return Err(SettingError::new("write", text));
     }
+    if content.quota.is_some() && content.write == WriteChoice::Off {
+        let text = "`quota` limits what clients upload, which `write` has to allow, as in write = \"put\"";
+        return Err(SettingError::new("quota", text));
+    }
+    let upload_form = content.write == WriteChoice::Form;
+    if upload_form && !matches!(content.listing, ListingChoice::On | ListingChoice::Html) {
+        let text =
+            "`write` = \"form\" needs `listing` as a page, which has the form: leave `listing` out, or write \"put\"";
+        return Err(SettingError::new("write", text));
+    }
     Ok(FilesSettings {
+        upload_form,
         compression: compression(&content),
         cache: cache(&caching, cached_files, content.write),
         freshness: freshness(caching)?,
@@ -28,7 +39,11 @@ pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<Fi
         listing_limit: content.listing_limit.in_memory(),
         media_types: content.media_type.into_iter().map(|rule| (rule.ending, rule.media_type)).collect(),
         default_media_type: content.default_type,
-        precompressed: content.precompressed.or(FilesSettings::default().precompressed),
+        precompressed: match upload_form {
+            // Otherwise page.html.gz, which anybody may upload, would be sent in place of page.html.
+            true => Vec::new(),
+            false => content.precompressed.or(FilesSettings::default().precompressed),
+        },
         rewrite: content.rewrite.iter().map(|rule| Rewrite::new(&rule.from, &rule.to)).collect(),
         fallback: content.spa,
         not_found: content.not_found,
@@ -108,6 +123,16 @@ mod tests {
         }
         let error = folder_settings(options(&["--write=put", "--rewrite=/a=/b"]), 128).unwrap_err();
         assert!(error.text.contains("cannot be combined"));
+    }
+
+    #[test]
+    fn uploads_by_the_form_take_the_place_of_nothing() {
+        let settings = folder_settings(options(&["--write=form", "--quota=1G"]), 128).unwrap();
+        assert!(settings.upload_form && settings.precompressed.is_empty());
+        for arguments in [&["--write=form", "--listing=off"][..], &["--write=form", "--listing=json"], &["--quota=1G"]]
+        {
+            assert!(folder_settings(options(arguments), 128).is_err(), "{arguments:?}");
+        }
     }
 
     #[test]

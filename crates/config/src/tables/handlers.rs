@@ -81,7 +81,8 @@ pub(crate) struct RedirectTable {
     ///
     /// Each * is replaced by the text that the corresponding * of the route's path matched, {host} by the
     /// host without the port, {path} by the whole path, and ?{query} by the query. Without a ? in the target,
-    /// the query is appended. Variables can be a part of it, as in https://$host$request_uri; $$ is a dollar.
+    /// the query is appended; a ? at its end leaves it out. Variables can be a part of it, as in
+    /// https://$host$request_uri; $$ is a dollar.
     pub(crate) to: String,
 
     /// Status: 301 and 308 are permanent, and browsers cache them; 302, 303 and 307 are temporary.

@@ -1,4 +1,4 @@
-//! A listing as a page: one file, no script, light or dark as the reader's system.
+//! A listing as a page: one file, no script but that of uploads, light or dark as the reader's system.
 
 use serow_message::percent::encode_path;
 
@@ -6,10 +6,11 @@ use super::{
     entries::Entry,
     order::{Column, Order},
     time::Moment,
+    upload,
 };
 
 /// Everything before the rows.
-pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[Entry], is_cut: bool) {
+pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[Entry], is_cut: bool, has_form: bool) {
     let title = decoded(path);
     let folders = entries.iter().filter(|entry| entry.is_folder).count();
     let files = entries.len() - folders;
@@ -18,7 +19,8 @@ pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[E
     write(output, &["<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"]);
     write(output, &["<meta name=\"color-scheme\" content=\"light dark\">\n<title>"]);
     escape(output, title.as_bytes());
-    write(output, &["</title>\n<style>\n", STYLE, "</style>\n</head>\n<body>\n", SYMBOLS, "<header>\n<h1>"]);
+    let (style, symbols) = if has_form { (upload::STYLE, upload::SYMBOLS) } else { (STYLE, "") };
+    write(output, &["</title>\n<style>\n", style, "</style>\n</head>\n<body>\n", SYMBOLS, symbols, "<header>\n<h1>"]);
     crumbs(output, path);
     write(output, &["</h1>\n<p>", &count(folders, "folder"), ", ", &count(files, "file")]);
     if files > 0 {
@@ -28,6 +30,9 @@ pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[E
     if is_cut {
         let limit = entries.len().to_string();
         write(output, &["<p class=\"cut\">This folder holds more; only ", &limit, " entries are shown.</p>\n"]);
+    }
+    if has_form {
+        write(output, &[upload::FORM]);
     }
     write(output, &["<table>\n<thead><tr>"]);
     for (column, label) in [(Column::Name, "Name"), (Column::Size, "Size"), (Column::Modified, "Modified (UTC)")] {
@@ -65,8 +70,12 @@ pub(super) fn row(output: &mut Vec<u8>, entry: &Entry) {
 }
 
 /// Everything behind the rows.
-pub(super) fn end(output: &mut Vec<u8>) {
-    write(output, &["</tbody>\n</table>\n</body>\n</html>\n"]);
+pub(super) fn end(output: &mut Vec<u8>, has_form: bool) {
+    write(output, &["</tbody>\n</table>\n"]);
+    if has_form {
+        write(output, &["<script>", upload::SCRIPT, "</script>\n"]);
+    }
+    write(output, &["</body>\n</html>\n"]);
 }
 
 /// The path, each folder of it a link.
@@ -185,9 +194,9 @@ mod tests {
 
     fn page(path: &str, query: &str, entries: &[Entry]) -> String {
         let mut output = Vec::new();
-        begin(&mut output, path, Order::of(query), entries, false);
+        begin(&mut output, path, Order::of(query), entries, false, false);
         entries.iter().for_each(|entry| row(&mut output, entry));
-        end(&mut output);
+        end(&mut output, false);
         String::from_utf8(output).unwrap()
     }
 

@@ -17,7 +17,9 @@ impl Destination {
     pub(super) fn fill(&self, source: &Source<'_>, host: Option<&[u8]>) -> Option<Vec<u8>> {
         let mut address = Vec::with_capacity(self.text.len() + source.path.len() + 32);
         let mut captures = source.captures.iter();
+        let mut before_last = 0;
         for part in &self.parts {
+            before_last = address.len();
             match part {
                 Part::Text(text) => address.extend_from_slice(text.as_bytes()),
                 Part::Star(place) => encode(captures.next().copied().unwrap_or_default(), *place, &mut address),
@@ -32,6 +34,14 @@ impl Destination {
                     }
                 }
             }
+        }
+        let ends_with_query = matches!(
+            self.parts.last(),
+            Some(Part::Query | Part::Variable(Variable::Named(Name::Arguments), Place::Query))
+        );
+        // A request without a query leaves nothing behind `?$args` and `?page=1&$args`.
+        if ends_with_query && address.len() == before_last && matches!(address.last(), Some(b'?' | b'&')) {
+            address.pop();
         }
         if self.kind == Kind::Path {
             // RFC 3986 §4.2: two slashes would begin a host, which is the client's to say nowhere. A backslash, which

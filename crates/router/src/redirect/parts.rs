@@ -81,11 +81,13 @@ impl Destination {
             return Err(InvalidRedirect::VariableHost);
         }
         let (before, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
-        reader.read(before)?;
+        // Without a query: a question mark at the end only says so, as in nginx.
+        let without_query = before.strip_suffix('?').filter(|path| !path.contains('?'));
+        reader.read(without_query.unwrap_or(before))?;
         let has_query = |variable: &Variable| {
             matches!(variable, Variable::Named(Name::RequestUri | Name::Arguments | Name::IsArguments))
         };
-        if reader.place == Place::Path && !is_trusted && !variables.iter().any(has_query) {
+        if reader.place == Place::Path && without_query.is_none() && !is_trusted && !variables.iter().any(has_query) {
             reader.push(Part::KeptQuery);
         }
         reader.place = Place::Query;

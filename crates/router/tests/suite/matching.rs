@@ -181,6 +181,9 @@ fn redirects_with_variables() {
         ("/x$uri", "/a/../b?q", "/x/b?q"),
         ("/x$uri$is_args$args", "/a?q&r", "/x/a?q&r"),
         ("/x$uri$is_args$args", "/a", "/x/a"),
+        ("/x?v=1&$args", "/a?q", "/x?v=1&q"),
+        ("/x?v=1&$args", "/a", "/x?v=1"),
+        ("/x?$args", "/a", "/x"),
         ("/n/$1?from=$uri", "/a b?q".replace(' ', "%20").leak(), "/n/a%20b?from=/a%20b"),
         ("$request_uri", "//evil.example", "/evil.example"),
         ("$request_uri", "/\\evil.example", "/%5Cevil.example"),
@@ -237,6 +240,7 @@ fn rewrites_with_variables() {
     for (to, target, expected) in [
         ("/user?v=$id", "/u/7?q", "v /user?v=7"),
         ("/user?v=$id&$args", "/u/a%26b?q", "v /user?v=a%26b&q"),
+        ("/user?v=$id&$args", "/u/7", "v /user?v=7"),
         ("/user/$1", "/u/a%3Fb?q", "rest /user/a%3Fb?q"),
         ("/user?", "/u/7?v=1", "rest /user"),
         ("/user/$arg_v/", "/u/7?v=%2e%2e%2fx%3f", "v /x%3F/?v=%2e%2e%2fx%3f"),

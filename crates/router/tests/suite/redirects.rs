@@ -26,11 +26,15 @@ fn destinations() {
         // Its own query, or the request's.
         ("/s/*", "/search?q=*", "/s/cats?page=2", "/search?q=cats"),
         ("/s/*", "/search?q=*&{query}", "/s/cats?page=2", "/search?q=cats&page=2"),
-        ("/s/*", "/search?q=*&{query}", "/s/cats", "/search?q=cats&"),
+        ("/s/*", "/search?q=*&{query}", "/s/cats", "/search?q=cats"),
         ("/s/*", "/search?q=*", "/s/a&b=c+d%23e/f", "/search?q=a%26b%3Dc%2Bd%23e/f"),
         ("/*", "/login?next={path}", "/a/b?c", "/login?next=/a/b"),
         ("/*", "/login?next={path}", "/a%26x=1", "/login?next=/a%26x%3D1"),
-        ("/s", "/t?", "/s?q", "/t?"),
+        ("/s", "/t?", "/s?q", "/t"),
+        ("/s", "/t?{query}", "/s", "/t"),
+        ("/s", "/t?a&{query}", "/s", "/t?a"),
+        ("/s", "/t?a&{query}", "/s?b", "/t?a&b"),
+        ("/s", "/t?#top", "/s?q", "/t#top"),
         // The fragment stays behind the query.
         ("/s/*", "/t#*", "/s/part?q", "/t?q#part"),
         ("/s/*", "/t?a#*", "/s/x?q", "/t?a#x"),

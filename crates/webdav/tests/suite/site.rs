@@ -1,12 +1,15 @@
 //! A folder with a handler, and what requests to it get.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use serow_files::{CacheLimits, Files, FilesSettings};
 use serow_message::{Body, Method, Request, Response, Target};
-use serow_webdav::{Dav, WriteMode};
+use serow_webdav::{Dav, WriteSettings};
 use tempfile::TempDir;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::{LocalSet, spawn_blocking},
+};
 
 /// A folder that clients may change, and its handler.
 pub(crate) struct Site {
@@ -16,16 +19,16 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    pub(crate) fn new(mode: WriteMode) -> Self {
-        Self::with(mode, "", FilesSettings::default())
+    pub(crate) fn new(settings: impl Into<WriteSettings>) -> Self {
+        Self::with(settings, "", FilesSettings::default())
     }
 
-    pub(crate) fn with(mode: WriteMode, prefix: &str, settings: FilesSettings) -> Self {
+    pub(crate) fn with(write: impl Into<WriteSettings>, prefix: &str, settings: FilesSettings) -> Self {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("root")).unwrap();
         let cache = CacheLimits { fresh_for: 0, ..CacheLimits::default() };
         let files = Files::with_settings(place.path().join("root"), FilesSettings { cache, ..settings }).unwrap();
-        let dav = Dav::new(files, mode, prefix.as_bytes());
+        let dav = Dav::new(files, write, prefix.as_bytes());
         Self { place, dav, runtime: Builder::new_current_thread().build().unwrap() }
     }
 
@@ -69,6 +72,29 @@ impl Site {
             let body = std::mem::take(&mut response.body).collect(1 << 20).await.unwrap();
             (response, String::from_utf8(body.to_vec()).unwrap())
         })
+    }
+
+    /// The statuses of uploads of these bodies, each to a name of its own. What is between their beginnings and the bodies
+    /// is done in between.
+    pub(crate) fn upload_at_once(&self, bodies: Vec<Body>, in_between: impl FnOnce()) -> Vec<u16> {
+        let tasks = LocalSet::new();
+        let uploads = bodies.into_iter().enumerate().map(|(number, body)| {
+            let mut request = Request::get("/");
+            request.method = Method::PUT;
+            request.target = Target::parse(format!("/{number}").into(), false).unwrap();
+            request.body = body;
+            tasks.spawn_local(self.dav.respond(request))
+        });
+        let uploads: Vec<_> = uploads.collect();
+        self.runtime.block_on(tasks.run_until(async {
+            spawn_blocking(|| std::thread::sleep(Duration::from_millis(300))).await.unwrap();
+            in_between();
+            let mut statuses = Vec::new();
+            for upload in uploads {
+                statuses.push(upload.await.unwrap().status.as_u16());
+            }
+            statuses
+        }))
     }
 
     /// Its status.
