@@ -166,6 +166,7 @@ impl Reading<'_> {
         matches!(
             &keys[..],
             ["access-log-format"]
+                | [.., "access-log", "format" | "if"]
                 | ["map", ..]
                 | [.., "headers", _]
                 | [.., "redirect", "to"]

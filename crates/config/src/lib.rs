@@ -50,6 +50,7 @@ use std::{
 };
 
 use serde_json::Value;
+use serow_access_log::LogRules;
 use serow_proxy::Upstream;
 use serow_router::Router;
 use serow_site::{RouteHandler, SitePolicies};
@@ -82,6 +83,8 @@ use crate::settings::{ApplicationHost, ServerSettings};
 pub struct Configuration {
     /// The settings of the server as a whole.
     pub server: ServerSettings,
+    /// The access logs.
+    pub logs: LogRules,
     /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
     pub router: Router<RouteHandler>,
     /// What the sites do around the responses that the router makes.

@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod applications;
+pub(crate) mod logs;
 pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod policies;
@@ -9,16 +10,19 @@ pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use serow_access_log::LogRules;
 use serow_variables::Scope;
 
 use crate::{
     Configuration,
+    descriptor_shares::Shares,
     diagnostics::problem::{Problem, Problems},
     meaning::{
         account::{Account, AccountFiles},
         applications::Applications,
+        logs::Logs,
         proxying::Proxying,
         route_numbers::RouteNumbers,
         routing::Routing,
@@ -26,7 +30,7 @@ use crate::{
     options::{AcmeOptions, GeneralOptions, ListingChoice, WriteChoice},
     place::Place,
     served_folder::ServedFolder,
-    settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
+    settings::{ApplicationHost, ServerSettings, SettingError, renewed_files, shares, unusable_files},
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
         root::{AccountTable, MetricsTable, RootTable},
@@ -44,30 +48,26 @@ pub(crate) fn of(
 ) -> Option<Configuration> {
     let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
-    for site in &sites {
-        add_names(&mut general.acme, site, problems);
-    }
-    let wanted_files = sites.iter().flat_map(SiteTable::files);
-    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
-    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
+    let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let hands_over = sites.iter().any(SiteTable::has_proxy);
-    let shares = shares(&general.listening, wanted_files);
-    let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
-    let note_attempts = reads_attempts(&general.logging);
+    let note_attempts = logs::read_attempts(&general.logging, &sites);
     check_metrics(&metrics, &general, problems);
-    let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
-    let trust = general.listening.trust.clone();
-    let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
-    unusable_files(&general.tls).into_iter().for_each(note);
-    let mut server = ServerSettings::new(general, shares).map_err(note).ok();
-    let account = self::account(&account).map_err(note).ok();
     if sites.is_empty() {
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
+    let trust = general.listening.trust.clone();
+    let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
+    unusable_files(&general.tls).into_iter().for_each(note);
+    let logging = general.logging.clone();
+    let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
+    let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let scope = Scope::new(matching::maps(maps, problems));
+    let logs = Logs::new(folder, problems);
+    let root_logs = logs.root(&logging, &scope, &sites);
+    let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, &scope, folder, &trust, note_attempts, problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
@@ -80,6 +80,8 @@ pub(crate) fn of(
         shares,
         proxying: &proxying,
         applications: &applications,
+        logs: &logs,
+        root_logs: &root_logs,
         numbers: &numbers,
         problems,
     };
@@ -89,6 +91,7 @@ pub(crate) fn of(
     }
     Some(Configuration {
         server: server?,
+        logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
         router,
         policies,
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
@@ -102,6 +105,16 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
+}
+
+/// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.
+fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares) {
+    let wanted_files = sites.iter().flat_map(SiteTable::files);
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let shares = shares(&general.listening, wanted_files);
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
+    (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 
 /// Metrics of routes are of no use where nobody can read them.

@@ -17,6 +17,7 @@ use crate::{
     schema::shape::Shape,
     tables::{
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+        logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
         policies::PolicySettings,
@@ -29,6 +30,7 @@ use crate::{
 /// The schema of a settings file (JSON Schema, draft 2020-12).
 pub(crate) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
+        .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
@@ -128,6 +130,7 @@ fn app() -> Value {
 
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
+        .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
         .with("when", "What a request must be besides its path and method.", Shape::of::<WhenTable>().schema())
         .with("files", "Answers with what lies in a folder.", files())

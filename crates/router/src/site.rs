@@ -18,7 +18,7 @@ use crate::{
 /// let site = Site {
 ///     hosts: vec!["example.com".parse()?, "*.example.com".parse()?],
 ///     headers: HeaderChanges::new([("X-Frame-Options", "DENY")])?,
-///     routes: vec![Route::new("/*".parse()?, Action::Handle(hello))],
+///     ..Site::new(vec![Route::new("/*".parse()?, Action::Handle(hello))])
 /// };
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -30,13 +30,17 @@ pub struct Site<H> {
     pub headers: HeaderChanges,
     /// What is done with which path. The first that fits counts; none: 404.
     pub routes: Vec<Route<H>>,
+    /// What is noted in the [`RouteNote`] of a request that no route takes.
+    ///
+    /// [`RouteNote`]: serow_message::RouteNote
+    pub number: Option<u32>,
 }
 
 impl<H> Site<H> {
     /// A site for all hosts that no other site has.
     #[must_use]
     pub fn new(routes: Vec<Route<H>>) -> Self {
-        Self { hosts: Vec::new(), headers: HeaderChanges::default(), routes }
+        Self { hosts: Vec::new(), headers: HeaderChanges::default(), routes, number: None }
     }
 }
 
@@ -52,8 +56,19 @@ pub struct Route<H> {
     /// What is changed in the header of every response of this route; it goes before what the site says of the same
     /// field. Nothing for [`Action::Rewrite`], which makes no response.
     pub headers: HeaderChanges,
+    /// What is noted of a request that the route takes; nothing for [`Action::Rewrite`], which takes none.
+    pub mark: Option<RouteMark>,
     /// What is done.
     pub action: Action<H>,
+}
+
+/// What a route notes in the [`RouteNote`](serow_message::RouteNote) of a request that it takes, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteMark {
+    /// Its number.
+    pub number: u32,
+    /// Whether what its stars or groups match is noted as well.
+    pub has_captures: bool,
 }
 
 impl<H> Route<H> {
@@ -61,7 +76,7 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers) = Default::default();
-        Self { path, methods, conditions, headers, action }
+        Self { path, methods, conditions, headers, mark: None, action }
     }
 }
 

@@ -62,7 +62,7 @@ pub use self::{
     size::Size,
     size_limit::SizeLimit,
     span::Span,
-    statuses::Statuses,
+    statuses::{StatusRange, Statuses},
     variable::Variable,
 };
 

@@ -17,6 +17,7 @@ mod mistakes;
 mod options;
 mod proxy;
 mod responses;
+mod route_logs;
 mod route_metrics;
 mod run;
 mod running;

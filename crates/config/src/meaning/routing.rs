@@ -1,6 +1,13 @@
 //! What sites and routes mean.
 
-use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    path::Path,
+    rc::Rc,
+    str::FromStr,
+    sync::Arc,
+};
 
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
@@ -16,6 +23,7 @@ use crate::{
     diagnostics::problem::{Problem, Problems},
     meaning::{
         applications::{AppTable, Applications},
+        logs::{Logs, PlacedLogs},
         matching::Matching,
         paths::resolved,
         policies::Policies,
@@ -28,6 +36,7 @@ use crate::{
     tables::{
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
+        logs::LogSettings,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
@@ -45,6 +54,9 @@ pub(crate) struct Routing<'a> {
     pub(crate) shares: Shares,
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
+    pub(crate) logs: &'a Logs<'a>,
+    /// The access logs of the root.
+    pub(crate) root_logs: &'a Rc<PlacedLogs>,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) problems: &'a Problems,
 }
@@ -62,12 +74,13 @@ impl Routing<'_> {
     }
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
-        let SiteTable { settings, policy, content, place } = table;
+        let names = table.capture_names();
+        let SiteTable { settings, log, policy, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
-        let numbered =
-            NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
+        let logs = self.logs.inside(self.root_logs, log.access_log.as_ref(), &scope, names, &place);
+        let trusted = content.trust().map(trusted);
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
@@ -79,16 +92,22 @@ impl Routing<'_> {
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside = SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer };
+                let outside =
+                    SiteOfRoute { name: &name, scope: &scope, logs: &logs, settings: &policy, policy: &outer };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
-                return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
+                let number = self.numbers.site(logs);
+                let site = Site { hosts: hosts?, headers: headers?, routes: routes?, number };
+                return Some((site, surroundings?));
             }
         };
-        let (action, surroundings) = (action?, surroundings?);
-        let action = self.numbers.number(numbered, surrounded(action, &surroundings));
-        let everything = Route::new(self.text(EVERYTHING, &place)?, action);
-        Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
+        let (action, surroundings) = (surrounded(action?, surroundings.as_ref()?), surroundings?);
+        let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
+        let mark = self.numbers.mark(numbered, &action);
+        let everything = Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) };
+        let number = self.numbers.site(logs);
+        let site = Site { hosts: hosts?, headers: headers?, routes: vec![everything], number };
+        Some((site, surroundings))
     }
 
     fn policies(&self) -> Policies<'_> {
@@ -108,12 +127,11 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, policy, when, handler, place } = table;
+        let RouteTable { settings, log, policy, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let written = settings.path.as_deref();
         let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
         let trusted = handler.trust().map(trusted);
-        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted };
         let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
         let expression = settings.path_regex.as_deref();
         let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
@@ -125,6 +143,7 @@ impl Routing<'_> {
             (None, Some(path)) => site.scope.of_stars(path.stars()),
             (None, None) => return None,
         };
+        let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
         let matching = Matching { scope: &scope, problems: self.problems };
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
@@ -144,8 +163,11 @@ impl Routing<'_> {
             _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
         };
         let action = self.with_own_policy(action, &policy, &place);
-        let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
-        Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action })
+        let action = self.with_own_log(action, &log, &place);
+        let action = surrounded(action?, &surroundings?);
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
+        let mark = self.numbers.mark(numbered, &action);
+        Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, mark, action })
     }
 
     /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
@@ -159,6 +181,20 @@ impl Routing<'_> {
         let Some(name) = name else { return action };
         let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
         self.noted(Err(Problem::of_key(place.key(key), text)))
+    }
+
+    /// An action, unless it has a log that has no effect.
+    fn with_own_log(
+        &self,
+        action: Option<Action<RouteHandler>>,
+        log: &LogSettings,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        if !matches!(action, Some(Action::Rewrite(_))) || log.access_log.is_none() {
+            return action;
+        }
+        let text = "`access-log` has no effect in a route with `rewrite`: write it in the route that answers";
+        self.noted(Err(Problem::of_key(place.key("access-log"), text)))
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
@@ -336,6 +372,7 @@ struct SiteOfRoute<'a> {
     name: &'a str,
     /// The variables of its texts.
     scope: &'a Scope,
+    logs: &'a Rc<PlacedLogs>,
     settings: &'a PolicySettings,
     policy: &'a Arc<RoutePolicy>,
 }

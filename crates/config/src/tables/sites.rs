@@ -13,6 +13,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
+        logs::LogSettings,
         matching::WhenTable,
         policies::PolicySettings,
         upstreams::ProxyTable,
@@ -24,6 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct SiteTable {
     pub(crate) settings: SiteSettings,
+    pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
@@ -75,6 +77,7 @@ choice!(SiteTlsChoice, "SiteTls");
 #[derive(Debug)]
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
+    pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
@@ -113,7 +116,7 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, log, policy) = (table.settings(), table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
@@ -140,13 +143,13 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        Some(Self { settings: settings?, policy: policy?, content, place: table.place().clone() })
+        Some(Self { settings: settings?, log: log?, policy: policy?, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, log, policy) = (table.settings(), table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
         match (table.has("path"), table.has("path-regex")) {
@@ -165,6 +168,6 @@ impl FromTable for RouteTable {
             Some(read) => Some(read?),
         };
         let place = table.place().clone();
-        Some(Self { settings: settings?, policy: policy?, when, handler: handler?, place })
+        Some(Self { settings: settings?, log: log?, policy: policy?, when, handler: handler?, place })
     }
 }
