@@ -52,8 +52,7 @@ use std::{
 use serde_json::Value;
 use serow_access_log::LogRules;
 use serow_proxy::Upstream;
-use serow_router::Router;
-use serow_site::{RouteHandler, SitePolicies};
+use serow_site::Site;
 
 /// The values of options and settings.
 pub use serow_values as values;
@@ -86,16 +85,14 @@ pub struct Configuration {
     /// The access logs.
     pub logs: LogRules,
     /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
-    pub router: Router<RouteHandler>,
-    /// What the sites do around the responses that the router makes.
-    pub policies: SitePolicies,
+    pub site: Site,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
-    /// How many sites the router has.
+    /// How many sites there are.
     pub sites: usize,
     /// How many routes the sites have together.
     pub routes: usize,

@@ -9,6 +9,7 @@ pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
+pub(crate) mod site_listeners;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -26,6 +27,7 @@ use crate::{
         proxying::Proxying,
         route_numbers::RouteNumbers,
         routing::Routing,
+        site_listeners::SiteListeners,
     },
     options::{AcmeOptions, GeneralOptions, ListingChoice, WriteChoice},
     place::Place,
@@ -49,6 +51,7 @@ pub(crate) fn of(
     let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
+    let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
     let mut renewed_files = renewed_files(&general.tls);
@@ -83,17 +86,17 @@ pub(crate) fn of(
         logs: &logs,
         root_logs: &root_logs,
         numbers: &numbers,
+        listeners: &listeners,
         problems,
     };
-    let (router, policies) = routing.router(sites)?;
+    let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
     Some(Configuration {
         server: server?,
         logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
-        router,
-        policies,
+        site,
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),

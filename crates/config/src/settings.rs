@@ -21,7 +21,6 @@ use serow_access_log::{ClientRules, Destination, Format};
 use tracing::level_filters::LevelFilter;
 
 use self::tls::tls_settings;
-pub(crate) use self::tls::{renewed_files, unusable_files};
 pub use self::{
     acme::{AcmePlan, Reachable},
     application::application,
@@ -33,6 +32,10 @@ pub use self::{
     setting_error::{SettingError, in_options},
     tls::{DevelopmentCertificate, Encryption},
     upstream::upstream_settings,
+};
+pub(crate) use self::{
+    listeners::overlap,
+    tls::{renewed_files, unusable_files},
 };
 use crate::{
     admin_token,

@@ -13,7 +13,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::{MaintenanceSwitch, Site};
+use serow_site::MaintenanceSwitch;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -142,8 +142,7 @@ impl Generation {
             workers,
             certificates,
         } = self;
-        let Configuration { server: settings, router, policies, upstreams, applications, sites, reload_grace, .. } =
-            configuration;
+        let Configuration { server: settings, site, upstreams, applications, sites, reload_grace, .. } = configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
@@ -173,7 +172,7 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, Site::Routed { router, policies }, policy, maintenance);
+        let outcome = serow_site::serve(server, site, policy, maintenance);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

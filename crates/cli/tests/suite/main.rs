@@ -22,6 +22,7 @@ mod route_metrics;
 mod run;
 mod running;
 mod sandbox;
+mod site_listeners;
 mod start;
 mod static_files;
 mod stopping;

@@ -12,9 +12,9 @@ use std::{
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
-    PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
+    PathPattern, Redirect, RewriteTarget, Route, RouterError, Site,
 };
-use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
+use serow_site::{RouteHandler, RoutePolicy, Site as SiteHandler, SitePolicies};
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
@@ -29,6 +29,7 @@ use crate::{
         policies::Policies,
         proxying::Proxying,
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
+        site_listeners::SiteListeners,
     },
     options::FolderOptions,
     place::Place,
@@ -58,19 +59,20 @@ pub(crate) struct Routing<'a> {
     /// The access logs of the root.
     pub(crate) root_logs: &'a Rc<PlacedLogs>,
     pub(crate) numbers: &'a RouteNumbers,
+    pub(crate) listeners: &'a SiteListeners,
     pub(crate) problems: &'a Problems,
 }
 
 impl Routing<'_> {
-    /// The router and the policies of its sites; nothing where something is wrong.
-    pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<(Router<RouteHandler>, SitePolicies)> {
+    /// The handler of all sites; nothing where something is wrong.
+    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let router = self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))?;
-        Some((router, SitePolicies::new(policies)))
+        let handler = self.listeners.site(sites, &SitePolicies::new(policies));
+        self.noted(handler.map_err(|error| of_router(&error, &places)))
     }
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {

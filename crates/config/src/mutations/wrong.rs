@@ -72,7 +72,7 @@ const WORDS: [(&str, &[&str]); 14] = [
 ];
 
 /// Keys that the root, sites and routes have.
-const ANYWHERE: [&str; 1] = ["access-log"];
+const ANYWHERE: [&str; 2] = ["access-log", "listen"];
 
 fn is_switch(entry: &Entry<'_>) -> bool {
     SWITCHES.contains(&entry.key)

@@ -18,7 +18,7 @@ use crate::{
         policies::PolicySettings,
         upstreams::ProxyTable,
     },
-    values::choice,
+    values::{ListenRule, choice},
 };
 
 /// A site.
@@ -53,6 +53,12 @@ pub(crate) struct SiteSettings {
     /// An exact name takes precedence over a pattern, and a longer pattern over a shorter one. A request for a host
     /// that no site has receives 421.
     pub(crate) hosts: Option<Vec<String>>,
+
+    /// Addresses that the site is reached at, as at the root: [":443", "127.0.0.1:8080"] [default: those of the root]
+    ///
+    /// Each needs a port. It may be one of the root's or of another site; hosts select among the sites of an address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<Vec<ListenRule>>,
 
     /// Certificates of the hosts: acme obtains and renews one for each, with the settings of `[acme]` [default: those
     /// of `tls`]
