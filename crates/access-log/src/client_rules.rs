@@ -31,7 +31,7 @@ impl ClientRules {
 
     /// The client of a request, if a trusted proxy names it.
     pub(crate) fn client(&self, served: &Served<'_>) -> Option<IpAddr> {
-        let of_route = served.route.and_then(|number| self.of_routes.get(number as usize)?.as_ref());
+        let of_route = served.route().and_then(|number| self.of_routes.get(number as usize)?.as_ref());
         let trusted = of_route.unwrap_or(&self.trusted);
         if trusted.is_empty() {
             return None;
@@ -45,7 +45,7 @@ mod tests {
     use serow_gateway::Network;
 
     use super::*;
-    use crate::example::Example;
+    use crate::example::{self, Example};
 
     fn trust(networks: &[&str]) -> TrustedProxies {
         networks.iter().map(|network| network.parse::<Network>().unwrap()).collect()
@@ -82,7 +82,8 @@ mod tests {
         for (route, peer, named, expected) in cases {
             let mut example = if peer == "unix" { Example::unix() } else { Example::new(peer) };
             example.header("X-Forwarded-For", named.as_bytes());
-            let client = rules.client(&Served { route, ..example.served() });
+            let note = example::note(route);
+            let client = rules.client(&Served { note: note.as_ref(), ..example.served() });
             assert_eq!(client.map(|client| client.to_string()).as_deref(), expected, "{route:?} {peer} {named}");
         }
         let example = Example::new(ten);

@@ -10,8 +10,6 @@ use std::{
 
 use serow::{AccessLog, Served};
 
-use crate::WorkerLog;
-
 /// How long the requests of each route took, until the last byte of the response was handed to the kernel. Clones count
 /// together.
 ///
@@ -69,22 +67,22 @@ impl Durations {
 }
 
 /// An access log that counts durations, and writes lines if there is a log for them.
-pub struct CountingLog {
+pub struct CountingLog<L> {
     durations: Durations,
-    lines: Option<WorkerLog>,
+    lines: Option<L>,
 }
 
-impl CountingLog {
+impl<L: AccessLog> CountingLog<L> {
     /// Counts here, and writes there.
     #[must_use]
-    pub fn new(durations: Durations, lines: Option<WorkerLog>) -> Self {
+    pub fn new(durations: Durations, lines: Option<L>) -> Self {
         Self { durations, lines }
     }
 }
 
-impl AccessLog for CountingLog {
+impl<L: AccessLog> AccessLog for CountingLog<L> {
     fn log(&self, served: &Served<'_>) {
-        self.durations.count(served.route, served.took);
+        self.durations.count(served.route(), served.took);
         if let Some(lines) = &self.lines {
             lines.log(served);
         }
@@ -107,12 +105,12 @@ const LIMITS: [u64; 14] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::Example;
+    use crate::example::{self, Example};
 
     #[test]
     fn requests_are_counted_by_route_and_duration() {
         let durations = Durations::new(2);
-        let log = CountingLog::new(durations.clone(), None);
+        let log = CountingLog::new(durations.clone(), None::<crate::WorkerLog>);
         let example = Example::unix();
         let cases = [
             (Some(0), 0, 0, 0),
@@ -124,7 +122,8 @@ mod tests {
             (None, 3_000, 2, 4),
         ];
         for (route, micros, _, _) in cases {
-            log.log(&Served { route, took: Duration::from_micros(micros), ..example.served() });
+            let note = example::note(route);
+            log.log(&Served { note: note.as_ref(), took: Duration::from_micros(micros), ..example.served() });
         }
         let counts = durations.counts();
         assert_eq!(counts.len(), 3);

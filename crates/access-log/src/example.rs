@@ -7,8 +7,8 @@ use std::{
 };
 
 use serow::{
-    Connection, Encryption, Extensions, Headers, Method, Peer, Priority, RequestHead, Scheme, Served, ServedStream,
-    StatusCode, Target, Version,
+    Connection, Encryption, Extensions, Headers, Method, Peer, Priority, RequestHead, RouteNote, Scheme, Served,
+    ServedStream, StatusCode, Target, Version,
 };
 use serow_gateway::Attempts;
 
@@ -20,6 +20,7 @@ pub(super) struct Example {
     pub(super) extensions: Extensions,
     pub(super) stream: Option<ServedStream>,
     pub(super) client: Option<IpAddr>,
+    pub(super) note: Option<RouteNote>,
 }
 
 impl Example {
@@ -46,6 +47,7 @@ impl Example {
             extensions: Extensions::new(),
             stream: None,
             client: None,
+            note: None,
         }
     }
 
@@ -80,7 +82,7 @@ impl Example {
             status: StatusCode::OK,
             response: Some(&self.response),
             extensions: Some(&self.extensions),
-            route: None,
+            note: self.note.as_ref(),
             head_bytes: 120,
             body_bytes: 13,
             stream: self.stream,
@@ -98,6 +100,14 @@ impl Example {
         self.stream = Some(ServedStream { number, priority: Priority::parse(priority.as_bytes()) });
         self
     }
+}
+
+/// The note of a route with this number.
+pub(super) fn note(number: Option<u32>) -> Option<RouteNote> {
+    let number = number?;
+    let note = RouteNote::new();
+    note.set(number);
+    Some(note)
 }
 
 /// One over TLS.

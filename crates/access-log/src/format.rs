@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use serow::Served;
-use serow_variables::near;
+use serow_variables::{Scope, near};
 
 use super::{
     combined,
@@ -11,6 +11,7 @@ use super::{
     json,
     template::Template,
     terminal::{self, Colour},
+    variable::OtherNames,
 };
 
 /// How a line is written.
@@ -33,6 +34,40 @@ impl Format {
             Self::Combined | Self::Terminal(_) => false,
             Self::Json => true,
             Self::Template(template) => template.reads_response(),
+        }
+    }
+
+    /// Reads a format whose variables are those of a scope, and perhaps names of other places with the same format.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name, with a suggestion.
+    pub fn read(text: &str, scope: &Scope, others: OtherNames<'_>) -> Result<Self, FormatError> {
+        match text {
+            COMBINED => return Ok(Self::Combined),
+            JSON => return Ok(Self::Json),
+            _ => {}
+        }
+        let invalid = |problem| FormatError { text: text.to_owned(), problem };
+        if !text.contains('$') {
+            return Err(invalid(match near(text, [COMBINED, JSON].into_iter()) {
+                Some(name) => format!("unknown format; did you mean {name}?"),
+                None => "unknown format: write combined, json, or variables as in '$remote_addr $status'".to_owned(),
+            }));
+        }
+        Template::read(text, scope, others).map(Self::Template).map_err(invalid)
+    }
+
+    /// Whether a variable has a value in other places only.
+    pub fn lacks_names(&self) -> bool {
+        matches!(self, Self::Template(template) if template.lacks_names())
+    }
+
+    /// Whether it needs what the path of the route matched.
+    pub fn reads_captures(&self) -> bool {
+        match self {
+            Self::Combined | Self::Json | Self::Terminal(_) => false,
+            Self::Template(template) => template.reads_captures(),
         }
     }
 
@@ -60,20 +95,9 @@ impl Format {
 impl FromStr for Format {
     type Err = FormatError;
 
+    /// Reads a format without variables of a settings file.
     fn from_str(text: &str) -> Result<Self, FormatError> {
-        match text {
-            COMBINED => return Ok(Self::Combined),
-            JSON => return Ok(Self::Json),
-            _ => {}
-        }
-        let invalid = |problem| FormatError { text: text.to_owned(), problem };
-        if !text.contains('$') {
-            return Err(invalid(match near(text, [COMBINED, JSON].into_iter()) {
-                Some(name) => format!("unknown format; did you mean {name}?"),
-                None => "unknown format: write combined, json, or variables as in '$remote_addr $status'".to_owned(),
-            }));
-        }
-        Template::read(text).map(Self::Template).map_err(invalid)
+        Self::read(text, &Scope::default(), OtherNames::Nothing)
     }
 }
 

@@ -42,6 +42,7 @@
 //! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
 //! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
 //! | a file or standard output; a command; syslog | `sink.rs`, `sink/`, `syslog.rs`, `syslog/` |
+//! | which requests have lines in which of several logs: by route, condition, status and sampling | `rules.rs`, `routed.rs`, `condition.rs`, `sampling.rs`, `logs.rs` |
 //! | how long the requests of each route take | `durations.rs` |
 //! | SIGUSR1, and warnings about lost lines | `watch.rs` |
 #![forbid(unsafe_code)]
@@ -50,6 +51,7 @@ mod append;
 mod attempts;
 mod client_rules;
 mod combined;
+mod condition;
 mod date;
 mod destination;
 mod durations;
@@ -60,8 +62,13 @@ mod example;
 mod format;
 mod json;
 mod lines;
+mod logs;
+mod name;
 mod queue;
 mod retry;
+mod routed;
+mod rules;
+mod sampling;
 mod sink;
 mod sink_error;
 mod syslog;
@@ -74,14 +81,20 @@ mod writer;
 
 pub use self::{
     client_rules::ClientRules,
+    condition::{Condition, ConditionError},
     destination::{Destination, DestinationError},
     durations::{CountingLog, DurationCounts, Durations},
     error::AccessLogError,
     format::{Format, FormatError},
     lines::{WorkerLog, WorkerLogs},
+    logs::{AccessLogs, LogMakers},
     queue::LineCounts,
+    routed::{RoutedLog, RoutedLogs},
+    rules::{LogRule, LogRules},
+    sampling::Sampling,
     syslog::{SyslogAddress, SyslogAddressError},
     template::Template,
     terminal::Colour,
+    variable::OtherNames,
     writer::{AccessLog, LineCounter},
 };

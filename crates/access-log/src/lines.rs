@@ -16,18 +16,29 @@ use super::{ClientRules, Format, date::Date, queue::Queue, syslog::Header};
 /// Makes the log of each worker. Clones write to the same destination.
 #[derive(Clone)]
 pub struct WorkerLogs {
-    pub(super) queue: Arc<Queue>,
+    maker: LinesMaker,
     format: Format,
-    /// What stands in front of each line where it becomes a message of syslog.
-    header: Option<Header>,
     clients: Arc<ClientRules>,
 }
 
-/// The access log of one worker, for [`serow::Server::access_log`].
-pub struct WorkerLog(Rc<Lines>);
+/// Makes the lines of each worker for one destination.
+#[derive(Clone)]
+pub(super) struct LinesMaker {
+    pub(super) queue: Arc<Queue>,
+    /// What stands in front of each line where it becomes a message of syslog.
+    pub(super) header: Option<Header>,
+}
 
-struct Lines {
-    maker: WorkerLogs,
+/// The access log of one worker, for [`serow::Server::access_log`].
+pub struct WorkerLog {
+    lines: Rc<Lines>,
+    format: Format,
+    clients: Arc<ClientRules>,
+}
+
+/// The lines of one worker for one destination.
+pub(super) struct Lines {
+    maker: LinesMaker,
     date: RefCell<Date>,
     buffer: RefCell<Vec<u8>>,
     count: Cell<u64>,
@@ -38,8 +49,8 @@ struct Lines {
 }
 
 impl WorkerLogs {
-    pub(super) fn new(queue: Arc<Queue>, format: Format, header: Option<Header>) -> Self {
-        Self { queue, format, header, clients: Arc::default() }
+    pub(super) fn new(maker: LinesMaker, format: Format) -> Self {
+        Self { maker, format, clients: Arc::default() }
     }
 
     /// Names the clients of requests as these rules say.
@@ -54,24 +65,47 @@ impl WorkerLogs {
 
     /// As [`for_worker`](Self::for_worker); the worker keeps the log open.
     pub(super) fn holding(&self, open: Option<Arc<dyn Any + Send + Sync>>) -> WorkerLog {
-        WorkerLog(Rc::new(Lines {
+        WorkerLog { lines: self.maker.lines(open), format: self.format.clone(), clients: Arc::clone(&self.clients) }
+    }
+}
+
+impl LinesMaker {
+    /// The lines of one worker, which keeps the log open.
+    pub(super) fn lines(&self, open: Option<Arc<dyn Any + Send + Sync>>) -> Rc<Lines> {
+        Rc::new(Lines {
             maker: self.clone(),
             date: RefCell::new(Date::new()),
             buffer: RefCell::new(Vec::new()),
             count: Cell::new(0),
             hand_over_is_due: Cell::new(false),
             _open: open,
-        }))
+        })
     }
 }
 
 impl serow::AccessLog for WorkerLog {
     fn log(&self, served: &Served<'_>) {
-        let lines = &self.0;
-        if lines.add(served) >= FULL {
-            lines.hand_over();
-        } else if !lines.hand_over_is_due.replace(true) {
-            let lines = Rc::clone(lines);
+        let client = self.clients.client(served);
+        self.lines.log(&self.format, &Served { client, ..*served });
+    }
+
+    fn reads_response(&self) -> bool {
+        self.format.reads_response()
+    }
+
+    fn reads_route(&self) -> bool {
+        self.clients.reads_route()
+    }
+}
+
+impl Lines {
+    /// Adds the line of a request, and hands the lines over when it is time.
+    #[inline]
+    pub(super) fn log(self: &Rc<Self>, format: &Format, served: &Served<'_>) {
+        if self.add(format, served) >= FULL {
+            self.hand_over();
+        } else if !self.hand_over_is_due.replace(true) {
+            let lines = Rc::clone(self);
             spawn_local(async move {
                 sleep(MAX_WAIT).await;
                 lines.hand_over_is_due.set(false);
@@ -80,18 +114,9 @@ impl serow::AccessLog for WorkerLog {
         }
     }
 
-    fn reads_response(&self) -> bool {
-        self.0.maker.format.reads_response()
-    }
-
-    fn reads_route(&self) -> bool {
-        self.0.maker.clients.reads_route()
-    }
-}
-
-impl Lines {
     /// Adds the line of a request; gives the bytes that wait.
-    fn add(&self, served: &Served<'_>) -> usize {
+    #[inline]
+    fn add(&self, format: &Format, served: &Served<'_>) -> usize {
         self.count.set(self.count.get() + 1);
         if self.maker.queue.is_closed() {
             // Nobody will ever read it: it is only counted.
@@ -105,8 +130,7 @@ impl Lines {
         if let Some(header) = &self.maker.header {
             header.write(served, date, &mut buffer);
         }
-        let client = self.maker.clients.client(served);
-        self.maker.format.write(&Served { client, ..*served }, date, &mut buffer);
+        format.write(served, date, &mut buffer);
         buffer.len()
     }
 
@@ -152,7 +176,8 @@ mod tests {
         let mut runtime = Builder::new_current_thread();
         runtime.enable_time().start_paused(true).build_local(LocalOptions::default()).unwrap().block_on(async {
             let queue = Arc::<Queue>::default();
-            let log = WorkerLogs::new(Arc::clone(&queue), Format::Combined, None).for_worker();
+            let log =
+                WorkerLogs::new(LinesMaker { queue: Arc::clone(&queue), header: None }, Format::Combined).for_worker();
             let start = Instant::now();
             let example = Example::unix();
             serow::AccessLog::log(&log, &example.served());

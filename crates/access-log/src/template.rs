@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use serow::Served;
-use serow_variables::{Piece, read_pieces};
+use serow_variables::{Piece, Scope, read_pieces};
 
-use super::{date::Date, variable::Variable};
+use super::{
+    date::Date,
+    variable::{OtherNames, Variable},
+};
 
 /// What a line is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +26,7 @@ enum Part {
 impl Template {
     /// Reads `$name`, `${name}`, and `$$` for a dollar; everything else stands for itself. An error says what to write
     /// instead.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str, scope: &Scope, others: OtherNames<'_>) -> Result<Self, String> {
         if text.contains(|character: char| character.is_control() && character != '\t') {
             return Err("a line must not have control characters in it: leave them out".to_owned());
         }
@@ -32,7 +35,7 @@ impl Template {
             match piece {
                 Piece::Text(text) => push_text(text, &mut parts),
                 Piece::Name(name) => {
-                    parts.push(Part::Variable(Variable::find(name).map_err(|unknown| unknown.0)?));
+                    parts.push(Part::Variable(Variable::find(name, scope, others).map_err(|unknown| unknown.0)?));
                 }
             }
         }
@@ -52,6 +55,40 @@ impl Template {
     /// Whether a variable needs the attempts on upstream servers.
     pub(super) fn reads_attempts(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_attempts()))
+    }
+
+    /// Whether a variable needs what the path of the route matched.
+    pub(super) fn reads_captures(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_captures()))
+    }
+
+    /// Whether a variable has a value in other places only.
+    pub(super) fn lacks_names(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_missing()))
+    }
+
+    /// Whether there is a variable.
+    pub(super) fn has_variables(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(_)))
+    }
+
+    /// Whether it comes to something other than nothing and `0`.
+    pub(super) fn is_true(&self, served: &Served<'_>, date: &mut Date, room: &mut Vec<u8>) -> bool {
+        room.clear();
+        for part in &*self.parts {
+            let start = room.len();
+            match part {
+                Part::Text(text) => room.extend_from_slice(text.as_bytes()),
+                Part::Variable(variable) => {
+                    variable.write(served, date, room);
+                    // What has no value is nothing here, and not a dash.
+                    if &room[start..] == b"-" {
+                        room.truncate(start);
+                    }
+                }
+            }
+        }
+        !matches!(&room[..], b"" | b"0")
     }
 
     /// Appends the line of a request.
@@ -85,9 +122,13 @@ mod tests {
         example::{Example, encrypted},
     };
 
+    fn read(template: &str) -> Result<Template, String> {
+        Template::read(template, &Scope::default(), OtherNames::Nothing)
+    }
+
     fn line(template: &str, example: &Example) -> String {
         let mut line = Vec::new();
-        Template::read(template).unwrap().write(&example.served(), &mut Date::new(), &mut line);
+        read(template).unwrap().write(&example.served(), &mut Date::new(), &mut line);
         String::from_utf8(line).unwrap().strip_suffix('\n').unwrap().to_owned()
     }
 
@@ -117,6 +158,7 @@ mod tests {
             ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
             ("$arg_c $arg_d $is_args $https $cookie_a $document_uri", "d - ? - - /a/b"),
             ("$http_cookie $sent_http_cache_control $sent_http_etag", "- no-cache -"),
+            ("$request_completion $http2 $content_length $content_type", "OK - - -"),
             ("$server_addr $server_port", "unix: -"),
             ("$ssl_protocol $ssl_cipher $ssl_server_name", "- - -"),
             ("$http2_stream $urgency $incremental $whole", "- - - true"),
@@ -164,7 +206,7 @@ mod tests {
         let mut line = Vec::new();
         let refused = Served { request: None, response: None, ..absolute.served() };
         let template = "$request|$request_method|$uri|$host|$http_a|$sent_http_a|$server_protocol|$remote_user|$args";
-        Template::read(template).unwrap().write(&refused, &mut Date::new(), &mut line);
+        read(template).unwrap().write(&refused, &mut Date::new(), &mut line);
         assert_eq!(line, b"-|-|-|-|-|-|-|-|-\n");
     }
 
@@ -175,7 +217,7 @@ mod tests {
             ("$stauts", "there is no $stauts; did you mean $status?"),
             ("a ${reqest} b", "there is no $reqest; did you mean $request?"),
             ("$request_length", "there is no $request_length; docs/logs.md has the names"),
-            ("$http_", "there is no $http_; did you mean $https?"),
+            ("$http_", "there is no $http_; did you mean $http2?"),
             ("$sent_http_Date", "$sent_http_Date is not known to the log, since date is added when all is sent"),
             ("5 $ ", "a $ has no name behind it: write $$ for a dollar"),
             ("$", "a $ has no name behind it: write $$ for a dollar"),
@@ -183,14 +225,35 @@ mod tests {
             ("${status", "a ${ has no } behind it: write ${name}, or $$ for a dollar"),
             ("$status\n", "a line must not have control characters in it: leave them out"),
         ] {
-            assert_eq!(Template::read(template), Err(expected.to_owned()), "{template:?}");
+            assert_eq!(read(template), Err(expected.to_owned()), "{template:?}");
         }
     }
 
     #[test]
+    fn what_belongs_to_sites_and_routes() {
+        let expression = "^/(?<id>[0-9]+)/(.*)$".parse().unwrap();
+        let scope = Scope::default().of_site("a.example").of_expression(&expression);
+        let text = "$server_name $id $2 $1 $kind $pid";
+        let template = Template::read(text, &scope, OtherNames::Only(&["kind".to_owned()].into())).unwrap();
+        assert!(template.lacks_names() && template.reads_captures() && !read("$status $pid").unwrap().reads_captures());
+        let note = serow::RouteNote::new();
+        note.set_captures(&[b"7", b"\"x\n"]);
+        let (example, mut line) = (Example::unix(), Vec::new());
+        template.write(&Served { note: Some(&note), ..example.served() }, &mut Date::new(), &mut line);
+        template.write(&example.served(), &mut Date::new(), &mut line);
+        let pid = std::process::id();
+        let expected = format!("a.example 7 \\x22x\\x0A 7 - {pid}\na.example - - - - {pid}\n");
+        assert_eq!(String::from_utf8(line).unwrap(), expected);
+        let told = Template::read("$3", &scope, OtherNames::Nothing).unwrap_err();
+        assert_eq!(told, "$3 is not there: the path of the route has 2 stars or groups; write $$ for a dollar");
+        let told = Template::read("$ide", &scope, OtherNames::Nothing).unwrap_err();
+        assert_eq!(told, "there is no $ide; did you mean $id?");
+    }
+
+    #[test]
     fn the_response_is_kept_only_for_those_who_read_it() {
-        assert!(!Template::read("$status $http_x").unwrap().reads_response());
-        assert!(Template::read("$status $sent_http_x").unwrap().reads_response());
+        assert!(!read("$status $http_x").unwrap().reads_response());
+        assert!(read("$status $sent_http_x").unwrap().reads_response());
     }
 
     proptest! {
@@ -210,11 +273,11 @@ mod tests {
         /// No text makes it panic, and what it takes gives one line.
         #[test]
         fn any_text(template: String) {
-            if let Ok(read) = Template::read(&template) {
+            if let Ok(known) = read(&template) {
                 let mut line = Vec::new();
-                read.write(&full().served(), &mut Date::new(), &mut line);
+                known.write(&full().served(), &mut Date::new(), &mut line);
                 prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
-                prop_assert_eq!(read.text(), template);
+                prop_assert_eq!(known.text(), template);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! What a template may name: nginx's variables of requests, which routes have as well, and those that are known once the
 //! response is sent.
 
+use std::collections::BTreeSet;
+
 use serow::Served;
-use serow_variables::{Name as RequestName, Source, Variable as RequestVariable, near};
+use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
     append::{attempt_time, boolean, client, decimal, field, number, optional, peer, peer_port},
@@ -20,6 +22,10 @@ pub(super) enum Variable {
     Named(Name),
     /// A field of the response, by its name in lower case.
     ResponseField(Box<str>),
+    /// What no request changes.
+    Constant(Box<str>),
+    /// Nothing in this place, but in others with the same format.
+    Missing,
 }
 
 /// Makes the names and their texts from one table.
@@ -56,7 +62,43 @@ names! {
     Http2Stream: "http2_stream";
     Urgency: "urgency";
     Incremental: "incremental";
+    RequestCompletion: "request_completion";
     Whole: "whole";
+}
+
+/// Names that have a value in other places with the same format, as the groups of a route among several; here they are
+/// dashes.
+#[derive(Clone, Copy, Debug)]
+pub enum OtherNames<'a> {
+    /// None.
+    Nothing,
+    /// These.
+    Only(&'a BTreeSet<String>),
+    /// Any name.
+    Any,
+}
+
+impl<'a> OtherNames<'a> {
+    fn contain(self, written: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Only(names) => names.contains(written) || names.contains(&written.to_ascii_lowercase()),
+            Self::Any => true,
+        }
+    }
+
+    /// The names, for suggestions.
+    fn names(self) -> impl Iterator<Item = &'a str> {
+        let names = match self {
+            Self::Only(names) => Some(names),
+            Self::Nothing | Self::Any => None,
+        };
+        names
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|name| !name.starts_with(|first: char| first.is_ascii_digit()))
+    }
 }
 
 /// Why a name is none of a variable: what to say of it.
@@ -64,8 +106,9 @@ names! {
 pub(super) struct Unknown(pub(super) String);
 
 impl Variable {
-    /// Finds a variable by what stands behind the `$`.
-    pub(super) fn find(written: &str) -> Result<Self, Unknown> {
+    /// Finds a variable by what stands behind the `$`: what a request has in this scope. Names of other places
+    /// have no value here.
+    pub(super) fn find(written: &str, scope: &Scope, others: OtherNames<'_>) -> Result<Self, Unknown> {
         let name = written.to_ascii_lowercase();
         if let Some((_, name)) = NAMES.iter().find(|(text, _)| *text == name) {
             return Ok(Self::Named(*name));
@@ -78,13 +121,19 @@ impl Variable {
                 name => Ok(Self::ResponseField(name.into())),
             };
         }
-        RequestVariable::find(written).map(Self::Request).ok_or_else(|| {
-            let names = NAMES.iter().map(|(text, _)| *text).chain(RequestName::all());
-            Unknown(match near(&name, names) {
-                Some(near) => format!("there is no ${written}; did you mean ${near}?"),
-                None => format!("there is no ${written}; docs/logs.md has the names"),
-            })
-        })
+        match scope.find(written) {
+            Ok(Part::Variable(variable)) => Ok(Self::Request(variable)),
+            Ok(Part::Text(text)) => Ok(Self::Constant(text)),
+            Err(_) if others.contain(written) => Ok(Self::Missing),
+            Err(error) if written.starts_with(|first: char| first.is_ascii_digit()) => Err(Unknown(error.to_string())),
+            Err(_) => {
+                let names = NAMES.iter().map(|(text, _)| *text).chain(scope.names()).chain(others.names());
+                Err(Unknown(match near(&name, names) {
+                    Some(near) => format!("there is no ${written}; did you mean ${near}?"),
+                    None => format!("there is no ${written}; docs/logs.md has the names"),
+                }))
+            }
+        }
     }
 
     /// Whether it needs the response's head.
@@ -103,8 +152,18 @@ impl Variable {
                     | Name::UpstreamConnectTime
                     | Name::UpstreamHeaderTime
             ),
-            Self::Request(_) | Self::ResponseField(_) => false,
+            Self::Request(_) | Self::ResponseField(_) | Self::Constant(_) | Self::Missing => false,
         }
+    }
+
+    /// Whether it has a value in other places only.
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing)
+    }
+
+    /// Whether it needs what the path of the route matched.
+    pub(super) fn reads_captures(&self) -> bool {
+        matches!(self, Self::Request(variable) if variable.is_capture())
     }
 
     /// Appends the value; a dash where there is none.
@@ -113,6 +172,8 @@ impl Variable {
             Self::Named(name) => name.write(served, date, line),
             Self::Request(variable) => write_of_request(variable, served, line),
             Self::ResponseField(name) => field(served.response, name, line),
+            Self::Constant(text) => escape::text(text.as_bytes(), line),
+            Self::Missing => line.push(b'-'),
         }
     }
 }
@@ -148,6 +209,7 @@ impl Name {
                 Some(stream) => line.extend_from_slice(boolean(stream.priority.incremental)),
                 None => line.push(b'-'),
             },
+            Self::RequestCompletion => line.extend_from_slice(if served.whole { b"OK" } else { b"-" }),
             Self::Whole => line.extend_from_slice(boolean(served.whole)),
         }
     }
@@ -164,6 +226,7 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
     let is_word = matches!(variable, RequestVariable::Named(RequestName::RemoteUser));
     let start = line.len();
     let found = match served.request {
+        _ if variable.is_capture() => append_capture(variable, served, line),
         Some(head) => variable.append(&Source::of_head(head, served.connection), line),
         // Bytes that did not become a request have a connection all the same.
         None => match variable {
@@ -175,6 +238,18 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
         true => escape::behind(start, is_word, line),
         false => line.push(b'-'),
     }
+}
+
+/// Appends what the path of the route matched.
+fn append_capture(variable: &RequestVariable, served: &Served<'_>, line: &mut Vec<u8>) -> bool {
+    let (RequestVariable::Capture(number), Some(note)) = (variable, served.note) else { return false };
+    note.with_captures(|captures| match captures.get(*number) {
+        Some(capture) if !capture.is_empty() => {
+            line.extend_from_slice(capture);
+            true
+        }
+        _ => false,
+    })
 }
 
 const RESPONSE_FIELDS: &str = "sent_http_";

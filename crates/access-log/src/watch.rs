@@ -10,6 +10,7 @@ use tokio::{
 
 use super::{
     AccessLogError,
+    name::LogName,
     queue::{Loss, Queue},
 };
 
@@ -30,16 +31,22 @@ impl Watch {
         Ok(Self { runtime, reopen })
     }
 
-    /// Watches over this queue, on a thread that ends with the process.
-    pub(super) fn begin(self, queue: Arc<Queue>) -> Result<(), AccessLogError> {
+    /// Watches over these queues, on a thread that ends with the process.
+    pub(super) fn begin(self, queues: Vec<(LogName, Arc<Queue>)>) -> Result<(), AccessLogError> {
         let Self { runtime, mut reopen } = self;
         let watch = move || {
-            runtime.block_on(async {
-                loop {
-                    tokio::select! {
-                        Some(()) = reopen.recv() => queue.reopen(),
-                        () = queue.losses_changed() => queue.losses().for_each(say),
+            for (name, queue) in &queues {
+                let (name, queue) = (name.clone(), Arc::clone(queue));
+                runtime.spawn(async move {
+                    loop {
+                        queue.losses_changed().await;
+                        queue.losses().for_each(|loss| say(&name, loss));
                     }
+                });
+            }
+            runtime.block_on(async {
+                while reopen.recv().await.is_some() {
+                    queues.iter().for_each(|(_, queue)| queue.reopen());
                 }
             });
         };
@@ -48,9 +55,9 @@ impl Watch {
     }
 }
 
-fn say(loss: Loss) {
+fn say(name: &LogName, loss: Loss) {
     match loss {
-        Loss::Began => tracing::warn!("lines of the access log are lost: it is not written as fast as they come"),
-        Loss::Over(lines) => tracing::warn!(lines, "the access log has caught up; lines were lost"),
+        Loss::Began => tracing::warn!("lines of {name} are lost: it is not written as fast as they come"),
+        Loss::Over(lines) => tracing::warn!(lines, "{name} has caught up; lines were lost"),
     }
 }

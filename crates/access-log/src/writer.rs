@@ -4,12 +4,13 @@ use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
     AccessLogError, ClientRules, Destination, Format,
-    lines::{WorkerLog, WorkerLogs},
+    lines::{LinesMaker, WorkerLog, WorkerLogs},
+    name::LogName,
     queue::{Batch, LineCounts, Paused, Queue, Task},
     sink::Sink,
     sink_error::SinkError,
@@ -22,13 +23,20 @@ use super::{
 /// From the first log on, SIGUSR1 no longer ends the process; it makes a log open its file again.
 pub struct AccessLog {
     logs: WorkerLogs,
+    writer: Writer,
+}
+
+/// A thread that writes to one destination.
+pub(super) struct Writer {
+    name: LogName,
+    queue: Arc<Queue>,
     /// Closed when the thread has written everything.
     ended: mpsc::Receiver<()>,
 }
 
-/// Counts the lines of a log; without a log, both counts stay 0.
+/// Counts the lines of logs; without a log, both counts stay 0.
 #[derive(Clone, Default)]
-pub struct LineCounter(Option<Arc<Queue>>);
+pub struct LineCounter(pub(super) Vec<Arc<Queue>>);
 
 impl AccessLog {
     /// Opens a log in the combined format of nginx and Apache.
@@ -57,20 +65,9 @@ impl AccessLog {
     /// fails is not an error: it is tried again with the next lines, and the error log says so.
     pub fn open(destination: Destination, format: Format) -> Result<Self, AccessLogError> {
         let watch = Watch::new()?;
-        let header = match &destination {
-            Destination::Syslog(address) => Some(Header::new(address)),
-            _ => None,
-        };
-        let queue = Arc::<Queue>::default();
-        let output = Output { sink: Sink::open(destination)?, queue: Arc::clone(&queue), state: State::Working };
-        let (alive, ended) = mpsc::channel();
-        let run = move || {
-            output.run();
-            drop(alive);
-        };
-        thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(AccessLogError::System)?;
-        watch.begin(Arc::clone(&queue))?;
-        Ok(Self { logs: WorkerLogs::new(queue, format, header), ended })
+        let (maker, writer) = Writer::start(destination, LogName::default())?;
+        watch.begin(vec![writer.watched()])?;
+        Ok(Self { logs: WorkerLogs::new(maker, format), writer })
     }
 
     /// Opens a log if the settings have one. Without a log, SIGUSR1 no longer ends the process either: programs that
@@ -108,32 +105,67 @@ impl AccessLog {
 
     /// What counts the lines.
     pub fn counter(&self) -> LineCounter {
-        LineCounter(Some(Arc::clone(&self.logs.queue)))
+        LineCounter(vec![Arc::clone(&self.writer.queue)])
     }
 
     /// Waits until everything is written, once all workers have ended; 2 s at most, since the reader may be stuck.
     pub fn finish(self) {
-        let Self { logs, ended } = self;
-        let queue = logs.queue;
-        queue.end();
-        let closed = queue.is_closed();
-        if ended.recv_timeout(LAST_WAIT) == Err(mpsc::RecvTimeoutError::Timeout) {
-            queue.close();
+        Writer::finish(vec![self.writer]);
+    }
+}
+
+impl Writer {
+    /// Opens a destination and starts the thread; gives what makes its lines, too.
+    pub(super) fn start(destination: Destination, name: LogName) -> Result<(LinesMaker, Self), AccessLogError> {
+        let header = match &destination {
+            Destination::Syslog(address) => Some(Header::new(address)),
+            _ => None,
+        };
+        let queue = Arc::<Queue>::default();
+        let sink = Sink::open(destination)?;
+        let output = Output { sink, queue: Arc::clone(&queue), name: name.clone(), state: State::Working };
+        let (alive, ended) = mpsc::channel();
+        let run = move || {
+            output.run();
+            drop(alive);
+        };
+        thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(AccessLogError::System)?;
+        Ok((LinesMaker { queue: Arc::clone(&queue), header }, Self { name, queue, ended }))
+    }
+
+    /// What is watched.
+    pub(super) fn watched(&self) -> (LogName, Arc<Queue>) {
+        (self.name.clone(), Arc::clone(&self.queue))
+    }
+
+    /// Waits until everything is written, once all workers have ended; 2 s at most, since readers may be stuck.
+    pub(super) fn finish(writers: Vec<Self>) {
+        writers.iter().for_each(|writer| writer.queue.end());
+        let until = Instant::now() + LAST_WAIT;
+        for Self { name, queue, ended } in writers {
+            let closed = queue.is_closed();
+            let rest = until.saturating_duration_since(Instant::now());
+            if ended.recv_timeout(rest) == Err(mpsc::RecvTimeoutError::Timeout) {
+                queue.close();
+                let lines = queue.untold_losses();
+                warn_within_limit(move || tracing::warn!(lines, "nobody reads {name}: its last lines are lost"));
+                continue;
+            }
             let lines = queue.untold_losses();
-            warn_within_limit(move || tracing::warn!(lines, "nobody reads the access log: its last lines are lost"));
-            return;
-        }
-        let lines = queue.untold_losses();
-        if lines > 0 && !closed {
-            warn_within_limit(move || tracing::warn!(lines, "lines of the access log were lost"));
+            if lines > 0 && !closed {
+                warn_within_limit(move || tracing::warn!(lines, "lines of {name} were lost"));
+            }
         }
     }
 }
 
 impl LineCounter {
-    /// The lines so far.
+    /// The lines so far, of all logs together.
     pub fn counts(&self) -> LineCounts {
-        self.0.as_ref().map(|queue| queue.counts()).unwrap_or_default()
+        self.0.iter().map(|queue| queue.counts()).fold(LineCounts::default(), |all, one| LineCounts {
+            lines: all.lines + one.lines,
+            lost: all.lost + one.lost,
+        })
     }
 }
 
@@ -164,6 +196,7 @@ fn warn_within_limit(warn: impl FnOnce() + Send + 'static) {
 struct Output {
     sink: Sink,
     queue: Arc<Queue>,
+    name: LogName,
     state: State,
 }
 
@@ -212,7 +245,7 @@ impl Output {
                     return ControlFlow::Continue(());
                 }
                 Err(SinkError::Closed(error)) => {
-                    tracing::warn!("the access log is closed at its other end ({error}): it ends here");
+                    tracing::warn!("{} is closed at its other end ({error}): it ends here", self.name);
                     return ControlFlow::Break(());
                 }
                 Err(SinkError::WouldBlock) => match self.queue.pause(FULL) {
@@ -244,14 +277,15 @@ impl Output {
     fn note_success(&mut self) {
         if self.state == State::Failing {
             self.state = State::Working;
-            tracing::warn!("the access log can be written again");
+            tracing::warn!("{} can be written again", self.name);
         }
     }
 
     fn note_failure(&mut self, reason: &str) {
         if self.state == State::Working {
             self.state = State::Failing;
-            tracing::warn!("the access log cannot be written: {reason}; it is tried again, and lines wait meanwhile");
+            let name = &self.name;
+            tracing::warn!("{name} cannot be written: {reason}; it is tried again, and lines wait meanwhile");
         }
     }
 }

@@ -63,8 +63,8 @@ impl SandboxState {
 
 /// Opens what a generation with these settings needs, while this may be root still.
 pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> {
-    let log = configuration.server.access_log.as_ref().map(|(destination, _)| destination);
-    require_no_programs(configuration, log)?;
+    let logs = configuration.logs.destinations();
+    require_no_programs(configuration, &logs)?;
     let mut paths = Vec::new();
     for ServedFolder { path, is_written, .. } in &configuration.folders {
         paths.extend(places_of(path, FileAccess::Read)?);
@@ -76,8 +76,10 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
     for path in &configuration.renewed_files {
         paths.extend(places_of(path, FileAccess::Read)?);
     }
-    if let Some(Destination::File(path)) = log {
-        paths.extend(places_of(path, FileAccess::Write)?);
+    for log in logs {
+        if let Destination::File(path) = log {
+            paths.extend(places_of(path, FileAccess::Write)?);
+        }
     }
     let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
     if let Some(StoreSettings::Directory(folder)) = certificates.as_ref().map(|certificates| &certificates.store) {
@@ -106,7 +108,7 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
 }
 
 /// Programs have to reach files of their own.
-fn require_no_programs(configuration: &Configuration, log: Option<&Destination>) -> Result<(), Reason> {
+fn require_no_programs(configuration: &Configuration, logs: &[&Destination]) -> Result<(), Reason> {
     if configuration.sandbox == SandboxChoice::Off {
         return Err(Reason::Settings);
     }
@@ -116,11 +118,12 @@ fn require_no_programs(configuration: &Configuration, log: Option<&Destination>)
     if configuration.server.acme.as_ref().is_some_and(AcmePlan::runs_program) {
         return Err(Reason::DnsCommand);
     }
-    match log {
-        Some(Destination::Command(_)) => Err(Reason::LogCommand),
-        Some(Destination::Syslog(address)) if address.has_name() => Err(Reason::SyslogName),
-        _ => Ok(()),
-    }
+    let reason = logs.iter().find_map(|log| match log {
+        Destination::Command(_) => Some(Reason::LogCommand),
+        Destination::Syslog(address) if address.has_name() => Some(Reason::SyslogName),
+        _ => None,
+    });
+    reason.map_or(Ok(()), Err)
 }
 
 impl From<PlaceError> for Reason {

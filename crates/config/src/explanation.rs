@@ -67,6 +67,7 @@ fn of_site(site: &SiteTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&site.settings);
     keys.add_all(&site.header_rules);
+    keys.add_all(&site.log);
     keys.add_all(&site.policy);
     let routes = match &site.content {
         SiteContent::Files(files) => {
@@ -90,6 +91,7 @@ fn of_route(route: &RouteTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&route.settings);
     keys.add_all(&route.header_rules);
+    keys.add_all(&route.log);
     keys.add_all(&route.policy);
     if let Some(when) = &route.when {
         let mut table = Keys::default();

@@ -9,6 +9,7 @@ fn has_variables(keys: &[&str]) -> bool {
     matches!(
         keys,
         ["access-log-format"]
+            | [.., "access-log", "format" | "if"]
             | [.., "request-headers" | "response-headers", "value"]
             | ["map", ..]
             | [.., "headers", _]

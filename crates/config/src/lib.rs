@@ -38,10 +38,10 @@ use std::{
 };
 
 use serde_json::Value;
+use serow_access_log::LogRules;
 use serow_document::{Disk, Document, Fault, Files, Place, Problems, Sources, bundle, file, include};
 use serow_proxy::Upstream;
-use serow_router::Router;
-use serow_site::{RouteHandler, SitePolicies};
+use serow_site::Site;
 
 /// What is wrong with a settings file, as it is shown, and texts on one line.
 pub use serow_document::{
@@ -71,17 +71,17 @@ use crate::settings::{ApplicationHost, ServerSettings};
 pub struct Configuration {
     /// The settings of the server as a whole.
     pub server: ServerSettings,
+    /// The access logs.
+    pub logs: LogRules,
     /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
-    pub router: Router<RouteHandler>,
-    /// What the sites do around the responses that the router makes.
-    pub policies: SitePolicies,
+    pub site: Site,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
-    /// How many sites the router has.
+    /// How many sites there are.
     pub sites: usize,
     /// How many routes the sites have together.
     pub routes: usize,

@@ -4,31 +4,37 @@ pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
 pub(crate) mod header_rules;
+pub(crate) mod logs;
 pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
+pub(crate) mod site_listeners;
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use serow_access_log::LogRules;
 use serow_document::{Place, Problem, Problems};
 use serow_variables::Scope;
 
 use crate::{
     Configuration,
+    descriptor_shares::Shares,
     meaning::{
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
+        logs::Logs,
         proxying::Proxying,
         route_numbers::RouteNumbers,
         routing::Routing,
+        site_listeners::SiteListeners,
     },
     options::{AcmeOptions, GeneralOptions, ListingChoice},
     served_folder::ServedFolder,
-    settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
+    settings::{ApplicationHost, ServerSettings, SettingError, renewed_files, shares, unusable_files},
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
         root::{AccountTable, MetricsTable, RootTable},
@@ -46,30 +52,28 @@ pub(crate) fn of(
 ) -> Option<Configuration> {
     let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
-    for site in &sites {
-        add_names(&mut general.acme, site, problems);
-    }
-    let wanted_files = sites.iter().flat_map(SiteTable::files);
-    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
-    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
+    let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
+    let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let shares = shares(&general.listening, wanted_files);
-    let shares = if sites.iter().any(SiteTable::has_proxy) { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
-    let note_attempts = reads_attempts(&general.logging);
+    let note_attempts = logs::read_attempts(&general.logging, &sites);
     check_metrics(&metrics, &general, problems);
-    let numbers = RouteNumbers::new(metrics.route_metrics, &sites);
     let bodies = BodyLimits::set(&mut general.limits, &sites);
-    let trust = general.listening.trust.clone();
-    let note = |found: SettingError| problems.add(found.problem(&Place::default()));
-    unusable_files(&general.tls).into_iter().for_each(note);
-    let mut server = ServerSettings::new(general, shares).map_err(note).ok();
-    let account = self::account(&account).map_err(note).ok();
     if sites.is_empty() {
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
+    let trust = general.listening.trust.clone();
+    let note = |found: SettingError| problems.add(found.problem(&Place::default()));
+    unusable_files(&general.tls).into_iter().for_each(note);
+    let logging = general.logging.clone();
+    let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
+    let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let scope = Scope::new(matching::maps(maps, problems));
+    let logs = Logs::new(folder, problems);
+    let root_logs = logs.root(&logging, &scope, &sites);
+    let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
@@ -82,17 +86,20 @@ pub(crate) fn of(
         proxying: &proxying,
         applications: &applications,
         bodies,
+        logs: &logs,
+        root_logs: &root_logs,
         numbers: &numbers,
+        listeners: &listeners,
         problems,
     };
-    let (router, policies) = routing.router(sites)?;
+    let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
     Some(Configuration {
         server: server?,
-        router,
-        policies,
+        logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
+        site,
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
@@ -104,6 +111,16 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
+}
+
+/// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.
+fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares) {
+    let wanted_files = sites.iter().flat_map(SiteTable::files);
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let shares = shares(&general.listening, wanted_files);
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
+    (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 
 /// Metrics of routes are of no use where nobody can read them.

@@ -2,6 +2,7 @@
 //! options and by serde from the keys of a table, so a setting has one name, one default, one explanation and one set
 //! of values. `settings.rs` finds out what they mean.
 
+mod access_log;
 mod acme;
 mod admin;
 mod application;
@@ -31,6 +32,7 @@ use clap::{Args, Command, ValueEnum};
 use crate::values::{Unquoted, choice};
 
 pub use self::{
+    access_log::{AccessLogChoice, KeptStatuses, LogDestination, LogFormat, LogTable},
     acme::{AcmeOptions, KeyChoice},
     admin::AdminOptions,
     application::{ApplicationOptions, BindChoice, InterfaceChoice},
@@ -42,7 +44,7 @@ pub use self::{
     http::{HttpOptions, VersionsOfHttp},
     limits::LimitOptions,
     listening::ListeningOptions,
-    logging::{LevelChoice, LogDestination, LogFormat, LoggingOptions},
+    logging::{LevelChoice, LoggingOptions},
     retries::RetryOptions,
     sticky::{StickyChoice, StickyOptions, StickyValueChoice},
     timeouts::TimeoutOptions,

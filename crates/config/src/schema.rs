@@ -18,6 +18,7 @@ use crate::{
     tables::{
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
+        logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
         policies::PolicySettings,
@@ -31,6 +32,7 @@ use crate::{
 pub(crate) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .and(Shape::of::<HeaderRuleSettings>())
+        .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
@@ -131,6 +133,7 @@ fn app() -> Value {
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
         .and(Shape::of::<HeaderRuleSettings>())
+        .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
         .with("when", "What a request must be besides its path and method.", Shape::of::<WhenTable>().schema())
         .with("files", "Answers with what lies in a folder.", files())

@@ -21,7 +21,6 @@ use serow_access_log::{ClientRules, Destination, Format};
 use tracing::level_filters::LevelFilter;
 
 use self::tls::tls_settings;
-pub(crate) use self::tls::{renewed_files, unusable_files};
 pub use self::{
     acme::{AcmePlan, Reachable},
     application::application,
@@ -34,12 +33,16 @@ pub use self::{
     tls::{DevelopmentCertificate, Encryption},
     upstream::upstream_settings,
 };
+pub(crate) use self::{
+    listeners::overlap,
+    tls::{renewed_files, unusable_files},
+};
 use crate::{
     admin_token,
     descriptor_shares::Shares,
     options::{
-        AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LogDestination,
-        LoggingOptions, TimeoutOptions, VersionsOfHttp,
+        AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LoggingOptions,
+        TimeoutOptions, VersionsOfHttp,
     },
     values::AdminAddress,
 };
@@ -60,7 +63,7 @@ pub struct ServerSettings {
     pub admin: Option<AdminAddress>,
     /// The token that changes over TCP need there.
     pub admin_token: Option<String>,
-    /// The access log, if there is one.
+    /// The access log of the command line, if there is one.
     pub access_log: Option<(Destination, Format)>,
     /// The clients that the access log shows.
     pub clients: ClientRules,
@@ -81,6 +84,12 @@ impl ServerSettings {
     ///
     /// An option is invalid, alone or together with others.
     pub fn new(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
+        let access_log = access_log(&options.logging)?;
+        Ok(Self { access_log, ..Self::for_sites(options, shares)? })
+    }
+
+    /// The same for a settings file, whose access logs depend on its sites.
+    pub(crate) fn for_sites(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
         let GeneralOptions { mut listening, mut tls, acme, http, logging, admin, limits, timeouts } = options;
         let acme = AcmePlan::new(&acme)?;
         if acme.is_some() {
@@ -117,7 +126,7 @@ impl ServerSettings {
             admin: admin.admin,
             admin_token,
             level: level(logging.log_level),
-            access_log: access_log(logging),
+            access_log: None,
             clients: ClientRules::of_all(listening.trust.iter().map(|network| network.0).collect()),
             workers,
             grace: timeouts.grace.0,
@@ -206,11 +215,13 @@ fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
     }
 }
 
-fn access_log(options: LoggingOptions) -> Option<(Destination, Format)> {
-    match options.access_log {
-        LogDestination::Off => None,
-        LogDestination::To(destination) => Some((destination, options.access_log_format.0)),
-    }
+/// The access log of a command line, which has one at most, without a table.
+fn access_log(options: &LoggingOptions) -> Result<Option<(Destination, Format)>, SettingError> {
+    let format = options.access_log_format.to_string().parse::<Format>();
+    let format =
+        format.map_err(|error| SettingError::new("access-log-format", format!("`access-log-format`: {error}")))?;
+    let destination = options.access_log.0.first().and_then(|table| table.file.clone());
+    Ok(destination.map(|destination| (destination.0, format)))
 }
 
 fn level(options: LevelChoice) -> LevelFilter {

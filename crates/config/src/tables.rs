@@ -4,6 +4,7 @@ pub(crate) mod compression;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
 pub(crate) mod kinds;
+pub(crate) mod logs;
 pub(crate) mod maps;
 pub(crate) mod matching;
 pub(crate) mod nginx;

@@ -73,6 +73,8 @@ mod request;
 #[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
+mod route_note;
+#[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
 pub mod websocket;
@@ -90,5 +92,6 @@ pub use self::{
     network::{Network, NetworkError},
     request::Request,
     response::Response,
+    route_note::RouteNote,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
 };

@@ -97,6 +97,26 @@ impl RouterError {
         }
     }
 
+    /// The same about sites that are some of others, with these numbers there.
+    #[must_use]
+    pub fn of_some(mut self, numbers: &[usize]) -> Self {
+        let renumber = |number: &mut usize| *number = numbers.get(*number).copied().unwrap_or(*number);
+        match &mut self {
+            Self::HostTwice { site, earlier, .. } | Self::WithoutHostsTwice { site, earlier } => {
+                renumber(site);
+                renumber(earlier);
+            }
+            Self::Unreachable { site, .. }
+            | Self::Stars { site, .. }
+            | Self::Loop { site, .. }
+            | Self::LastRewrite { site, .. }
+            | Self::LastTry { site, .. }
+            | Self::TryWithoutGet { site, .. }
+            | Self::RewriteWithHeaders { site, .. } => renumber(site),
+        }
+        self
+    }
+
     /// The route of that site it is about, if it is about one.
     #[must_use]
     pub fn route(&self) -> Option<usize> {

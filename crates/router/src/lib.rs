@@ -44,6 +44,7 @@
 //! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set, in the response and in the request for the handler | `header_changes.rs`, `header_rule.rs` |
+//! | a note is made of the route, for the access log | `marked.rs` |
 //! | where one of these names variables, their values are filled in | `variable_outcome.rs` |
 //!
 //! # Hosts
@@ -79,6 +80,7 @@ mod header_rule;
 mod host_name;
 mod host_pattern;
 mod host_patterns;
+mod marked;
 mod methods;
 mod name_hash;
 mod networks;
@@ -107,5 +109,5 @@ pub use self::{
     redirect::{InvalidRedirect, Redirect},
     rewrite::{InvalidRewrite, RewriteTarget},
     router::{Routed, Router},
-    site::{Action, Route, Site},
+    site::{Action, Route, RouteMark, Site},
 };

@@ -1,6 +1,6 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
-use serow_message::{Body, KnownHeader, Method, Request, RequestHead, Response, StatusCode};
+use serow_message::{Body, KnownHeader, Method, Request, RequestHead, Response, RouteNote, StatusCode};
 
 use serow_variables::Source;
 
@@ -9,6 +9,7 @@ use crate::{
     conditions::Conditions,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
+    marked::Marked,
     methods::Methods,
     path_pattern::PathPattern,
     redirect::Redirect,
@@ -27,6 +28,8 @@ pub(crate) struct Routes {
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
+    /// What is noted of a request that no route takes.
+    number: Option<u32>,
 }
 
 /// A route.
@@ -39,7 +42,7 @@ struct Entry {
 
 /// What becomes of a request that fits a route.
 #[derive(Debug)]
-enum Step {
+pub(crate) enum Step {
     /// It is taken.
     Take(Outcome),
     /// It goes on with another path.
@@ -48,6 +51,8 @@ enum Step {
     Rewrite(Box<Rewriting>),
     /// One of the others, if the request meets conditions.
     If(Box<(Conditions, Step)>),
+    /// One of the others, of which a note is made.
+    Marked(Box<Marked>),
 }
 
 /// What is answered to a request that a route takes. The changes of headers are those of site and route together.
@@ -157,7 +162,7 @@ impl From<NoPath> for Missed {
 
 impl Routes {
     pub(crate) fn new<H>(site: Site<H>, handlers: &mut Vec<H>) -> Self {
-        let headers = site.headers;
+        let (headers, number) = (site.headers, site.number);
         let mut methods: Vec<Method> = Vec::new();
         let mut entries = Vec::with_capacity(site.routes.len());
         for route in site.routes {
@@ -176,6 +181,7 @@ impl Routes {
             bad_request: of(StatusCode::BAD_REQUEST),
             not_implemented: of(StatusCode::NOT_IMPLEMENTED),
             headers,
+            number,
         }
     }
 
@@ -200,7 +206,7 @@ impl Routes {
                 Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
                 Step::Take(Outcome::Try { .. }) if !start.tries => {}
                 Step::GoOn(target) => path = go_on(target, path, pattern)?,
-                Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) => {
+                Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) | Step::Marked(_) => {
                     match follow(step, path, pattern, request, start)? {
                         Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
                         Followed::Next(next) => path = next,
@@ -215,6 +221,9 @@ impl Routes {
     /// The answer to a request that no route takes.
     #[cold]
     pub(crate) fn refuse(&self, missed: Missed, request: &Request) -> Response {
+        if let (Some(number), Some(note)) = (self.number, request.extensions.get::<RouteNote>()) {
+            note.set(number);
+        }
         match missed {
             Missed::Path | Missed::Unknown => self.refusal(&self.not_found, request),
             Missed::Method => self.refuse_method(request),
@@ -265,7 +274,7 @@ impl Routes {
 
     /// The first redirect that never comes to anything else.
     pub(crate) fn endless_redirect(&self) -> Option<usize> {
-        self.entries.iter().position(|entry| match &entry.step {
+        self.entries.iter().position(|entry| match entry.step.unmarked() {
             Step::Take(outcome @ Outcome::Redirect { .. }) => self.is_endless(&entry.pattern, outcome),
             _ => false,
         })
@@ -319,6 +328,13 @@ fn follow<'routes, 'request>(
             true => follow(&both.1, path, pattern, request, start),
             false => Ok(Followed::Next(path)),
         },
+        Step::Marked(marked) => {
+            let followed = follow(&marked.step, path, pattern, request, start)?;
+            if let Followed::Taken(_, path) = &followed {
+                marked.note(path, pattern, request);
+            }
+            Ok(followed)
+        }
         Step::Rewrite(rewriting) => rewriting.path(&path, pattern, request).map(Followed::Next),
         Step::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         Step::Take(outcome) => {
@@ -343,6 +359,16 @@ fn go_on<'request>(
     Ok(path.replaced(clean_path::of_decoded(&made)?))
 }
 
+impl Step {
+    /// The step itself, where a note is made of it.
+    fn unmarked(&self) -> &Self {
+        match self {
+            Self::Marked(marked) => &marked.step,
+            step => step,
+        }
+    }
+}
+
 impl Default for Start {
     /// At the first route.
     fn default() -> Self {
@@ -359,7 +385,7 @@ impl Entry {
             handlers.push(handler);
             handlers.len() - 1
         };
-        let Route { path: pattern, methods, conditions, .. } = route;
+        let Route { path: pattern, methods, conditions, mark, .. } = route;
         let captured = Captured::of(&conditions);
         let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
@@ -368,12 +394,16 @@ impl Entry {
             Action::Redirect(redirect) => take(Outcome::Redirect { redirect, headers }),
             Action::Respond(response) => match headers.has_variables() || response.has_variables() {
                 false => Step::Take(Outcome::Respond(response.with_headers(&headers))),
-                true => Step::Take(VariableOutcome::of_response(response, headers, captured)),
+                true => Step::Take(VariableOutcome::of_response(response, headers, captured.clone())),
             },
             Action::Rewrite(target) if target.has_variables() => {
-                Step::Rewrite(Box::new(Rewriting { target, captured }))
+                Step::Rewrite(Box::new(Rewriting { target, captured: captured.clone() }))
             }
             Action::Rewrite(target) => Step::GoOn(target),
+        };
+        let step = match (mark, step) {
+            (Some(mark), step @ Step::Take(_)) => Step::Marked(Box::new(Marked::new(mark, step, captured))),
+            (_, step) => step,
         };
         let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
         Self { pattern, methods, step }

@@ -32,6 +32,10 @@ pub struct Site<H> {
     pub request_headers: HeaderChanges,
     /// What is done with which path. The first that fits counts; none: 404.
     pub routes: Vec<Route<H>>,
+    /// What is noted in the [`RouteNote`] of a request that no route takes.
+    ///
+    /// [`RouteNote`]: serow_message::RouteNote
+    pub number: Option<u32>,
 }
 
 impl<H> Site<H> {
@@ -39,7 +43,7 @@ impl<H> Site<H> {
     #[must_use]
     pub fn new(routes: Vec<Route<H>>) -> Self {
         let (headers, request_headers) = Default::default();
-        Self { hosts: Vec::new(), headers, request_headers, routes }
+        Self { hosts: Vec::new(), headers, request_headers, routes, number: None }
     }
 }
 
@@ -58,8 +62,19 @@ pub struct Route<H> {
     /// What is changed in the header of the requests that the handler gets, after what the site changes. Nothing for
     /// [`Action::Try`], since the routes behind it may get the request as well.
     pub request_headers: HeaderChanges,
+    /// What is noted of a request that the route takes; nothing for [`Action::Rewrite`], which takes none.
+    pub mark: Option<RouteMark>,
     /// What is done.
     pub action: Action<H>,
+}
+
+/// What a route notes in the [`RouteNote`](serow_message::RouteNote) of a request that it takes, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteMark {
+    /// Its number.
+    pub number: u32,
+    /// Whether what its stars or groups match is noted as well.
+    pub has_captures: bool,
 }
 
 impl<H> Route<H> {
@@ -67,7 +82,7 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
-        Self { path, methods, conditions, headers, request_headers, action }
+        Self { path, methods, conditions, headers, request_headers, mark: None, action }
     }
 }
 

@@ -149,7 +149,7 @@ impl Captured {
         conditions.path.clone().map_or(Self::Stars, Self::Groups)
     }
 
-    fn captures<'path>(&self, path: &'path [u8], pattern: &PathPattern) -> Captures<'path> {
+    pub(crate) fn captures<'path>(&self, path: &'path [u8], pattern: &PathPattern) -> Captures<'path> {
         match self {
             Self::Nothing => Captures::new(),
             Self::Stars => Captures::from_vec(pattern.captures(path)),

@@ -3,14 +3,11 @@
 use std::{
     mem,
     net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime},
 };
 
-use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, StatusCode};
+use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, StatusCode};
 
 use crate::exchange::Sent;
 
@@ -24,29 +21,9 @@ pub trait AccessLog: 'static {
         false
     }
 
-    /// Whether it reads [`Served::route`]; the server adds a [`RouteNote`] to requests only if so.
+    /// Whether it reads [`Served::note`]; the server adds a [`RouteNote`] to requests only if so.
     fn reads_route(&self) -> bool {
         false
-    }
-}
-
-/// Where a handler notes which of its routes handles a request, for [`Served::route`]. It is in the extensions of
-/// requests if the access log reads it ([`AccessLog::reads_route`]).
-#[derive(Clone, Debug)]
-pub struct RouteNote(Arc<AtomicU32>);
-
-impl RouteNote {
-    fn new() -> Self {
-        Self(Arc::new(AtomicU32::new(NO_ROUTE)))
-    }
-
-    /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` stands for none.
-    pub fn set(&self, number: u32) {
-        self.0.store(number, Ordering::Relaxed);
-    }
-
-    fn number(&self) -> Option<u32> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|number| *number != NO_ROUTE)
     }
 }
 
@@ -72,9 +49,8 @@ pub struct Served<'a> {
     pub response: Option<&'a Headers>,
     /// What the handler put into the response's extensions; `None` as with [`Self::response`].
     pub extensions: Option<&'a Extensions>,
-    /// The number of the route that handled it, as a handler noted it in the request's [`RouteNote`]; `None` where no
-    /// handler did, or [`AccessLog::reads_route`] does not ask for it.
-    pub route: Option<u32>,
+    /// Where handlers noted which route took the request; `None` if [`AccessLog::reads_route`] does not ask for it.
+    pub note: Option<&'a RouteNote>,
     /// Bytes of the response's head, as it was sent; 0 where the head was not the handler's.
     pub head_bytes: u64,
     /// Bytes of the response's body.
@@ -105,6 +81,15 @@ pub(crate) struct RequestLog {
     requests: u64,
 }
 
+impl Served<'_> {
+    /// The number of the route that took the request; `None` where none did, or [`AccessLog::reads_route`] does not ask
+    /// for it.
+    #[must_use]
+    pub fn route(&self) -> Option<u32> {
+        self.note.and_then(RouteNote::number)
+    }
+}
+
 /// A request log entry: what the server keeps of a request for the access log.
 pub(crate) struct RequestLogEntry {
     connection: Connection,
@@ -112,7 +97,7 @@ pub(crate) struct RequestLogEntry {
     request_number: u64,
     request: Option<RequestHead>,
     response: Option<(Headers, Extensions)>,
-    route: Option<RouteNote>,
+    note: Option<RouteNote>,
     stream: Option<ServedStream>,
     began: SystemTime,
     clock: Instant,
@@ -131,7 +116,7 @@ impl RequestLog {
             request_number: self.requests,
             request: request.cloned(),
             response: None,
-            route: None,
+            note: None,
             stream: None,
             began: SystemTime::now(),
             clock: Instant::now(),
@@ -151,7 +136,7 @@ impl RequestLogEntry {
         if log.reads_route() {
             let note = RouteNote::new();
             extensions.insert(note.clone());
-            self.route = Some(note);
+            self.note = Some(note);
         }
     }
 
@@ -173,7 +158,7 @@ impl RequestLogEntry {
             status: sent.status,
             response: self.response.as_ref().map(|(headers, _)| headers),
             extensions: self.response.as_ref().map(|(_, extensions)| extensions),
-            route: self.route.as_ref().and_then(RouteNote::number),
+            note: self.note.as_ref(),
             head_bytes: sent.head_bytes,
             body_bytes: sent.body_bytes,
             stream: self.stream,
@@ -183,9 +168,6 @@ impl RequestLogEntry {
         });
     }
 }
-
-/// The number of no route.
-const NO_ROUTE: u32 = u32::MAX;
 
 /// Numbers are given out at the first request of a connection, so that those without a log cost nothing.
 static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);

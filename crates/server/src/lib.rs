@@ -41,8 +41,8 @@ pub use serow_message::{
     Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
     FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
     InvalidHeader, KnownHeader, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response,
-    Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte,
-    websocket,
+    RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
+    is_token_byte, websocket,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 pub use serow_pacing::Pacing;
@@ -52,7 +52,7 @@ pub use serow_tls::{
 };
 
 pub use self::{
-    access_log::{AccessLog, RouteNote, Served, ServedStream},
+    access_log::{AccessLog, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

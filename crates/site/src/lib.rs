@@ -7,6 +7,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | sites with addresses of their own | `sites_by_address.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | the future of a response | `site_response.rs` |
 //! | maintenance | `maintenance.rs` |
@@ -20,6 +21,7 @@ mod route_handler;
 mod serving;
 mod site_handler;
 mod site_response;
+mod sites_by_address;
 mod strict_transport;
 mod to_tls;
 
@@ -29,5 +31,6 @@ pub use self::{
     route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
+    sites_by_address::SitesByAddress,
     to_tls::Redirected,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serow::{Handler, Request, Response, RouteNote};
+use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
@@ -26,13 +26,6 @@ pub enum RouteHandler {
     Proxy(Proxy),
     /// One of these, with a policy around it.
     Surrounded(Box<Surrounded>),
-    /// One of these, which notes the number of the route for the access log.
-    Noted {
-        /// The number, as in [`serow::Served::route`].
-        number: u32,
-        /// The handler.
-        handler: Box<RouteHandler>,
-    },
 }
 
 /// A handler with a policy around it; made by [`RouteHandler::with_policy`].
@@ -61,7 +54,6 @@ impl RouteHandler {
             // The settings make attempts of folders only.
             Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
-            Self::Noted { number, handler } => handler.attempt(request).inspect(|_| note(*number, request)),
         }
     }
 
@@ -70,7 +62,6 @@ impl RouteHandler {
         match self {
             Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
-            Self::Noted { handler, .. } => handler.surrounding(request),
         }
     }
 
@@ -86,10 +77,6 @@ impl RouteHandler {
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
-            Self::Noted { number, handler } => {
-                note(*number, &request);
-                handler.respond(request)
-            }
         }
     }
 }
@@ -114,19 +101,9 @@ impl Surrounded {
     fn surrounding(&self, request: &Request) -> Surrounding {
         let source = match &self.handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself, and a note around the policy: the last two are never here.
-            RouteHandler::App(_)
-            | RouteHandler::Proxy(_)
-            | RouteHandler::Surrounded(_)
-            | RouteHandler::Noted { .. } => Source::Behind,
+            // A policy is around the handler itself: the last is never here.
+            RouteHandler::App(_) | RouteHandler::Proxy(_) | RouteHandler::Surrounded(_) => Source::Behind,
         };
         Surrounding::new(Arc::clone(&self.policy), source, request)
-    }
-}
-
-/// Notes the number of the route where the access log reads it.
-fn note(number: u32, request: &Request) {
-    if let Some(note) = request.extensions.get::<RouteNote>() {
-        note.set(number);
     }
 }

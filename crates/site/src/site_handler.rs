@@ -8,7 +8,7 @@ use serow_files::Files;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, RouteHandler,
+    MaintenanceSwitch, RouteHandler, SitesByAddress,
     policy::{RoutePolicy, Source},
     serving::TlsPolicy,
     site_response::{SiteResponse, Surrounding},
@@ -36,6 +36,8 @@ pub enum Site {
         /// The policies of the sites, for responses that the router makes.
         policies: SitePolicies,
     },
+    /// Sites with routes, some of which have addresses of their own.
+    ByAddress(SitesByAddress),
 }
 
 impl Site {
@@ -47,6 +49,7 @@ impl Site {
                 Some(response) => SiteResponse::Ready(Some(response)),
                 None => handler.respond(request),
             },
+            Self::ByAddress(sites) => sites.of(request.connection()).respond_by_address(request),
             Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
                 Routed::Answer(mut response) => {
                     policies.surround(router, &request, &mut response);
@@ -70,6 +73,14 @@ impl Site {
     }
 }
 
+impl Site {
+    /// As `respond`, apart from it, so that the others stay as short as they are.
+    #[inline(never)]
+    fn respond_by_address(&self, request: Request) -> SiteResponse {
+        self.respond(request)
+    }
+}
+
 /// The policies of sites, which surround what the router itself answers: a missing path, a redirect, a fixed response.
 /// Those of routes are with their handlers.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +95,13 @@ impl SitePolicies {
     pub fn new(policies: Vec<Arc<RoutePolicy>>) -> Self {
         let has_any = policies.iter().any(|policy| !policy.is_empty());
         Self { by_site: has_any.then(|| policies.into()) }
+    }
+
+    /// Those of some sites, in this order.
+    #[must_use]
+    pub fn of_some(&self, numbers: &[usize]) -> Self {
+        let all = self.by_site.as_deref().unwrap_or_default();
+        Self::new(numbers.iter().filter_map(|number| all.get(*number).cloned()).collect())
     }
 
     #[inline]

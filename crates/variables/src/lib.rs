@@ -47,7 +47,7 @@ pub use self::{
     map::Map,
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,
-    scope::Scope,
+    scope::{SERVER_NAME, Scope},
     source::Source,
     text::{Part, Piece, Text, read_pieces},
     value_pattern::{Letters, ValuePattern, ValuePatterns},

@@ -1,6 +1,6 @@
 //! The names of variables and their values. The access log has these, and more that are known once all is sent.
 
-use serow_message::{Connection, Encryption, Peer, Scheme};
+use serow_message::{Connection, Encryption, KnownHeader, Peer, Scheme, Version};
 
 use crate::{source::Source, values};
 
@@ -43,6 +43,12 @@ names! {
     ServerAddress: "server_addr";
     /// The port that the client connected to.
     ServerPort: "server_port";
+    /// The size of the request's body, as the client gives it.
+    ContentLength: "content_length";
+    /// The media type of the request's body.
+    ContentType: "content_type";
+    /// `h2` over HTTP/2 with TLS, `h2c` without TLS, nothing over HTTP/1.
+    Http2: "http2";
     /// http or https.
     Scheme: "scheme";
     /// `on` with TLS, nothing without.
@@ -82,6 +88,9 @@ impl Name {
             Self::Arguments => text(query(source).map(str::as_bytes)),
             Self::IsArguments => text(query(source).map(|_| &b"?"[..])),
             Self::ServerProtocol => text(Some(values::version(source.version).as_bytes())),
+            Self::ContentLength => text(source.headers.get(KnownHeader::ContentLength)),
+            Self::ContentType => text(source.headers.get(KnownHeader::ContentType)),
+            Self::Http2 => text(http2(source).map(str::as_bytes)),
             Self::RemoteUser => values::append_user(source.headers, output),
             Self::Request => {
                 request_line(source, output);
@@ -127,6 +136,13 @@ impl Name {
 /// As in nginx, a question mark with nothing behind it begins no query.
 fn query<'a>(source: &Source<'a>) -> Option<&'a str> {
     source.query.filter(|query| !query.is_empty())
+}
+
+fn http2(source: &Source<'_>) -> Option<&'static str> {
+    (source.version == Version::HTTP_2).then(|| match source.connection.scheme() {
+        Scheme::Https => "h2",
+        Scheme::Http => "h2c",
+    })
 }
 
 fn scheme(connection: &Connection) -> &'static str {

@@ -60,6 +60,9 @@ impl Scope {
         {
             return Ok(Part::Text(name.clone()));
         }
+        if let Some(text) = of_process(written) {
+            return Ok(Part::Text(text));
+        }
         let map = || self.maps.find(written).map(Variable::Map);
         match Variable::find(written).or_else(map) {
             Some(variable) => Ok(Part::Variable(variable)),
@@ -90,15 +93,25 @@ impl Scope {
         Err(VariableError(format!("${written} {text}")))
     }
 
+    /// Names without a part of their own, for suggestions; not $pid, which every short name is near to.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let captures = self.captures.iter().flatten().flatten().map(|name| &**name);
+        let names = captures.chain(self.maps.names()).chain(Name::all().map(|name| -> &str { name }));
+        names.chain(self.server_name.is_some().then_some(SERVER_NAME)).chain([HOST_NAME])
+    }
+
+    /// The names of captures, and their numbers from 1 on.
+    pub fn capture_names(&self) -> impl Iterator<Item = String> {
+        let captures = self.captures.iter().flatten().enumerate();
+        captures.flat_map(|(number, name)| name.iter().map(ToString::to_string).chain([(number + 1).to_string()]))
+    }
+
     fn unknown(&self, written: &str) -> VariableError {
         let name = written.to_ascii_lowercase();
         if LOG_ONLY.contains(&&*name) || name.starts_with("upstream_") || name.starts_with("sent_http_") {
             return VariableError(format!("${written} is known only when the response is sent, to the access log"));
         }
-        let captures = self.captures.iter().flatten().flatten().map(|name| &**name);
-        let names = captures.chain(self.maps.names()).chain(Name::all().map(|name| -> &str { name }));
-        let names = names.chain(self.server_name.is_some().then_some(SERVER_NAME));
-        VariableError(match near(&name, names) {
+        VariableError(match near(&name, self.names()) {
             Some(near) => format!("there is no ${written}; did you mean ${near}?"),
             None => format!("there is no ${written}; docs/matching.md has the names, and $$ is a dollar"),
         })
@@ -117,16 +130,33 @@ pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
         return Err("a name has letters, digits and _, and begins with a letter".into());
     }
     let lower = name.to_ascii_lowercase();
-    if Variable::find(name).is_some() || lower == SERVER_NAME || LOG_ONLY.contains(&&*lower) {
+    if Variable::find(name).is_some()
+        || lower == SERVER_NAME
+        || of_process(&lower).is_some()
+        || LOG_ONLY.contains(&&*lower)
+    {
         return Err(format!("${lower} has a meaning already: choose another name").into());
     }
     Ok(())
 }
 
-const SERVER_NAME: &str = "server_name";
+/// What a name is in all requests of this process.
+fn of_process(written: &str) -> Option<Box<str>> {
+    match written.to_ascii_lowercase().as_str() {
+        HOST_NAME => Some(rustix::system::uname().nodename().to_string_lossy().to_lowercase().into()),
+        PROCESS => Some(std::process::id().to_string().into()),
+        _ => None,
+    }
+}
+
+/// The name of the first host of a site.
+pub const SERVER_NAME: &str = "server_name";
+
+const HOST_NAME: &str = "hostname";
+const PROCESS: &str = "pid";
 
 /// Names of the access log: what is known once the response is sent.
-const LOG_ONLY: [&str; 14] = [
+const LOG_ONLY: [&str; 15] = [
     "time_local",
     "time_iso8601",
     "msec",
@@ -140,5 +170,6 @@ const LOG_ONLY: [&str; 14] = [
     "urgency",
     "incremental",
     "whole",
+    "request_completion",
     "request_length",
 ];

@@ -22,15 +22,28 @@ files = {{ root = "site" }}
 """
 
 
+SITES = """\
+listen = ["127.0.0.1:{port}"]
+admin = "unix:door"
+access-log = "root.log"
+[[site]]
+hosts = ["127.0.0.1"]
+[[site.route]]
+path = "/*"
+access-log = [{{ file = "{log}" }}, "| cat >>{folder}/piped.log"]
+files = {{ root = "site" }}
+"""
+
+
 class Generations(Logged):
     """`serow run` with a log as the settings say."""
 
     @classmethod
-    def logging(cls, folder: pathlib.Path, log: str) -> "Generations":
+    def logging(cls, folder: pathlib.Path, log: str, text: str = SETTINGS) -> "Generations":
         port, settings = free_port(), folder / "serow.toml"
         (folder / "site").mkdir()
         (folder / "site" / "index.html").write_text("<p>Hello!</p>\n")
-        settings.write_text(SETTINGS.format(port=port, log=log))
+        settings.write_text(text.format(port=port, log=log, folder=folder))
         server = cls([program("serow"), "run", "-c", settings], port)
         server.door, server.asked = f"unix:{folder}/door", 0
         return server
@@ -77,6 +90,33 @@ def commands(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     verdict.figure(f"a command for each of {reloads + 1} generations: {len(lines)} lines of {server.asked} requests")
 
 
+def routes(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Logs of a route, a file and a command: moved away under load while reloads rename the file, so that each
+    generation ends a log and begins another one."""
+    names = [f"{number}.log" for number in range(1000)]
+    with Generations.logging(folder, names[0], SITES) as server:
+        settings = folder / "serow.toml"
+        current = [0]
+
+        def disturb() -> None:
+            os.rename(folder / names[current[0]], folder / f"old.{time.monotonic()}")
+            server.reopen()
+            settings.write_text(settings.read_text().replace(names[current[0]], names[current[0] + 1]))
+            server.reload()
+            current[0] += 1
+
+        reloads = disturbed(server, disturb, short)
+        server.stop()
+        files = [path for pattern in ("[0-9]*.log", "old.*") for path in folder.glob(pattern)]
+        lines, piped = [line for path in files for line in lines_of(path)], lines_of(folder / "piped.log")
+    for name, found in (("file", lines), ("command", piped)):
+        verdict.check(len(found) == server.asked and not broken(found),
+                      f"routes, {name}: {len(found)} lines of {server.asked} requests, broken {broken(found)[:2]}")
+    verdict.check(not lines_of(folder / "root.log"), "routes: the log of the root has lines")
+    verdict.figure(f"a file and a command of a route: {reloads} reloads, each with another file: {len(lines)} and {len(piped)} "
+                   f"lines of {server.asked} requests")
+
+
 def disturbed(server: Generations, disturb, short: bool) -> int:
     """Disturbs a load all the while; how often."""
     load = threading.Thread(target=server.load, args=("-R", "5k", "-d", "1s" if short else "10s", "-c", "16"))
@@ -90,4 +130,4 @@ def disturbed(server: Generations, disturb, short: bool) -> int:
     return count
 
 
-CASES = (together(reloaded, commands),)
+CASES = (together(reloaded, commands), routes)

@@ -3,7 +3,7 @@
 use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
-use serow_access_log::{AccessLog, CountingLog, WorkerLogs};
+use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
@@ -13,7 +13,7 @@ use serow_config::{
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::{MaintenanceSwitch, Site};
+use serow_site::MaintenanceSwitch;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -51,7 +51,7 @@ struct Generation {
     /// Where the master is to answer those who run the server.
     admin: Option<String>,
     server: BoundServer,
-    log: Option<AccessLog>,
+    logs: Option<AccessLogs>,
     maintenance: MaintenanceSwitch,
     routes: CountedRoutes,
     /// Whether it can open only the files that it needs.
@@ -100,11 +100,10 @@ impl Generation {
             tracing::warn!("{warning}");
         }
         // By the user, who will have to open them again.
-        let log = AccessLog::open_if(configuration.server.access_log.take())
-            .map_err(|error| CommandError::from(error).message())?
-            .map(|log| log.clients(mem::take(&mut configuration.server.clients)));
+        let (rules, clients) = (mem::take(&mut configuration.logs), mem::take(&mut configuration.server.clients));
+        let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
-        server = with_log(server, log.as_ref(), routes.as_ref());
+        server = with_logs(server, logs.as_ref(), routes.as_ref());
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
             .map_err(|error| CommandError::system(error).message())?;
@@ -120,7 +119,7 @@ impl Generation {
             configuration,
             admin,
             server,
-            log,
+            logs,
             routes,
             maintenance,
             sandbox,
@@ -135,7 +134,7 @@ impl Generation {
             configuration,
             admin,
             server,
-            log,
+            logs,
             routes,
             maintenance,
             sandbox,
@@ -143,12 +142,11 @@ impl Generation {
             workers,
             certificates,
         } = self;
-        let Configuration { server: settings, router, policies, upstreams, applications, sites, reload_grace, .. } =
-            configuration;
+        let Configuration { server: settings, site, upstreams, applications, sites, reload_grace, .. } = configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
-            log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
+            log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
             routes,
             upstreams,
             applications,
@@ -174,29 +172,33 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, Site::Routed { router, policies }, policy, maintenance);
+        let outcome = serow_site::serve(server, site, policy, maintenance);
         drop(certificates);
         drop(background_tasks);
         drop(workers);
-        if let Some(log) = log {
-            log.finish();
+        if let Some(logs) = logs {
+            logs.finish();
         }
         final_report.send(sources.document());
         outcome.map_err(CommandError::from)
     }
 }
 
-/// A server that writes lines into this log and counts the durations of these routes.
-fn with_log(server: BoundServer, log: Option<&AccessLog>, routes: Option<&CountedRoutes>) -> BoundServer {
-    let lines = log.map(AccessLog::logs);
-    match (routes, lines) {
-        (Some(routes), lines) => {
-            let durations = routes.durations();
-            let lines = move || lines.as_ref().map(WorkerLogs::for_worker);
-            server.access_log(move || CountingLog::new(durations.clone(), lines()))
-        }
-        (None, Some(lines)) => server.access_log(move || lines.for_worker()),
+/// A server that writes lines into these logs and counts the durations of these routes. Each combination has a type of
+/// its own, so that none pays for another.
+fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&CountedRoutes>) -> BoundServer {
+    let durations = routes.map(CountedRoutes::durations);
+    match (logs.map(AccessLogs::makers), durations) {
         (None, None) => server,
+        (None, Some(durations)) => server.access_log(move || CountingLog::new(durations.clone(), None::<WorkerLog>)),
+        (Some(LogMakers::Single(logs)), None) => server.access_log(move || logs.for_worker()),
+        (Some(LogMakers::Single(logs)), Some(durations)) => {
+            server.access_log(move || CountingLog::new(durations.clone(), Some(logs.for_worker())))
+        }
+        (Some(LogMakers::Routed(logs)), None) => server.access_log(move || logs.for_worker()),
+        (Some(LogMakers::Routed(logs)), Some(durations)) => {
+            server.access_log(move || CountingLog::new(durations.clone(), Some(logs.for_worker())))
+        }
     }
 }
 

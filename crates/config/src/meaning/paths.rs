@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serow::Address;
 
 use crate::{
-    options::{AcmeOptions, CertificateChoice, GeneralOptions, LogDestination, TlsOptions, UpstreamTlsOptions},
+    options::{AccessLogChoice, AcmeOptions, CertificateChoice, GeneralOptions, TlsOptions, UpstreamTlsOptions},
     values::{DnsProviderRule, ServerRule},
 };
 
@@ -27,9 +27,13 @@ pub(crate) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
     if let Some(DnsProviderRule::Program(path)) = dns {
         resolve_path(path, folder);
     }
-    if let LogDestination::To(destination) = &mut logging.access_log {
-        destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
-    }
+    resolve_logs(&mut logging.access_log, folder);
+}
+
+/// The same for access logs.
+pub(crate) fn resolve_logs(logs: &mut AccessLogChoice, folder: &Path) {
+    let paths = logs.0.iter_mut().filter_map(|table| table.file.as_mut()?.0.path_mut());
+    paths.for_each(|path| resolve_path(path, folder));
 }
 
 /// The same for what is about servers with TLS.

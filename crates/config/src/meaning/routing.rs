@@ -1,14 +1,14 @@
 //! What sites and routes mean.
 
-use std::{fmt::Display, path::Path, str::FromStr, sync::Arc};
+use std::{collections::BTreeSet, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
 
 use serow_document::{Place, Problem, Problems};
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HostPattern, InvalidRedirect, InvalidResponse, Methods, PathPattern, Redirect,
-    RewriteTarget, Route, Router, RouterError, Site,
+    RewriteTarget, Route, RouterError, Site,
 };
-use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
+use serow_site::{RouteHandler, RoutePolicy, Site as SiteHandler, SitePolicies};
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
@@ -18,11 +18,13 @@ use crate::{
         applications::{AppTable, Applications},
         body_limits::{BodyLimits, BodyReader},
         header_rules::{HeaderMeaning, HeaderReading},
+        logs::{Logs, PlacedLogs},
         matching::Matching,
         paths::resolved,
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
+        site_listeners::SiteListeners,
     },
     options::FolderOptions,
     settings::{SettingError, folder_settings},
@@ -30,6 +32,7 @@ use crate::{
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         header_rules::HeaderRuleSettings,
+        logs::LogSettings,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
@@ -48,29 +51,34 @@ pub(crate) struct Routing<'a> {
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
     pub(crate) bodies: BodyLimits,
+    pub(crate) logs: &'a Logs<'a>,
+    /// The access logs of the root.
+    pub(crate) root_logs: &'a Rc<PlacedLogs>,
     pub(crate) numbers: &'a RouteNumbers,
+    pub(crate) listeners: &'a SiteListeners,
     pub(crate) problems: &'a Problems,
 }
 
 impl Routing<'_> {
-    /// The router and the policies of its sites; nothing where something is wrong.
-    pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<(Router<RouteHandler>, SitePolicies)> {
+    /// The handler of all sites; nothing where something is wrong.
+    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let router = self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))?;
-        Some((router, SitePolicies::new(policies)))
+        let handler = self.listeners.site(sites, &SitePolicies::new(policies));
+        self.noted(handler.map_err(|error| of_router(&error, &places)))
     }
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
-        let SiteTable { settings, header_rules, policy, content, place } = table;
+        let names = table.capture_names();
+        let SiteTable { settings, header_rules, log, policy, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
-        let numbered =
-            NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
+        let logs = self.logs.inside(self.root_logs, log.access_log.as_ref(), &scope, names, &place);
+        let trusted = content.trust().map(trusted);
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
@@ -85,20 +93,26 @@ impl Routing<'_> {
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside = SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer };
+                let outside =
+                    SiteOfRoute { name: &name, scope: &scope, logs: &logs, settings: &policy, policy: &outer };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
                 let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-                return Some((Site { hosts: hosts?, headers, request_headers, routes: routes? }, surroundings?));
+                let number = self.numbers.site(logs);
+                let site = Site { hosts: hosts?, headers, request_headers, routes: routes?, number };
+                return Some((site, surroundings?));
             }
         };
         let (action, surroundings) = (action?, surroundings?);
         let reader = BodyReader { limit: policy.max_body, is_written };
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
-        let action = self.numbers.number(numbered, surrounded(action, &inner));
-        let routes = vec![Route::new(self.text(EVERYTHING, &place)?, action)];
+        let action = surrounded(action, &inner);
+        let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
+        let mark = self.numbers.mark(numbered, &action);
+        let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
+        let number = self.numbers.site(logs);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-        Some((Site { hosts: hosts?, headers, request_headers, routes }, surroundings))
+        Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
     }
 
     fn policies(&self) -> Policies<'_> {
@@ -122,12 +136,11 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, header_rules, policy, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let written = settings.path.as_deref();
         let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
         let trusted = handler.trust().map(trusted);
-        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted };
         let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
         let expression = settings.path_regex.as_deref();
         let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
@@ -139,6 +152,7 @@ impl Routing<'_> {
             (None, Some(path)) => site.scope.of_stars(path.stars()),
             (None, None) => return None,
         };
+        let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
         let matching = Matching { scope: &scope, problems: self.problems };
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
@@ -165,10 +179,13 @@ impl Routing<'_> {
         let surroundings = surroundings.map(|policy| self.bodies.enforced(reader, policy));
         let action = self.with_own_policy(action, &policy, &place);
         let action = self.with_own_request_headers(action, &header_rules, &place);
-        let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
+        let action = self.with_own_log(action, &log, &place);
+        let action = surrounded(action?, &surroundings?);
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
+        let mark = self.numbers.mark(numbered, &action);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions) = (path?, methods?, conditions?);
-        Some(Route { path, methods, conditions, headers, request_headers, action })
+        Some(Route { path, methods, conditions, headers, request_headers, mark, action })
     }
 
     /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
@@ -201,6 +218,20 @@ impl Routing<'_> {
             "`request-headers` has no effect in a route with `{name}`: write it in a route with `app` or `proxy`"
         );
         self.noted(Err(Problem::of_key(place.key("request-headers"), text)))
+    }
+
+    /// An action, unless it has a log that has no effect.
+    fn with_own_log(
+        &self,
+        action: Option<Action<RouteHandler>>,
+        log: &LogSettings,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        if !matches!(action, Some(Action::Rewrite(_))) || log.access_log.is_none() {
+            return action;
+        }
+        let text = "`access-log` has no effect in a route with `rewrite`: write it in the route that answers";
+        self.noted(Err(Problem::of_key(place.key("access-log"), text)))
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
@@ -368,6 +399,7 @@ struct SiteOfRoute<'a> {
     name: &'a str,
     /// The variables of its texts.
     scope: &'a Scope,
+    logs: &'a Rc<PlacedLogs>,
     settings: &'a PolicySettings,
     policy: &'a Arc<RoutePolicy>,
 }

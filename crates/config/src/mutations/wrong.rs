@@ -71,8 +71,8 @@ const WORDS: [(&str, &[&str]); 14] = [
     ("forwarded", &["x", "standard", "both", "off"]),
 ];
 
-/// Keys that the root has as well as sites and routes.
-const ROOT_AND_SITES: [&str; 2] = ["max-body", "body-timeout"];
+/// Keys that the root, sites and routes have.
+const ANYWHERE: [&str; 4] = ["access-log", "body-timeout", "listen", "max-body"];
 
 fn is_switch(entry: &Entry<'_>) -> bool {
     SWITCHES.contains(&entry.key)
@@ -193,8 +193,8 @@ fn required(text: &str, random: &mut Random) -> Option<String> {
 
 /// A key of the root in a site, or one of a site at the root.
 fn moved(text: &str, random: &mut Random) -> Option<String> {
-    let is_elsewhere_wrong = |entry: &Entry<'_>| !entry.is_at_root || text.contains("[[site]]");
-    let entry = entry(text, random, |entry| is_elsewhere_wrong(entry) && !ROOT_AND_SITES.contains(&entry.key))?;
+    let is_fit = |entry: &Entry<'_>| (!entry.is_at_root || text.contains("[[site]]")) && !ANYWHERE.contains(&entry.key);
+    let entry = entry(text, random, is_fit)?;
     let line = &text[entry.line.clone()];
     if entry.is_at_root {
         return Some(format!("{}\n{line}", replaced(text, entry.line.clone(), "").trim_end()));

@@ -1,18 +1,17 @@
 //! Access log and error log.
 
-use std::{ffi::OsString, fmt, str::FromStr};
-
 use clap::{
     Args, ValueEnum,
     builder::{OsStringValueParser, TypedValueParser},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use serow_access_log::{Destination, DestinationError, Format, FormatError};
 
-use super::without_options;
-use crate::values::{SettingValue, choice, in_settings_file};
+use super::{
+    access_log::{AccessLogChoice, LogFormat},
+    without_options,
+};
+use crate::values::choice;
 
 /// Access log and error log.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -29,10 +28,10 @@ pub struct LoggingOptions {
     ///
     /// Lines are buffered for 20 ms at most. Requests never wait for the log: if the destination fails or is too
     /// slow, up to 16 MiB of lines are buffered and further ones are dropped; a warning reports it, and serow status
-    /// counts them. See docs/logs.md.
+    /// counts them. In a settings file, sites and routes can have logs of their own. See docs/logs.md.
     #[arg(long, value_name = "DESTINATION", default_value = "off")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(LogDestination::try_from))]
-    pub access_log: LogDestination,
+    #[arg(value_parser = OsStringValueParser::new().try_map(AccessLogChoice::try_from))]
+    pub access_log: AccessLogChoice,
 
     /// Format of the access log: combined, json, or a format with variables.
     ///
@@ -52,87 +51,6 @@ pub struct LoggingOptions {
     pub log_level: LevelChoice,
 }
 
-/// Where the access log goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogDestination {
-    /// Nowhere.
-    Off,
-    /// This destination.
-    To(Destination),
-}
-
-impl TryFrom<OsString> for LogDestination {
-    type Error = DestinationError;
-
-    fn try_from(text: OsString) -> Result<Self, DestinationError> {
-        if text == OFF { Ok(Self::Off) } else { Destination::try_from(text).map(Self::To) }
-    }
-}
-
-impl FromStr for LogDestination {
-    type Err = DestinationError;
-
-    fn from_str(text: &str) -> Result<Self, DestinationError> {
-        Self::try_from(OsString::from(text))
-    }
-}
-
-/// As it is written.
-impl fmt::Display for LogDestination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str(OFF),
-            Self::To(destination) => destination.fmt(f),
-        }
-    }
-}
-
-impl SettingValue for LogDestination {
-    fn expected() -> String {
-        r#""off", "-", a file, "| command" or "syslog:...", in quotes"#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1 })
-    }
-
-    fn suggestion(bare: &str) -> Option<String> {
-        (bare == "false").then(|| format!("{OFF:?}"))
-    }
-}
-
-in_settings_file!(LogDestination, "AccessLog");
-
-/// The format of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogFormat(pub Format);
-
-impl FromStr for LogFormat {
-    type Err = FormatError;
-
-    fn from_str(text: &str) -> Result<Self, FormatError> {
-        text.parse().map(Self)
-    }
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl SettingValue for LogFormat {
-    fn expected() -> String {
-        r#""combined", "json" or a text with variables, in quotes"#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "anyOf": [{ "enum": ["combined", "json"] }, { "type": "string", "pattern": r"\$" }] })
-    }
-}
-
-in_settings_file!(LogFormat, "AccessLogFormat");
-
 /// The least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "everybody knows them")]
@@ -146,5 +64,3 @@ pub enum LevelChoice {
 }
 
 choice!(LevelChoice, "Level");
-
-const OFF: &str = "off";

@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use crate::{
     markdown::escaped,
-    options::AcmeOptions,
+    options::{AcmeOptions, LogTable},
     schema::{self, shape::Shape},
     tables::{
         compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
+        logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
         policies::{CorsTable, PolicySettings},
@@ -77,7 +78,8 @@ fn push_policy(text: &mut String) {
     text.push_str(
         "### Around handlers\n\nIn a site, for all its routes; in a route, in place of those of the site.\n\n",
     );
-    push_keys(text, &Shape::of::<PolicySettings>());
+    push_keys(text, &Shape::of::<LogSettings>().and(Shape::of::<PolicySettings>()));
+    push(text, "#### `access-log = { … }`", &Shape::of::<LogTable>());
     push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
     push(text, "#### `cors = { … }`", &Shape::of::<CorsTable>());
 }

@@ -6,13 +6,13 @@ use serow_variables::{Scope, Text};
 
 use super::SettingError;
 use crate::{
-    options::{ForwardedChoice, ForwardingOptions, LogDestination, LoggingOptions},
+    options::{ForwardedChoice, ForwardingOptions, LoggingOptions},
     values::Field,
 };
 
 /// Whether there is an access log with the attempts on upstream servers.
 pub fn reads_attempts(options: &LoggingOptions) -> bool {
-    options.access_log != LogDestination::Off && options.access_log_format.0.reads_attempts()
+    !options.access_log.0.is_empty() && options.access_log_format.0.reads_attempts()
 }
 
 /// How requests are changed on their way.

@@ -10,7 +10,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
 const WORDS: [(&str, &str); 123] = [
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
-    ("access_log", "`access-log`, at the root"),
+    ("access_log", "`access-log`, at the root or in a [[site]] or [[site.route]]"),
     ("add_after_body", "not available: responses are sent as they are"),
     (
         "add_header",
@@ -60,7 +60,7 @@ const WORDS: [(&str, &str); 123] = [
     ("limit_rate_after", "`rate-after` of a [[site]] or [[site.route]], beside `rate`"),
     ("limit_req", "not available: nothing limits the rate of requests"),
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
-    ("log_format", "`access-log-format`, at the root"),
+    ("log_format", "`access-log-format`, at the root, or in the table of an `access-log`"),
     ("log_not_found", "not needed: the access log has the status of a missing file"),
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),

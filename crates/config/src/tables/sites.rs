@@ -13,11 +13,12 @@ use crate::{
         FromTable, TableReading,
         handlers::{FilesTable, HandlerTable},
         header_rules::HeaderRuleSettings,
+        logs::LogSettings,
         matching::WhenTable,
         policies::PolicySettings,
         upstreams::ProxyTable,
     },
-    values::choice,
+    values::{ListenRule, choice},
 };
 
 /// A site.
@@ -25,6 +26,7 @@ use crate::{
 pub(crate) struct SiteTable {
     pub(crate) settings: SiteSettings,
     pub(crate) header_rules: HeaderRuleSettings,
+    pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
@@ -53,6 +55,12 @@ pub(crate) struct SiteSettings {
     /// that no site has receives 421.
     pub(crate) hosts: Option<Vec<String>>,
 
+    /// Addresses that the site is reached at, as at the root: [":443", "127.0.0.1:8080"] [default: those of the root]
+    ///
+    /// Each needs a port. It may be one of the root's or of another site; hosts select among the sites of an address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) listen: Option<Vec<ListenRule>>,
+
     /// Certificates of the hosts: acme obtains and renews one for each, with the settings of `[acme]` [default: those
     /// of `tls`]
     pub(crate) tls: Option<SiteTlsChoice>,
@@ -77,6 +85,7 @@ choice!(SiteTlsChoice, "SiteTls");
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
     pub(crate) header_rules: HeaderRuleSettings,
+    pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
     pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
@@ -115,7 +124,8 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, header_rules, policy) = (table.settings(), table.settings(), table.settings());
+        let (settings, header_rules) = (table.settings(), table.settings());
+        let (log, policy) = (table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
@@ -142,14 +152,15 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        let (settings, header_rules, policy) = (settings?, header_rules?, policy?);
-        Some(Self { settings, header_rules, policy, content, place: table.place().clone() })
+        let (settings, header_rules, log, policy) = (settings?, header_rules?, log?, policy?);
+        Some(Self { settings, header_rules, log, policy, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, header_rules, policy) = (table.settings(), table.settings(), table.settings());
+        let (settings, header_rules) = (table.settings(), table.settings());
+        let (log, policy) = (table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
         match (table.has("path"), table.has("path-regex")) {
@@ -168,7 +179,7 @@ impl FromTable for RouteTable {
             Some(read) => Some(read?),
         };
         let place = table.place().clone();
-        let (settings, header_rules, policy) = (settings?, header_rules?, policy?);
-        Some(Self { settings, header_rules, policy, when, handler: handler?, place })
+        let (settings, header_rules, log, policy) = (settings?, header_rules?, log?, policy?);
+        Some(Self { settings, header_rules, log, policy, when, handler: handler?, place })
     }
 }
