@@ -166,7 +166,7 @@ impl CompressionTable {
     }
 }
 
-/// Whether this is a media type without parameters (RFC 9110 diagnostics::8.3.1), perhaps with stars.
+/// Whether this is a media type without parameters (RFC 9110 §8.3.1), perhaps with stars.
 fn is_media_type(name: &str) -> bool {
     let is_token = |text: &str| !text.is_empty() && text.bytes().all(serow::is_token_byte);
     name == "*" || name.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))

@@ -114,7 +114,7 @@ fn sticky(options: StickyOptions) -> Result<Option<StickySettings>, SettingError
     }
     for (key, text) in [("sticky-domain", options.sticky_domain.as_ref()), ("sticky-path", Some(&options.sticky_path))]
     {
-        // RFC 6265 diagnostics::4.1.1: whatever an attribute's value may be.
+        // RFC 6265 §4.1.1: whatever an attribute's value may be.
         let is_value = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b';');
         if let Some(text) = text.filter(|text| !is_value(text)) {
             let text = format!("`{key}` {text:?} cannot be in a cookie: write letters and digits");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::values::{SettingValue, Unquoted, in_settings_file};
 
-/// The status of a redirect (RFC 9110 diagnostics::15.4).
+/// The status of a redirect (RFC 9110 §15.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RedirectStatus(pub(crate) u16);
 

@@ -36,7 +36,7 @@ pub(super) fn of(table: &CorsTable, place: &Place) -> Result<Cors, Problem> {
     })
 }
 
-/// Scheme, host and port (RFC 6454 diagnostics::6.2), perhaps with stars in the host.
+/// Scheme, host and port (RFC 6454 §6.2), perhaps with stars in the host.
 fn is_origin(text: &str) -> bool {
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*:[]".contains(&byte);
     text == "*"

@@ -44,7 +44,7 @@ impl AcmePlan {
     }
 }
 
-/// The address of a listener on the port where authorities connect (RFC 8555 diagnostics::8.3, RFC 8737 diagnostics::3); a socket that was
+/// The address of a listener on the port where authorities connect (RFC 8555 §8.3, RFC 8737 §3); a socket that was
 /// inherited may have any port.
 fn standard_port(listener: &ListenerSettings) -> Option<SocketAddr> {
     let port = if listener.purpose == Purpose::Encrypted { 443 } else { 80 };
@@ -69,7 +69,7 @@ fn is_private(name: &CertificateName) -> bool {
     }
 }
 
-/// RFC 6761 diagnostics::6, RFC 6762 diagnostics::3, RFC 8375, and `.internal` by a resolution of ICANN's board of 2024.
+/// RFC 6761 §6, RFC 6762 §3, RFC 8375, and `.internal` by a resolution of ICANN's board of 2024.
 const PRIVATE_DOMAINS: [&str; 8] =
     [".example", ".home.arpa", ".internal", ".invalid", ".lan", ".local", ".localhost", ".test"];
 
