@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    io,
+    fmt, io,
     net::IpAddr,
     num::NonZeroUsize,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -34,6 +34,12 @@ pub(crate) enum Refused {
     Client,
     /// The queue is full.
     Queue,
+}
+
+impl fmt::Debug for PasswordQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PasswordQueue").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]

@@ -3,12 +3,13 @@
 use serow_document::Format;
 
 /// The format of settings files.
-pub(crate) const FORMAT: Format = Format { included_tables: &["site", "upstream", "map"], has_variables };
+pub(crate) const FORMAT: Format = Format { included_tables: &["site", "upstream", "map", "limit"], has_variables };
 
 fn has_variables(keys: &[&str]) -> bool {
     matches!(
         keys,
         ["access-log-format"]
+            | ["limit", "key"]
             | ["map", ..]
             | [.., "headers", _]
             | [.., "redirect", "to"]

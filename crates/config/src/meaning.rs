@@ -1,5 +1,6 @@
 //! What a settings file means as a whole.
 
+pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod matching;
@@ -16,10 +17,11 @@ use serow_variables::Scope;
 use crate::{
     Configuration,
     meaning::{
+        access::Access,
         account::{Account, AccountFiles},
         applications::Applications,
         proxying::Proxying,
-        route_numbers::RouteNumbers,
+        route_numbers::{RouteNumbers, trusted},
         routing::Routing,
     },
     options::{AcmeOptions, GeneralOptions, ListingChoice, WriteChoice},
@@ -41,7 +43,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     for site in &sites {
         add_names(&mut general.acme, site, problems);
@@ -68,6 +70,7 @@ pub(crate) fn of(
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let scope = Scope::new(matching::maps(maps, problems));
     let proxying = Proxying::new(upstreams, &scope, folder, &trust, note_attempts, problems);
+    let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
@@ -79,10 +82,12 @@ pub(crate) fn of(
         shares,
         proxying: &proxying,
         applications: &applications,
+        access: &access,
         numbers: &numbers,
         problems,
     };
     let (router, policies) = routing.router(sites)?;
+    renewed_files.extend(access.files());
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
@@ -97,6 +102,7 @@ pub(crate) fn of(
         routes: route_count,
         account: account?,
         folders,
+        access: access.into_control(),
         renewed_files,
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,

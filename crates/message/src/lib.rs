@@ -75,6 +75,8 @@ mod response;
 #[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
+mod user;
+#[cfg(feature = "std")]
 pub mod websocket;
 
 #[cfg(feature = "std")]
@@ -91,4 +93,5 @@ pub use self::{
     request::Request,
     response::Response,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
+    user::User,
 };

@@ -25,7 +25,9 @@ mod to_tls;
 
 pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
-    policy::{Compression, Cors, ErrorPage, ErrorPages, RoutePolicy},
+    policy::{
+        BasicUsers, Compression, Cors, ErrorPage, ErrorPages, Guard, RateLimit, RateLimitCounts, RoutePolicy, Satisfy,
+    },
     route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},

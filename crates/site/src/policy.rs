@@ -8,17 +8,25 @@ mod compressed_body;
 mod compression;
 mod cors;
 mod error_pages;
+mod guard;
+mod rate_limit;
 mod security_headers;
 
 use std::sync::Arc;
 
 use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 
-pub(crate) use self::asked::Asked;
+pub(crate) use self::{
+    asked::Asked,
+    cors::CorsRequest,
+    guard::{Admission, Passage},
+};
 pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
+    guard::{BasicUsers, Guard, Satisfy},
+    rate_limit::{RateLimit, RateLimitCounts},
 };
 
 /// What a site or a route does around its handler; by default nothing.
@@ -32,14 +40,16 @@ pub struct RoutePolicy {
     pub cors: Option<Arc<Cors>>,
     /// Whether header fields are added that make browsers more careful.
     pub security_headers: bool,
+    /// What requests must pass before.
+    pub guard: Option<Arc<Guard>>,
 }
 
 impl RoutePolicy {
     /// Whether nothing is done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { compression, error_pages, cors, security_headers } = self;
-        compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers
+        let Self { compression, error_pages, cors, security_headers, guard } = self;
+        compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers && guard.is_none()
     }
 
     /// Notes what of a request decides about its response.
@@ -54,11 +64,6 @@ impl RoutePolicy {
 
     /// Changes a response as the policy says.
     pub(crate) fn apply(&self, asked: &Asked, source: Source, response: &mut Response) {
-        if let Some(answer) = self.answer(asked) {
-            // The router refused its method, or found nothing.
-            *response = answer;
-            return;
-        }
         if let Some(pages) = &self.error_pages {
             pages.apply(asked, source, response);
         }

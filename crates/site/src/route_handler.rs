@@ -98,10 +98,11 @@ impl Surrounded {
     #[inline(never)]
     fn respond(&self, request: Request) -> SiteResponse {
         let surrounding = self.surrounding(&request);
-        if let Some(response) = surrounding.answer() {
-            return SiteResponse::Ready(Some(response));
+        if surrounding.keeps_none_back() {
+            return surrounding.respond_at_once(request, |request| self.handler.respond(request));
         }
-        SiteResponse::surrounded(self.handler.respond(request), surrounding)
+        let handler = self.handler.clone();
+        surrounding.respond(request, move |request| handler.respond(request))
     }
 
     fn surrounding(&self, request: &Request) -> Surrounding {

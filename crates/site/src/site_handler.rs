@@ -48,16 +48,14 @@ impl Site {
                 None => handler.respond(request),
             },
             Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
-                Routed::Answer(mut response) => {
-                    policies.surround(router, &request, &mut response);
-                    SiteResponse::Ready(Some(response))
-                }
-                Routed::Attempt { handler, mut response } => {
-                    if let Some(surrounding) = handler.surrounding(&request) {
-                        surrounding.apply(&mut response);
-                    }
-                    SiteResponse::Ready(Some(response))
-                }
+                Routed::Answer(response) => match policies.surrounding(router, &request) {
+                    Some(surrounding) => surrounding.respond(request, move |_| SiteResponse::Ready(Some(response))),
+                    None => SiteResponse::Ready(Some(response)),
+                },
+                Routed::Attempt { handler, response } => match handler.surrounding(&request) {
+                    Some(surrounding) => surrounding.respond(request, move |_| SiteResponse::Ready(Some(response))),
+                    None => SiteResponse::Ready(Some(response)),
+                },
                 Routed::Handler { handler, headers } => {
                     let mut response = handler.respond(request);
                     if !headers.is_empty() {
@@ -87,12 +85,10 @@ impl SitePolicies {
     }
 
     #[inline]
-    fn surround(&self, router: &Router<RouteHandler>, request: &Request, response: &mut Response) {
-        if let Some(policies) = &self.by_site
-            && let Some(policy) = router.site_of(request).and_then(|site| policies.get(site))
-        {
-            Surrounding::new(Arc::clone(policy), Source::Router, request).apply(response);
-        }
+    fn surrounding(&self, router: &Router<RouteHandler>, request: &Request) -> Option<Surrounding> {
+        let policies = self.by_site.as_ref()?;
+        let policy = policies.get(router.site_of(request)?)?;
+        Some(Surrounding::new(Arc::clone(policy), Source::Router, request))
     }
 }
 

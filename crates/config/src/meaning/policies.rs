@@ -38,7 +38,13 @@ impl Policies<'_> {
             None => Some(outer.cors.clone()),
         };
         let security_headers = settings.security_headers.unwrap_or(outer.security_headers);
-        Some(RoutePolicy { compression: compression?, error_pages: error_pages?, cors: cors?, security_headers })
+        Some(RoutePolicy {
+            compression: compression?,
+            error_pages: error_pages?,
+            cors: cors?,
+            security_headers,
+            guard: outer.guard.clone(),
+        })
     }
 
     /// The pages for errors: first those of these settings, then those around them.

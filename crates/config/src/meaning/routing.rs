@@ -14,6 +14,7 @@ use serow_webdav::Dav;
 use crate::{
     descriptor_shares::Shares,
     meaning::{
+        access::Access,
         applications::{AppTable, Applications},
         matching::Matching,
         paths::resolved,
@@ -44,6 +45,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) shares: Shares,
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
+    pub(crate) access: &'a Access<'a>,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) problems: &'a Problems,
 }
@@ -61,7 +63,7 @@ impl Routing<'_> {
     }
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
-        let SiteTable { settings, policy, content, place } = table;
+        let SiteTable { settings, policy, access, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
@@ -69,7 +71,9 @@ impl Routing<'_> {
             NumberedRoute { site: name.clone(), path: EVERYTHING.to_owned(), trusted: content.trust().map(trusted) };
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
-        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
+        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
+        let guard = self.access.guard(None, &access, &name, &place);
+        let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
         let compression = policy.compress.as_ref();
         let action = match content {
             SiteContent::App(app) => self.app(*app, &place.key("app")),
@@ -107,7 +111,7 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, policy, when, handler, place } = table;
+        let RouteTable { settings, policy, access, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let written = settings.path.as_deref();
         let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
@@ -138,11 +142,15 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        let surroundings = match policy.given()[..] {
-            [] => Some(Arc::clone(site.policy)),
-            _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
+        let surroundings = match (&policy.given()[..], &access.given()[..]) {
+            ([], []) => Some(Arc::clone(site.policy)),
+            _ => {
+                let surroundings = self.policies().policy(site.policy, &policy, &place);
+                let guard = self.access.guard(site.policy.guard.as_ref(), &access, site.name, &place);
+                surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }))
+            }
         };
-        let action = self.with_own_policy(action, &policy, &place);
+        let action = self.with_own_policy(action, &[policy.given(), access.given()].concat(), &place);
         let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
         Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action })
     }
@@ -151,10 +159,10 @@ impl Routing<'_> {
     fn with_own_policy(
         &self,
         action: Option<Action<RouteHandler>>,
-        policy: &PolicySettings,
+        given: &[&'static str],
         place: &Place,
     ) -> Option<Action<RouteHandler>> {
-        let (name, Some(key)) = (name_of(action.as_ref()?), policy.given().first().copied()) else { return action };
+        let (name, Some(key)) = (name_of(action.as_ref()?), given.first().copied()) else { return action };
         let Some(name) = name else { return action };
         let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
         self.noted(Err(Problem::of_key(place.key(key), text)))

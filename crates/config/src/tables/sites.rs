@@ -10,6 +10,7 @@ use crate::{
     meaning::applications::AppTable,
     tables::{
         FromTable, TableReading,
+        access::AccessSettings,
         handlers::{FilesTable, HandlerTable},
         matching::WhenTable,
         policies::PolicySettings,
@@ -24,6 +25,7 @@ use serow_document::{Place, Problem};
 pub(crate) struct SiteTable {
     pub(crate) settings: SiteSettings,
     pub(crate) policy: PolicySettings,
+    pub(crate) access: AccessSettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
 }
@@ -75,6 +77,7 @@ choice!(SiteTlsChoice, "SiteTls");
 pub(crate) struct RouteTable {
     pub(crate) settings: RouteSettings,
     pub(crate) policy: PolicySettings,
+    pub(crate) access: AccessSettings,
     pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
     pub(crate) place: Place,
@@ -112,7 +115,7 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, policy, access) = (table.settings(), table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
@@ -139,13 +142,13 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        Some(Self { settings: settings?, policy: policy?, content, place: table.place().clone() })
+        Some(Self { settings: settings?, policy: policy?, access: access?, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, policy) = (table.settings(), table.settings());
+        let (settings, policy, access) = (table.settings(), table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
         match (table.has("path"), table.has("path-regex")) {
@@ -164,6 +167,6 @@ impl FromTable for RouteTable {
             Some(read) => Some(read?),
         };
         let place = table.place().clone();
-        Some(Self { settings: settings?, policy: policy?, when, handler: handler?, place })
+        Some(Self { settings: settings?, policy: policy?, access: access?, when, handler: handler?, place })
     }
 }
