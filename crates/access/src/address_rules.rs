@@ -120,7 +120,8 @@ mod tests {
         fs::write(folder.path().join("bad"), "198.51.100.0/24\n").unwrap();
         let client = |text: &str| (text != "unix").then(|| text.parse().unwrap());
         type List = Option<&'static [&'static str]>;
-        let cases: [(List, List, &[(&str, bool)]); 5] = [
+        type Case = (List, List, &'static [(&'static str, bool)]);
+        let cases: [Case; 5] = [
             (None, None, &[("192.0.2.1", true), ("unix", true)]),
             (Some(&["10.0.0.0/8"]), None, &[("10.1.2.3", true), ("192.0.2.1", false), ("unix", false), ("::1", false)]),
             (None, Some(&["10.0.0.0/8", "!10.1.0.0/16"]), &[("10.2.0.0", false), ("10.1.0.1", true), ("unix", true)]),

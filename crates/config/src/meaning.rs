@@ -16,6 +16,7 @@ use serow_variables::Scope;
 
 use crate::{
     Configuration,
+    descriptor_shares::Shares,
     meaning::{
         access::Access,
         account::{Account, AccountFiles},
@@ -48,13 +49,8 @@ pub(crate) fn of(
     for site in &sites {
         add_names(&mut general.acme, site, problems);
     }
-    let wanted_files = sites.iter().flat_map(SiteTable::files);
-    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
-    let wanted_files = wanted_files.fold(0, usize::saturating_add);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let hands_over = sites.iter().any(SiteTable::has_proxy);
-    let shares = shares(&general.listening, wanted_files);
-    let shares = if hands_over { shares.with_upstreams() } else { shares };
+    let (wanted_files, shares) = file_shares(&sites, &general);
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
     check_metrics(&metrics, &general, problems);
@@ -107,6 +103,17 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
+}
+
+/// How many files all folders together want to keep open, and what they may.
+fn file_shares(sites: &[SiteTable], general: &GeneralOptions) -> (usize, Shares) {
+    let wanted_files = sites.iter().flat_map(SiteTable::files);
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
+    let shares = shares(&general.listening, wanted_files);
+    let shares = if hands_over { shares.with_upstreams() } else { shares };
+    (wanted_files, shares)
 }
 
 /// Metrics of routes are of no use where nobody can read them.

@@ -9,11 +9,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Request, Response};
+use serow::{Request, Response, User};
 use serow_router::HeaderChanges;
 
 use crate::{
-    policy::{Admission, Asked, CorsRequest, Passage, RoutePolicy, Source},
+    policy::{Admission, Asked, CorsRequest, Guard, Passage, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
 
@@ -59,25 +59,22 @@ impl Surrounding {
     /// Hands a request over, unless the policy keeps it back or answers it itself.
     pub(crate) fn respond(
         mut self,
-        mut request: Request,
+        request: Request,
         hand_over: impl FnOnce(Request) -> SiteResponse + 'static,
     ) -> SiteResponse {
-        let response = match self.admit(&mut request) {
-            Admission::Granted => match self.policy.answer(&self.asked) {
+        let response = match self.admit(&request) {
+            Admission::Granted(user) => match self.policy.answer(&self.asked) {
                 Some(response) => return SiteResponse::Ready(Some(response)),
-                None => hand_over(request),
+                None => hand_over(identified(self.policy.guard.as_deref(), request, user)),
             },
             Admission::Refused(response) => SiteResponse::Ready(Some(response)),
             Admission::Pending(admitted) => {
-                let answer = self.policy.answer(&self.asked);
+                let (answer, guard) = (self.policy.answer(&self.asked), self.policy.guard.clone());
                 SiteResponse::pending(Box::pin(async move {
                     match (admitted.await, answer) {
                         (Err(refusal), _) => refusal,
                         (Ok(_), Some(answer)) => answer,
-                        (Ok(user), None) => {
-                            user.into_iter().for_each(|user| drop(request.extensions.insert(user)));
-                            hand_over(request).await
-                        }
+                        (Ok(user), None) => hand_over(identified(guard.as_deref(), request, user)).await,
                     }
                 }))
             }
@@ -103,8 +100,8 @@ impl Surrounding {
     }
 
     #[inline]
-    fn admit(&mut self, request: &mut Request) -> Admission {
-        let Some(guard) = &self.policy.guard else { return Admission::Granted };
+    fn admit(&mut self, request: &Request) -> Admission {
+        let Some(guard) = &self.policy.guard else { return Admission::Granted(None) };
         let is_preflight = self.asked.cors.as_ref().is_some_and(CorsRequest::is_preflight);
         guard.admit(request, is_preflight, &mut self.passage)
     }
@@ -114,6 +111,12 @@ impl Surrounding {
         self.passage.finish(response);
         self.policy.apply(&self.asked, self.source, response);
     }
+}
+
+/// A request that names its user as the guard says.
+fn identified(guard: Option<&Guard>, mut request: Request, user: Option<User>) -> Request {
+    guard.into_iter().for_each(|guard| guard.identify(&mut request, user.clone()));
+    request
 }
 
 impl SiteResponse {

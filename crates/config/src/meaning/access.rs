@@ -10,6 +10,7 @@ use std::{
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
 use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
+use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
 use serow_site::{BasicUsers, Guard, RateLimit, Satisfy};
 use serow_variables::{Scope, Text};
@@ -185,6 +186,13 @@ impl<'a> Access<'a> {
             let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
             return self.noted(Err(Problem::of_value(place.key("realm"), text)));
         }
+        let header = match &table.header {
+            Some(name) if !is_user_field(name) => {
+                let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
+                return self.noted(Err(Problem::of_value(place.key("header"), text)));
+            }
+            header => header.as_deref().map(Into::into),
+        };
         let path = resolved(&table.file, self.folder);
         let found = &mut *self.found.borrow_mut();
         let basic = match found.users.get(&path) {
@@ -200,7 +208,7 @@ impl<'a> Access<'a> {
                 basic
             }
         };
-        Some(BasicUsers { basic, realm: realm.into() })
+        Some(BasicUsers { basic, realm: realm.into(), header })
     }
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
@@ -221,6 +229,12 @@ impl<'a> Access<'a> {
             passwords: (!found.users.is_empty()).then_some(self.queue),
         }
     }
+}
+
+/// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.
+fn is_user_field(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !name.is_empty() && name.bytes().all(is_letter) && KnownHeader::recognise(name.as_bytes()).is_none()
 }
 
 /// 16 MB, if there are so many clients.

@@ -65,6 +65,13 @@ pub(crate) struct BasicTable {
     /// What browsers show when they ask for the password [default: the first host of the site]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) realm: Option<String>,
+
+    /// Header field that names the user to applications and other servers, such as Remote-User [default: none]
+    ///
+    /// What clients send in this field is removed. Applications in Ruby, Perl and Python (WSGI) have the name in
+    /// REMOTE_USER in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<String>,
 }
 
 /// How many of address and user must be right.

@@ -31,6 +31,8 @@ pub struct BasicUsers {
     pub basic: Basic,
     /// What browsers show when they ask for a password: without quotation marks, backslashes and control characters.
     pub realm: Arc<str>,
+    /// The field of the request that names the user to the handler, such as Remote-User; clients cannot set it.
+    pub header: Option<Arc<str>>,
 }
 
 /// How many of address and user must be right.
@@ -45,8 +47,8 @@ pub enum Satisfy {
 
 /// What becomes of a request.
 pub(crate) enum Admission {
-    /// It goes on.
-    Granted,
+    /// It goes on, with its user if it has one.
+    Granted(Option<User>),
     /// It does not.
     Refused(Response),
     /// It waits, and then it goes on, with its user if it has one, or not.
@@ -67,7 +69,7 @@ impl Guard {
     }
 
     /// Decides about a request. A preflight request needs no password: browsers send none with it.
-    pub(crate) fn admit(&self, request: &mut Request, is_preflight: bool, passage: &mut Passage) -> Admission {
+    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, passage: &mut Passage) -> Admission {
         let client = self.trust.client_address(&request.headers, request.connection());
         let is_address_right = self.addresses.as_ref().is_none_or(|rules| rules.allow(client));
         let users = self.users.as_ref().filter(|_| !is_preflight);
@@ -85,10 +87,6 @@ impl Guard {
             return delayed(wait, None);
         };
         match users.basic.authenticate(&request.headers, client) {
-            Authentication::User(user) if wait.is_zero() => {
-                request.extensions.insert(User(user));
-                Admission::Granted
-            }
             Authentication::User(user) => delayed(wait, Some(User(user))),
             Authentication::Unknown => Admission::Refused(users.challenge(&request.headers)),
             Authentication::Checking(checking) => {
@@ -102,6 +100,18 @@ impl Guard {
                 Admission::Refused(refusal(StatusCode::SERVICE_UNAVAILABLE, RETRY_PASSWORD, &request.headers))
             }
         }
+    }
+
+    /// Tells the handler who sends a request, and forgets what the client says about it.
+    pub(crate) fn identify(&self, request: &mut Request, user: Option<User>) {
+        if let Some(header) = self.users.as_ref().and_then(|users| users.header.as_deref()) {
+            request.headers.remove(header);
+            if let Some(user) = &user {
+                // A name has no control characters.
+                let _ = request.headers.append(header, user.0.as_bytes());
+            }
+        }
+        user.into_iter().for_each(|user| drop(request.extensions.insert(user)));
     }
 
     /// How long the request waits for its limits.
@@ -145,7 +155,7 @@ impl BasicUsers {
 
 fn delayed(wait: Duration, user: Option<User>) -> Admission {
     if wait.is_zero() {
-        return Admission::Granted;
+        return Admission::Granted(user);
     }
     Admission::Pending(Box::pin(async move {
         sleep(wait).await;
