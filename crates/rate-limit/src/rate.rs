@@ -10,7 +10,7 @@ pub struct Rate {
     period: Duration,
 }
 
-/// Why a text is not a rate; what to write.
+/// Why a text is not a rate: what follows "it is", and what to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateError {
     text: &'static str,
@@ -25,13 +25,13 @@ impl Rate {
     pub fn new(count: u32, period: Duration) -> Result<Self, RateError> {
         let nanoseconds = period.as_nanos();
         if count == 0 {
-            return Err(RateError::new("the rate must allow at least one request: refuse all with `deny`"));
+            return Err(RateError::new("no rate: it allows no request; refuse all with `deny`"));
         }
         if nanoseconds == 0 || period > LONGEST_PERIOD {
-            return Err(RateError::new("the time of a rate is at least 1s and at most 1d"));
+            return Err(RateError::new("no rate: its time is at least 1s and at most 1d"));
         }
         if nanoseconds < u128::from(count) {
-            return Err(RateError::new("the rate is higher than 1000000000/s"));
+            return Err(RateError::new("higher than 1000000000/s"));
         }
         Ok(Self { count, period })
     }
@@ -107,7 +107,7 @@ impl fmt::Display for RateError {
 
 impl std::error::Error for RateError {}
 
-const EXPECTED: &str = "expected a number of requests in a time, as in 10/s, 600/m, 1000/h or 100/10s";
+const EXPECTED: &str = "not a number of requests in a time: write it as in 10/s, 600/m, 1000/h or 100/10s";
 
 /// A limit of a longer time would be forgotten by a restart before it ends.
 const LONGEST_PERIOD: Duration = Duration::from_secs(86_400);

@@ -8,14 +8,14 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 119] = [
+const WORDS: &[(&str, &str)] = &[
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
     ("access_log", "`access-log`, at the root"),
     ("add_after_body", "not available: responses are sent as they are"),
     ("add_header", "`headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }"),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `strip-prefix`"),
-    ("allow", "not available: nothing limits which addresses may connect"),
-    ("auth_basic", "not available: leave authentication to the application"),
+    ("auth_basic", "`basic`, as in basic = { file = \"users.htpasswd\", realm = \"Staff\" }"),
+    ("auth_basic_user_file", "`basic`, as in basic = { file = \"users.htpasswd\" }"),
     ("auth_request", "not available: leave authentication to the application"),
     ("autoindex", "`listing` in `files`"),
     ("charset", "not needed: text files are sent as UTF-8; `type` in `files` sets another type"),
@@ -25,7 +25,6 @@ const WORDS: [(&str, &str); 119] = [
     ("client_max_body_size", "`max-body`, at the root"),
     ("dav_methods", "`write` in `files`, as in write = \"dav\""),
     ("default_type", "`default-type` in `files`"),
-    ("deny", "not available: nothing limits which addresses may connect"),
     ("disable_symlinks", "`symlinks` in `files`"),
     ("error_log", "standard error, with `log-level` at the root"),
     ("error_page", "`error-pages` of a [[site]] or [[site.route]], as in error-pages = { 404 = \"404.html\" }"),
@@ -54,7 +53,8 @@ const WORDS: [(&str, &str); 119] = [
     ("limit_conn", "not available: `max-connections` at the root limits the whole server"),
     ("limit_except", "`methods` of a [[site.route]]"),
     ("limit_rate", "not available: nothing limits the bandwidth of a response"),
-    ("limit_req", "not available: nothing limits the rate of requests"),
+    ("limit_req", "`limits`, with the names of [[limit]] tables"),
+    ("limit_req_zone", "a [[limit]] with `name`, `key` and `rate`"),
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
     ("log_format", "`access-log-format`, at the root"),
     ("log_not_found", "not needed: the access log has the status of a missing file"),
@@ -92,7 +92,6 @@ const WORDS: [(&str, &str); 119] = [
     ("resolver", "not needed: names of servers are resolved with /etc/resolv.conf, again when they expire"),
     ("return", "`respond` or `redirect` in a [[site.route]]"),
     ("reuseport", "not needed: each worker has a socket of its own; `reuse-port` shares the port with other processes"),
-    ("satisfy", "not available: leave authentication to the application"),
     ("scgi_pass", "not available: run the application with `app`, or by HTTP with `proxy`"),
     ("send_timeout", "`body-timeout`, at the root"),
     ("sendfile_max_chunk", "not needed: no connection keeps others waiting"),
