@@ -18,7 +18,7 @@ mod wsgi;
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
 use serow_gateway::TrustedProxies;
-use serow_message::{Headers, KnownHeader, Request, Scheme, Version, percent};
+use serow_message::{Headers, KnownHeader, Request, Scheme, User, Version, percent};
 use smallvec::SmallVec;
 
 use self::client::Client;
@@ -98,6 +98,8 @@ pub(crate) struct Facts<'a> {
     /// The host, where it is a part of the target.
     pub(crate) authority: Option<&'a str>,
     pub(crate) headers: &'a Headers,
+    /// The user whom the server has authenticated.
+    pub(crate) user: Option<&'a str>,
     /// Whether a name occurs twice.
     pub(crate) has_repeated: bool,
 }
@@ -158,6 +160,7 @@ impl<'a> Facts<'a> {
             local,
             authority: request.target.authority(),
             headers: &request.headers,
+            user: request.extensions.get::<User>().map(|user| &*user.0),
             has_repeated: has_repeated(&request.headers),
         }
     }

@@ -11,6 +11,7 @@ mod files;
 mod init;
 mod maintenance;
 mod man;
+mod password;
 mod proxy;
 mod run;
 mod settings_file;
@@ -29,6 +30,7 @@ pub(crate) use self::{
     init::InitArguments,
     maintenance::{MaintenanceArguments, MaintenanceOnArguments, MaintenanceSubcommand},
     man::ManArguments,
+    password::PasswordArguments,
     proxy::ProxyArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},

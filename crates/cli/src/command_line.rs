@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AcmeArguments, AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments,
-        FilesArguments, InitArguments, MaintenanceArguments, ManArguments, ProxyArguments, RunArguments,
-        StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        FilesArguments, InitArguments, MaintenanceArguments, ManArguments, PasswordArguments, ProxyArguments,
+        RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -118,6 +118,11 @@ pub(crate) enum Command {
     /// Changes apply to the running server and are lost on the next reload, unless --persist is given.
     #[command(after_help = UPSTREAM_EXAMPLES)]
     Upstream(UpstreamCommandArguments),
+    /// Print a line of a password file, for `basic` in a settings file: a name and the hash of a password.
+    ///
+    /// It asks for the password, or reads the first line of standard input.
+    #[command(after_help = PASSWORD_EXAMPLES)]
+    Password(PasswordArguments),
     /// Print the JSON schema of settings files, for completion and documentation in editors.
     Schema,
     /// Print the status of a running server.
@@ -304,6 +309,13 @@ Signals:
   HUP              reload the settings file
   TERM, INT, QUIT  stop gracefully: finish requests in progress; a second signal stops at once
   USR1             reopen the log files, after rotation";
+
+const PASSWORD_EXAMPLES: &str = "\
+Examples:
+  serow password alice >> users.htpasswd
+      asks twice for the password of alice
+  printf %s \"$PASSWORD\" | serow password ci --hash bcrypt
+      the password of a program, for servers that do not know argon2id";
 
 const UPSTREAM_EXAMPLES: &str = "\
 Examples:

@@ -10,6 +10,7 @@
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow maintenance` | `maintenance.rs` |
+//! | `serow password` | `password.rs` |
 //! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
@@ -43,6 +44,7 @@ mod init;
 mod maintenance;
 mod man;
 mod manual;
+mod password;
 mod project;
 mod proxy;
 mod reload;
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Maintenance(arguments)) => maintenance::run(arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
+        Ok(Command::Password(arguments)) => password::run(&arguments),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Init(arguments)) => init::run(&arguments),
         Ok(Command::Completions(arguments)) => completions::print_script(&arguments),

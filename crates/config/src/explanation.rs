@@ -10,6 +10,7 @@ use crate::{
     meaning::applications::AppTable,
     options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
     tables::{
+        access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable},
@@ -38,15 +39,22 @@ pub(super) fn of(table: &RootTable) -> String {
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
     let maps: String = table.maps.iter().map(of_map).collect();
+    let rate_limits: String = table.limits.iter().map(of_limit).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{maps}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{maps}{rate_limits}{upstreams}{sites}", keys.lines())
 }
 
 fn of_map(map: &MapTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&map.settings);
     format!("\n[[map]]\n{}", keys.lines())
+}
+
+fn of_limit(limit: &LimitTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&limit.settings);
+    format!("\n[[limit]]\n{}", keys.lines())
 }
 
 fn of_upstream(upstream: &UpstreamTable) -> String {
@@ -69,6 +77,7 @@ fn of_site(site: &SiteTable) -> String {
     keys.add_all(&site.header_rules);
     keys.add_all(&site.log);
     keys.add_all(&site.policy);
+    keys.add_all(&site.access);
     let routes = match &site.content {
         SiteContent::Files(files) => {
             keys.add_table("files", of_files(files));
@@ -93,6 +102,7 @@ fn of_route(route: &RouteTable) -> String {
     keys.add_all(&route.header_rules);
     keys.add_all(&route.log);
     keys.add_all(&route.policy);
+    keys.add_all(&route.access);
     if let Some(when) = &route.when {
         let mut table = Keys::default();
         table.add_all(when);

@@ -3,7 +3,7 @@
 use serow_document::Format;
 
 /// The format of settings files.
-pub(crate) const FORMAT: Format = Format { included_tables: &["site", "upstream", "map"], has_variables };
+pub(crate) const FORMAT: Format = Format { included_tables: &["site", "upstream", "map", "limit"], has_variables };
 
 fn has_variables(keys: &[&str]) -> bool {
     matches!(
@@ -11,6 +11,7 @@ fn has_variables(keys: &[&str]) -> bool {
         ["access-log-format"]
             | [.., "access-log", "format" | "if"]
             | [.., "request-headers" | "response-headers", "value"]
+            | ["limit", "key"]
             | ["map", ..]
             | [.., "headers", _]
             | [.., "redirect", "to"]

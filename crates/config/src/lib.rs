@@ -57,7 +57,7 @@ pub use serow_variables::Scope;
 pub use self::{
     admin_settings::AdminSettings,
     application::Application,
-    meaning::{account::Account, route_numbers::CountedRoute},
+    meaning::{access::AccessControl, account::Account, route_numbers::CountedRoute},
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     tables::root::SandboxChoice,
 };
@@ -90,7 +90,9 @@ pub struct Configuration {
     pub account: Option<Account>,
     /// The served folders.
     pub folders: Vec<ServedFolder>,
-    /// The files of certificates, which are read again when they change.
+    /// What access control needs while the server runs.
+    pub access: AccessControl,
+    /// The files of certificates and of access control, which are read again when they change.
     pub renewed_files: Vec<PathBuf>,
     /// Whether the server is restricted to the files that it needs.
     pub sandbox: SandboxChoice,

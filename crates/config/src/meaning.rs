@@ -1,5 +1,6 @@
 //! What a settings file means as a whole.
 
+pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
@@ -23,12 +24,13 @@ use crate::{
     Configuration,
     descriptor_shares::Shares,
     meaning::{
+        access::Access,
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
         logs::Logs,
         proxying::Proxying,
-        route_numbers::RouteNumbers,
+        route_numbers::{RouteNumbers, trusted},
         routing::Routing,
         site_listeners::SiteListeners,
     },
@@ -50,7 +52,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
@@ -76,6 +78,7 @@ pub(crate) fn of(
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
+    let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
     let routing = Routing {
@@ -88,11 +91,13 @@ pub(crate) fn of(
         bodies,
         logs: &logs,
         root_logs: &root_logs,
+        access: &access,
         numbers: &numbers,
         listeners: &listeners,
         problems,
     };
     let site = routing.handler(sites)?;
+    renewed_files.extend(access.files());
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
@@ -107,6 +112,7 @@ pub(crate) fn of(
         routes: route_count,
         account: account?,
         folders,
+        access: access.into_control(),
         renewed_files,
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,

@@ -16,6 +16,7 @@ use crate::{
     },
     schema::shape::Shape,
     tables::{
+        access::{AccessSettings, LimitSettings},
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -34,6 +35,7 @@ pub(crate) fn schema() -> Value {
         .and(Shape::of::<HeaderRuleSettings>())
         .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
+        .and(Shape::of::<AccessSettings>())
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
@@ -44,6 +46,8 @@ pub(crate) fn schema() -> Value {
     let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
+    let limit = Shape::of::<LimitSettings>().schema();
+    root = root.with("limit", "How often requests with the same key are served.", list_of(limit));
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
@@ -135,6 +139,7 @@ fn route() -> Value {
         .and(Shape::of::<HeaderRuleSettings>())
         .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
+        .and(Shape::of::<AccessSettings>())
         .with("when", "What a request must be besides its path and method.", Shape::of::<WhenTable>().schema())
         .with("files", "Answers with what lies in a folder.", files())
         .with("app", "Answers with what an application answers.", app())

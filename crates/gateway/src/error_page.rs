@@ -153,6 +153,8 @@ fn detail(reason: ErrorReason) -> &'static str {
         StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",
         StatusCode::FORBIDDEN => "Access to this address is not allowed.",
+        StatusCode::UNAUTHORIZED => "This address needs a user name and a password.",
+        StatusCode::TOO_MANY_REQUESTS => "There were too many requests. Please try again later.",
         StatusCode::NOT_FOUND => "There is nothing at this address.",
         StatusCode::METHOD_NOT_ALLOWED => "This address does not support the method of the request.",
         StatusCode::BAD_REQUEST => "This request cannot be understood.",
@@ -172,7 +174,11 @@ fn grpc(reason: ErrorReason, content_type: &[u8]) -> Response {
     let code = match reason.status() {
         StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
         StatusCode::NOT_IMPLEMENTED => UNIMPLEMENTED,
-        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::INSUFFICIENT_STORAGE => RESOURCE_EXHAUSTED,
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::INSUFFICIENT_STORAGE | StatusCode::TOO_MANY_REQUESTS => {
+            RESOURCE_EXHAUSTED
+        }
+        StatusCode::UNAUTHORIZED => UNAUTHENTICATED,
+        StatusCode::FORBIDDEN => PERMISSION_DENIED,
         StatusCode::BAD_REQUEST => INTERNAL,
         _ => UNAVAILABLE,
     };
@@ -189,6 +195,8 @@ const GRPC: &[u8] = b"application/grpc";
 const DEADLINE_EXCEEDED: &str = "4";
 const RESOURCE_EXHAUSTED: &str = "8";
 const UNIMPLEMENTED: &str = "12";
+const PERMISSION_DENIED: &str = "7";
+const UNAUTHENTICATED: &str = "16";
 const INTERNAL: &str = "13";
 const UNAVAILABLE: &str = "14";
 

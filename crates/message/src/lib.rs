@@ -77,6 +77,8 @@ mod route_note;
 #[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
+mod user;
+#[cfg(feature = "std")]
 pub mod websocket;
 
 #[cfg(feature = "std")]
@@ -94,4 +96,5 @@ pub use self::{
     response::Response,
     route_note::RouteNote,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
+    user::User,
 };

@@ -41,7 +41,7 @@ pub use serow_message::{
     Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
     FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
     InvalidHeader, KnownHeader, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response,
-    RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
+    RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, User, Version,
     is_token_byte, websocket,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};

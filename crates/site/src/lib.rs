@@ -27,7 +27,10 @@ mod to_tls;
 
 pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
-    policy::{Compression, Cors, ErrorPage, ErrorPages, Rate, RoutePolicy},
+    policy::{
+        BasicUsers, Compression, Cors, ErrorPage, ErrorPages, Guard, Rate, RateLimit, RateLimitCounts, RoutePolicy,
+        Satisfy,
+    },
     route_handler::{RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},

@@ -9,7 +9,9 @@ mod compressed_body;
 mod compression;
 mod cors;
 mod error_pages;
+mod guard;
 mod rate;
+mod rate_limit;
 mod rated_body;
 mod security_headers;
 
@@ -20,12 +22,16 @@ use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 pub(crate) use self::{
     asked::Asked,
     body_limit::{Bounded, CountedBody},
+    cors::CorsRequest,
+    guard::{Admission, Passage},
 };
 pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
+    guard::{BasicUsers, Guard, Satisfy},
     rate::Rate,
+    rate_limit::{RateLimit, RateLimitCounts},
 };
 
 /// What a site or a route does around its handler; by default nothing.
@@ -45,15 +51,17 @@ pub struct RoutePolicy {
     pub rate: Option<Rate>,
     /// How long a client may take for each 4 KiB of a request's body, in place of what the server allows.
     pub body_timeout: Option<Duration>,
+    /// What requests must pass before.
+    pub guard: Option<Arc<Guard>>,
 }
 
 impl RoutePolicy {
     /// Whether nothing is done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { compression, error_pages, cors, security_headers, max_body, rate, body_timeout } = self;
+        let Self { compression, error_pages, cors, security_headers, max_body, rate, body_timeout, guard } = self;
         let is_unchanged = compression.is_none() && error_pages.is_none() && cors.is_none() && !security_headers;
-        is_unchanged && max_body.is_none() && rate.is_none() && body_timeout.is_none()
+        is_unchanged && max_body.is_none() && rate.is_none() && body_timeout.is_none() && guard.is_none()
     }
 
     /// Notes what of a request decides about its response.
@@ -76,11 +84,6 @@ impl RoutePolicy {
 
     /// Changes a response as the policy says.
     pub(crate) fn apply(&self, asked: &Asked, source: Source, response: &mut Response) {
-        if let Some(answer) = self.answer(asked) {
-            // The router refused its method, or found nothing.
-            *response = answer;
-            return;
-        }
         if let Some(pages) = &self.error_pages {
             pages.apply(asked, source, response);
         }

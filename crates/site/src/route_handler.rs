@@ -85,9 +85,6 @@ impl Surrounded {
     #[inline(never)]
     fn respond(&self, mut request: Request) -> SiteResponse {
         let surrounding = self.surrounding(&request);
-        if let Some(response) = surrounding.answer() {
-            return SiteResponse::Ready(Some(response));
-        }
         let counted = match self.policy.bound(&mut request) {
             Bounded::Fits => None,
             Bounded::Counted(body) => Some(body),
@@ -95,7 +92,11 @@ impl Surrounded {
                 return SiteResponse::surrounded(SiteResponse::Ready(Some(refusal)), surrounding, None);
             }
         };
-        SiteResponse::surrounded(self.handler.respond(request), surrounding, counted)
+        if surrounding.keeps_none_back() {
+            return surrounding.respond_at_once(request, counted, |request| self.handler.respond(request));
+        }
+        let handler = self.handler.clone();
+        surrounding.respond(request, counted, move |request| handler.respond(request))
     }
 
     fn surrounding(&self, request: &Request) -> Surrounding {

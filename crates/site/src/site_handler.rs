@@ -51,16 +51,18 @@ impl Site {
             },
             Self::ByAddress(sites) => sites.of(request.connection()).respond_by_address(request),
             Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
-                Routed::Answer(mut response) => {
-                    policies.surround(router, &request, &mut response);
-                    SiteResponse::Ready(Some(response))
-                }
-                Routed::Attempt { handler, mut response } => {
-                    if let Some(surrounding) = handler.surrounding(&request) {
-                        surrounding.apply(&mut response);
+                Routed::Answer(response) => match policies.surrounding(router, &request) {
+                    Some(surrounding) => {
+                        surrounding.respond(request, None, move |_| SiteResponse::Ready(Some(response)))
                     }
-                    SiteResponse::Ready(Some(response))
-                }
+                    None => SiteResponse::Ready(Some(response)),
+                },
+                Routed::Attempt { handler, response } => match handler.surrounding(&request) {
+                    Some(surrounding) => {
+                        surrounding.respond(request, None, move |_| SiteResponse::Ready(Some(response)))
+                    }
+                    None => SiteResponse::Ready(Some(response)),
+                },
                 Routed::Handler { handler, headers } => {
                     let mut response = handler.respond(request);
                     if !headers.is_empty() {
@@ -105,12 +107,10 @@ impl SitePolicies {
     }
 
     #[inline]
-    fn surround(&self, router: &Router<RouteHandler>, request: &Request, response: &mut Response) {
-        if let Some(policies) = &self.by_site
-            && let Some(policy) = router.site_of(request).and_then(|site| policies.get(site))
-        {
-            Surrounding::new(Arc::clone(policy), Source::Router, request).apply(response);
-        }
+    fn surrounding(&self, router: &Router<RouteHandler>, request: &Request) -> Option<Surrounding> {
+        let policies = self.by_site.as_ref()?;
+        let policy = policies.get(router.site_of(request)?)?;
+        Some(Surrounding::new(Arc::clone(policy), Source::Router, request))
     }
 }
 

@@ -9,11 +9,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Request, Response};
+use serow::{Request, Response, User};
 use serow_router::HeaderChanges;
 
 use crate::{
-    policy::{Asked, CountedBody, RoutePolicy, Source},
+    policy::{Admission, Asked, CorsRequest, CountedBody, Guard, Passage, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
 
@@ -48,24 +48,79 @@ pub(crate) struct Surrounding {
     policy: Arc<RoutePolicy>,
     source: Source,
     asked: Asked,
+    passage: Passage,
 }
 
 impl Surrounding {
     /// What this policy does with the response to a request that comes from there.
     pub(crate) fn new(policy: Arc<RoutePolicy>, source: Source, request: &Request) -> Self {
         let asked = policy.ask(request);
-        Self { policy, source, asked }
+        Self { policy, source, asked, passage: Passage::default() }
     }
 
-    /// The response to a request that does not reach the handler.
-    pub(crate) fn answer(&self) -> Option<Response> {
-        self.policy.answer(&self.asked)
+    /// Hands a request over, unless the policy keeps it back or answers it itself.
+    pub(crate) fn respond(
+        mut self,
+        request: Request,
+        counted: Option<CountedBody>,
+        hand_over: impl FnOnce(Request) -> SiteResponse + 'static,
+    ) -> SiteResponse {
+        let response = match self.admit(&request) {
+            Admission::Granted(user) => match self.policy.answer(&self.asked) {
+                Some(response) => return SiteResponse::Ready(Some(response)),
+                None => hand_over(identified(self.policy.guard.as_deref(), request, user)),
+            },
+            Admission::Refused(response) => SiteResponse::Ready(Some(response)),
+            Admission::Pending(admitted) => {
+                let (answer, guard) = (self.policy.answer(&self.asked), self.policy.guard.clone());
+                SiteResponse::pending(Box::pin(async move {
+                    match (admitted.await, answer) {
+                        (Err(refusal), _) => refusal,
+                        (Ok(_), Some(answer)) => answer,
+                        (Ok(user), None) => hand_over(identified(guard.as_deref(), request, user)).await,
+                    }
+                }))
+            }
+        };
+        SiteResponse::surrounded(response, self, counted)
+    }
+
+    /// Whether there is nothing that requests must pass.
+    pub(crate) fn keeps_none_back(&self) -> bool {
+        self.policy.guard.is_none()
+    }
+
+    /// As [`Self::respond`], where no request is kept back.
+    pub(crate) fn respond_at_once(
+        self,
+        request: Request,
+        counted: Option<CountedBody>,
+        hand_over: impl FnOnce(Request) -> SiteResponse,
+    ) -> SiteResponse {
+        match self.policy.answer(&self.asked) {
+            Some(response) => SiteResponse::Ready(Some(response)),
+            None => SiteResponse::surrounded(hand_over(request), self, counted),
+        }
+    }
+
+    #[inline]
+    fn admit(&mut self, request: &Request) -> Admission {
+        let Some(guard) = &self.policy.guard else { return Admission::Granted(None) };
+        let is_preflight = self.asked.cors.as_ref().is_some_and(CorsRequest::is_preflight);
+        guard.admit(request, is_preflight, &mut self.passage)
     }
 
     /// Does it.
-    pub(crate) fn apply(&self, response: &mut Response) {
+    fn apply(&self, response: &mut Response) {
+        self.passage.finish(response);
         self.policy.apply(&self.asked, self.source, response);
     }
+}
+
+/// A request that names its user as the guard says.
+fn identified(guard: Option<&Guard>, mut request: Request, user: Option<User>) -> Request {
+    guard.into_iter().for_each(|guard| guard.identify(&mut request, user.clone()));
+    request
 }
 
 impl SiteResponse {

@@ -22,6 +22,7 @@ mod network;
 mod on_demand;
 mod paced;
 mod prefix;
+mod request_rate;
 mod retry_causes;
 mod rules;
 mod seconds;
@@ -54,6 +55,7 @@ pub use self::{
     on_demand::{OnDemandUrl, OrderRateRule},
     paced::Paced,
     prefix::PathPrefix,
+    request_rate::RequestRate,
     retry_causes::{RetryCause, RetryCauses},
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
     seconds::Seconds,

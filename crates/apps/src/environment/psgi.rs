@@ -22,6 +22,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     // It is always there (RFC 3875 §4.1.8), though clients at unix sockets have none.
     pairs.pair("REMOTE_ADDR", |output| facts.client.address.iter().for_each(|address| write_text(address, output)));
     pairs.pair("REMOTE_PORT", |output| write_text(facts.client.port, output));
+    facts.user.iter().for_each(|user| pairs.text("REMOTE_USER", user.as_bytes()));
     if let Some(length) = facts.content_length {
         pairs.pair("CONTENT_LENGTH", |output| write_text(length, output));
     }

@@ -17,7 +17,7 @@ use super::{Facts, variable, write_text, write_values};
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut fields = facts.fields_once();
     fields.truncate(MAX_FIELDS);
-    let given = [!facts.script_name.is_empty(), facts.content_length.is_some()];
+    let given = [!facts.script_name.is_empty(), facts.content_length.is_some(), facts.user.is_some()];
     let count = BEFORE_FIELDS + fields.len() + given.into_iter().filter(|is_given| *is_given).count();
     packet.push(u8::try_from(count).unwrap_or(u8::MAX));
     let digest_at = packet.len();
@@ -45,6 +45,11 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         write_text(length, packet);
         packet.push(0);
     }
+    // A name without control characters.
+    if let Some(user) = facts.user {
+        packet.extend_from_slice(user.as_bytes());
+        packet.push(0);
+    }
     for field in &fields {
         write_values(facts, *field, packet);
         packet.push(0);
@@ -69,6 +74,9 @@ fn write_shape<'a>(facts: &Facts<'_>, names: impl Iterator<Item = &'a [u8]>, pac
     if facts.content_length.is_some() {
         packet.extend_from_slice(b",CONTENT_LENGTH");
     }
+    if facts.user.is_some() {
+        packet.extend_from_slice(b",REMOTE_USER");
+    }
     for name in names {
         packet.push(b',');
         variable::write(name, packet);
@@ -85,8 +93,8 @@ fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
 
 /// The digest and the values that each request has.
 const BEFORE_FIELDS: usize = 7;
-/// Servers accept at most 128 fields. One byte counts them, the values before them, the mount path and the body's
-/// length.
-const MAX_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 2;
+/// Servers accept at most 128 fields. One byte counts them, the values before them, the mount path, the body's
+/// length and the user.
+const MAX_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 3;
 /// Ruby keeps texts of up to 23 bytes without allocating them.
 const DIGEST_LENGTH: usize = 16;

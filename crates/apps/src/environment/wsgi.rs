@@ -10,7 +10,11 @@ use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let fields = facts.fields_once();
     let mut text = Vec::with_capacity(512);
-    let given = [("SCRIPT_NAME", !facts.script_name.is_empty()), ("CONTENT_LENGTH", facts.content_length.is_some())];
+    let given = [
+        ("SCRIPT_NAME", !facts.script_name.is_empty()),
+        ("CONTENT_LENGTH", facts.content_length.is_some()),
+        ("REMOTE_USER", facts.user.is_some()),
+    ];
     let given = given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name));
     for name in given.clone() {
         separate(&mut text);
@@ -40,6 +44,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         add(&|text| text.extend_from_slice(facts.script_name.as_bytes()));
     }
     facts.content_length.iter().for_each(|length| add(&|text| write_text(length, text)));
+    facts.user.iter().for_each(|user| add(&|text| text.extend_from_slice(user.as_bytes())));
     for field in fields {
         add(&|text| write_values(facts, field, text));
     }

@@ -3,12 +3,13 @@
 use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
+use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{
-    Account, Application, Configuration, ServedFolder, open_to_changes,
+    AccessControl, Account, Application, Configuration, ServedFolder, open_to_changes,
     settings::{Encryption, ServerSettings},
 };
 use serow_net::process::{Credentials, become_user, forbid_tracing};
@@ -60,6 +61,8 @@ struct Generation {
     background_tasks: BackgroundTasks,
     /// The workers of the applications.
     workers: Vec<Workers>,
+    /// The threads of access control.
+    access: AccessThreads,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
 }
@@ -109,6 +112,8 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
+        let access =
+            AccessThreads::start(&mut configuration.access).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
@@ -125,6 +130,7 @@ impl Generation {
             sandbox,
             background_tasks,
             workers,
+            access,
             certificates,
         })
     }
@@ -140,6 +146,7 @@ impl Generation {
             sandbox,
             background_tasks,
             workers,
+            access,
             certificates,
         } = self;
         let Configuration { server: settings, site, upstreams, applications, sites, reload_grace, .. } = configuration;
@@ -176,6 +183,7 @@ impl Generation {
         drop(certificates);
         drop(background_tasks);
         drop(workers);
+        drop(access);
         if let Some(logs) = logs {
             logs.finish();
         }
@@ -199,6 +207,19 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
         (Some(LogMakers::Routed(logs)), Some(durations)) => {
             server.access_log(move || CountingLog::new(durations.clone(), Some(logs.for_worker())))
         }
+    }
+}
+
+/// What access control does beside requests, until this is dropped.
+struct AccessThreads {
+    _files: FileWatch,
+    _passwords: Option<PasswordChecker>,
+}
+
+impl AccessThreads {
+    fn start(access: &mut AccessControl) -> io::Result<Self> {
+        let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
+        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command `serow` as users run it.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod access;
 mod access_log;
 mod admin;
 mod applications;

@@ -49,6 +49,7 @@ impl Policies<'_> {
             max_body: None,
             rate: rate?,
             body_timeout: settings.body_timeout.map(|span| span.0).or(outer.body_timeout),
+            guard: outer.guard.clone(),
         })
     }
 

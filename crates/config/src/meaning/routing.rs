@@ -15,6 +15,7 @@ use serow_webdav::Dav;
 use crate::{
     descriptor_shares::Shares,
     meaning::{
+        access::Access,
         applications::{AppTable, Applications},
         body_limits::{BodyLimits, BodyReader},
         header_rules::{HeaderMeaning, HeaderReading},
@@ -54,6 +55,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) logs: &'a Logs<'a>,
     /// The access logs of the root.
     pub(crate) root_logs: &'a Rc<PlacedLogs>,
+    pub(crate) access: &'a Access<'a>,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) listeners: &'a SiteListeners,
     pub(crate) problems: &'a Problems,
@@ -73,7 +75,7 @@ impl Routing<'_> {
 
     fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let names = table.capture_names();
-        let SiteTable { settings, header_rules, log, policy, content, place } = table;
+        let SiteTable { settings, header_rules, log, policy, access, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
@@ -81,7 +83,9 @@ impl Routing<'_> {
         let trusted = content.trust().map(trusted);
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
-        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
+        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
+        let guard = self.access.guard(None, &access, &name, &place);
+        let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
         let compression = policy.compress.as_ref();
         let is_written = matches!(&content, SiteContent::Files(files) if files.is_written());
         let action = match content {
@@ -136,7 +140,7 @@ impl Routing<'_> {
 
     /// A route of this site.
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, header_rules, log, policy, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let written = settings.path.as_deref();
         let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
@@ -170,14 +174,18 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        let surroundings = match policy.given()[..] {
-            [] => Some(Arc::clone(site.policy)),
-            _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
+        let surroundings = match (&policy.given()[..], &access.given()[..]) {
+            ([], []) => Some(Arc::clone(site.policy)),
+            _ => {
+                let surroundings = self.policies().policy(site.policy, &policy, &place);
+                let guard = self.access.guard(site.policy.guard.as_ref(), &access, site.name, &place);
+                surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }))
+            }
         };
         let limit = policy.max_body.or(site.settings.max_body);
         let reader = BodyReader { limit, is_written: is_written.unwrap_or_default() };
         let surroundings = surroundings.map(|policy| self.bodies.enforced(reader, policy));
-        let action = self.with_own_policy(action, &policy, &place);
+        let action = self.with_own_policy(action, &[policy.given(), access.given()].concat(), &place);
         let action = self.with_own_request_headers(action, &header_rules, &place);
         let action = self.with_own_log(action, &log, &place);
         let action = surrounded(action?, &surroundings?);
@@ -192,10 +200,10 @@ impl Routing<'_> {
     fn with_own_policy(
         &self,
         action: Option<Action<RouteHandler>>,
-        policy: &PolicySettings,
+        given: &[&'static str],
         place: &Place,
     ) -> Option<Action<RouteHandler>> {
-        let (name, Some(key)) = (name_of(action.as_ref()?), policy.given().first().copied()) else { return action };
+        let (name, Some(key)) = (name_of(action.as_ref()?), given.first().copied()) else { return action };
         let Some(name) = name else { return action };
         let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
         self.noted(Err(Problem::of_key(place.key(key), text)))

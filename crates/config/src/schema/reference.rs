@@ -9,6 +9,7 @@ use crate::{
     options::{AcmeOptions, LogTable},
     schema::{self, shape::Shape},
     tables::{
+        access::{AccessSettings, BasicTable, LimitSettings},
         compression::CompressionTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
@@ -33,6 +34,10 @@ pub(crate) fn text() -> String {
         "## `[[map]]`\n\nA variable that depends on the value of another text: see [matching](matching.md#maps).\n\n",
     );
     push(&mut text, "### Map", &Shape::of::<MapSettings>());
+    text.push_str(
+        "## `[[limit]]`\n\nHow often requests with the same key are served: see [access](access.md#rate-limits).\n\n",
+    );
+    push(&mut text, "### Rate limit", &Shape::of::<LimitSettings>());
     text.push_str("## `[[upstream]]`\n\nA named group of servers, to which routes forward requests.\n\n");
     for (heading, shape) in schema::of_upstream() {
         push(&mut text, &format!("### {heading}"), &shape);
@@ -43,10 +48,11 @@ pub(crate) fn text() -> String {
          of `[[site.route]]`.\n\n",
     );
     push_policy(&mut text);
+    push_access(&mut text);
     push_header_rules(&mut text);
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
     text.push_str(
-        "The keys [around handlers](#around-handlers) and the [rules about header fields](#rules-about-header-fields) may \
+        "The keys [around handlers](#around-handlers), those of [access](#access) and the [rules about header fields](#rules-about-header-fields) may \
          be written here, too.\n\n",
     );
     text.push_str("### `when = { … }`\n\nWhat a request must be besides its path and method: see [matching](matching.md#conditions). \
@@ -89,6 +95,13 @@ fn push_header_rules(text: &mut String) {
     text.push_str("### Rules about header fields\n\nIn a site, for all its routes; in a route, in addition to those of the site.\n\n");
     push_keys(text, &Shape::of::<HeaderRuleSettings>());
     push(text, "#### `response-headers = [{ … }]`, `request-headers = [{ … }]`", &Shape::of::<HeaderRuleTable>());
+}
+
+/// The keys of sites and routes for what requests must pass, and the table below them.
+fn push_access(text: &mut String) {
+    text.push_str("### Access\n\nIn a site, for all its routes; in a route, in place of those of the site: see [access](access.md).\n\n");
+    push_keys(text, &Shape::of::<AccessSettings>());
+    push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
 }
 
 /// A heading and the keys below it.

@@ -7,6 +7,7 @@ use crate::{
     options::AcmeOptions,
     tables::{
         FromTable,
+        access::LimitTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
         maps::MapTable,
         matching::WhenTable,
@@ -22,9 +23,10 @@ use serow_document::names::{self, Telling};
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
+    ("a [[limit]]", LimitTable::keys),
     ("a [[map]]", MapTable::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),

@@ -8,7 +8,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// nginx's directives (nginx.org/en/docs/dirindex.html), and what there is for them.
-const WORDS: [(&str, &str); 123] = [
+const WORDS: &[(&str, &str)] = &[
     ("absolute_redirect", "not needed: `redirect` sends the target as it is written"),
     ("access_log", "`access-log`, at the root or in a [[site]] or [[site.route]]"),
     ("add_after_body", "not available: responses are sent as they are"),
@@ -17,8 +17,8 @@ const WORDS: [(&str, &str); 123] = [
         "`headers` or `response-headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }",
     ),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `strip-prefix`"),
-    ("allow", "not available: nothing limits which addresses may connect"),
-    ("auth_basic", "not available: leave authentication to the application"),
+    ("auth_basic", "`basic`, as in basic = { file = \"users.htpasswd\", realm = \"Staff\" }"),
+    ("auth_basic_user_file", "`basic`, as in basic = { file = \"users.htpasswd\" }"),
     ("auth_request", "not available: leave authentication to the application"),
     ("autoindex", "`listing` in `files`"),
     ("charset", "not needed: text files are sent as UTF-8; `type` in `files` sets another type"),
@@ -28,7 +28,6 @@ const WORDS: [(&str, &str); 123] = [
     ("client_max_body_size", "`max-body`, at the root, in a [[site]] or [[site.route]]"),
     ("dav_methods", "`write` in `files`, as in write = \"dav\""),
     ("default_type", "`default-type` in `files`"),
-    ("deny", "not available: nothing limits which addresses may connect"),
     ("disable_symlinks", "`symlinks` in `files`"),
     ("error_log", "standard error, with `log-level` at the root"),
     ("error_page", "`error-pages` of a [[site]] or [[site.route]], as in error-pages = { 404 = \"404.html\" }"),
@@ -58,7 +57,8 @@ const WORDS: [(&str, &str); 123] = [
     ("limit_except", "`methods` of a [[site.route]]"),
     ("limit_rate", "`rate` of a [[site]] or [[site.route]], as in rate = \"500k\""),
     ("limit_rate_after", "`rate-after` of a [[site]] or [[site.route]], beside `rate`"),
-    ("limit_req", "not available: nothing limits the rate of requests"),
+    ("limit_req", "`limits`, with the names of [[limit]] tables"),
+    ("limit_req_zone", "a [[limit]] with `name`, `key` and `rate`"),
     ("location", "[[site.route]] with `path`, as in path = \"/api/*\""),
     ("log_format", "`access-log-format`, at the root, or in the table of an `access-log`"),
     ("log_not_found", "not needed: the access log has the status of a missing file"),
@@ -108,7 +108,6 @@ const WORDS: [(&str, &str); 123] = [
     ("resolver", "not needed: names of servers are resolved with /etc/resolv.conf, again when they expire"),
     ("return", "`respond` or `redirect` in a [[site.route]]"),
     ("reuseport", "not needed: each worker has a socket of its own; `reuse-port` shares the port with other processes"),
-    ("satisfy", "not available: leave authentication to the application"),
     ("scgi_pass", "not available: run the application with `app`, or by HTTP with `proxy`"),
     ("send_timeout", "`body-timeout`, at the root"),
     ("sendfile_max_chunk", "not needed: no connection keeps others waiting"),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     meaning::account::AccountName,
     options::{AcmeOptions, GeneralOptions, without_options},
-    tables::{FromTable, TableReading, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
+    tables::{FromTable, TableReading, access::LimitTable, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
     values::{Span, choice},
 };
 
@@ -22,6 +22,7 @@ pub(crate) struct RootTable {
     pub(crate) metrics: MetricsTable,
     pub(crate) general: GeneralOptions,
     pub(crate) maps: Vec<MapTable>,
+    pub(crate) limits: Vec<LimitTable>,
     pub(crate) upstreams: Vec<UpstreamTable>,
     pub(crate) sites: Vec<SiteTable>,
 }
@@ -126,6 +127,7 @@ impl FromTable for RootTable {
         let (logging, admin, metrics) = (table.settings(), table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
+        let rate_limits: Vec<_> = table.tables("limit").into_iter().map(TableReading::read).collect();
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
         let general = GeneralOptions {
@@ -146,6 +148,7 @@ impl FromTable for RootTable {
             metrics: metrics?,
             general,
             maps: maps.into_iter().collect::<Option<_>>()?,
+            limits: rate_limits.into_iter().collect::<Option<_>>()?,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,
             sites: sites.into_iter().collect::<Option<_>>()?,
         })

@@ -11,6 +11,7 @@ use crate::{
     meaning::applications::AppTable,
     tables::{
         FromTable, TableReading,
+        access::AccessSettings,
         handlers::{FilesTable, HandlerTable},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -28,6 +29,7 @@ pub(crate) struct SiteTable {
     pub(crate) header_rules: HeaderRuleSettings,
     pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
+    pub(crate) access: AccessSettings,
     pub(crate) content: SiteContent,
     pub(crate) place: Place,
 }
@@ -87,6 +89,7 @@ pub(crate) struct RouteTable {
     pub(crate) header_rules: HeaderRuleSettings,
     pub(crate) log: LogSettings,
     pub(crate) policy: PolicySettings,
+    pub(crate) access: AccessSettings,
     pub(crate) when: Option<WhenTable>,
     pub(crate) handler: HandlerTable,
     pub(crate) place: Place,
@@ -124,7 +127,7 @@ pub(crate) struct RouteSettings {
 
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, header_rules) = (table.settings(), table.settings());
+        let (settings, header_rules, access) = (table.settings(), table.settings(), table.settings());
         let (log, policy) = (table.settings(), table.settings());
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
@@ -152,14 +155,14 @@ impl FromTable for SiteTable {
                 return None;
             }
         };
-        let (settings, header_rules, log, policy) = (settings?, header_rules?, log?, policy?);
-        Some(Self { settings, header_rules, log, policy, content, place: table.place().clone() })
+        let (settings, header_rules, log, policy, access) = (settings?, header_rules?, log?, policy?, access?);
+        Some(Self { settings, header_rules, log, policy, access, content, place: table.place().clone() })
     }
 }
 
 impl FromTable for RouteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, header_rules) = (table.settings(), table.settings());
+        let (settings, header_rules, access) = (table.settings(), table.settings(), table.settings());
         let (log, policy) = (table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
@@ -179,7 +182,7 @@ impl FromTable for RouteTable {
             Some(read) => Some(read?),
         };
         let place = table.place().clone();
-        let (settings, header_rules, log, policy) = (settings?, header_rules?, log?, policy?);
-        Some(Self { settings, header_rules, log, policy, when, handler: handler?, place })
+        let (settings, header_rules, log, policy, access) = (settings?, header_rules?, log?, policy?, access?);
+        Some(Self { settings, header_rules, log, policy, access, when, handler: handler?, place })
     }
 }

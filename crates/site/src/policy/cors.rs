@@ -51,6 +51,13 @@ impl CorsRequest {
     }
 }
 
+impl CorsRequest {
+    /// Whether a browser asks what it may, without credentials.
+    pub(crate) fn is_preflight(&self) -> bool {
+        self.preflight.is_some()
+    }
+}
+
 impl Cors {
     /// The answer to a preflight, which does not reach the handler.
     pub(super) fn preflight(&self, request: &CorsRequest) -> Option<Response> {

@@ -1,0 +1,33 @@
+//! Access control: who may send a request.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | sets of addresses, of which ten thousand networks cost as much as ten | `network_set.rs` |
+//! | `allow` and `deny` | `address_rules.rs` |
+//! | files that are read again when they change | `watched_file.rs` |
+//! | password files, and the hashes in them | `htpasswd.rs`, `password_hash.rs`, `apr1.rs` |
+//! | Basic authentication (RFC 7617) | `basic.rs`, `credentials.rs` |
+//! | passwords are checked on threads of their own, and seldom twice | `password_checker.rs`, `verified.rs` |
+#![forbid(unsafe_code)]
+
+mod address_rules;
+mod apr1;
+mod basic;
+mod credentials;
+mod htpasswd;
+mod network_set;
+mod password_checker;
+mod password_hash;
+mod verified;
+mod watched_file;
+
+pub use self::{
+    address_rules::{AddressRules, RuleError},
+    basic::{Authentication, Basic, Checking},
+    credentials::Credentials,
+    htpasswd::{Htpasswd, HtpasswdError},
+    network_set::NetworkSet,
+    password_checker::{PasswordChecker, PasswordQueue},
+    password_hash::{HashError, HashKind, PasswordHash, hash_password},
+    watched_file::{FileWatch, WatchedFile, WatchedFileError, WatchedFiles},
+};

@@ -1,0 +1,241 @@
+//! What requests must pass before they reach a handler.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
+use serow_document::{Place, Problem, Problems, names::near};
+use serow_gateway::TrustedProxies;
+use serow_message::KnownHeader;
+use serow_rate_limit::{Delay, Limit};
+use serow_site::{BasicUsers, Guard, RateLimit, Satisfy};
+use serow_variables::{Scope, Text};
+
+use crate::{
+    meaning::paths::resolved,
+    tables::access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+    values::Statuses,
+};
+
+/// Finds out what requests must pass, and notes what means nothing.
+pub(crate) struct Access<'a> {
+    /// The folder of the settings file.
+    folder: &'a Path,
+    trust: Arc<TrustedProxies>,
+    problems: &'a Problems,
+    limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    queue: PasswordQueue,
+    found: RefCell<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    watched: WatchedFiles,
+    files: Vec<PathBuf>,
+    /// Password files by their paths: routes share what has been checked.
+    users: BTreeMap<PathBuf, Basic>,
+}
+
+/// What access control needs while the server runs.
+#[derive(Debug)]
+pub struct AccessControl {
+    /// The limits.
+    pub limits: Vec<Arc<RateLimit>>,
+    /// Files that are read again when they change.
+    pub watched: WatchedFiles,
+    /// Where passwords wait to be checked; nothing where no site has users.
+    pub passwords: Option<PasswordQueue>,
+}
+
+impl<'a> Access<'a> {
+    /// With these limits.
+    pub(crate) fn new(
+        limits: Vec<LimitTable>,
+        scope: &Scope,
+        folder: &'a Path,
+        trust: TrustedProxies,
+        problems: &'a Problems,
+    ) -> Self {
+        let mut this = Self {
+            folder,
+            trust: Arc::new(trust),
+            problems,
+            limits: BTreeMap::new(),
+            queue: PasswordQueue::new(),
+            found: RefCell::default(),
+        };
+        for LimitTable { settings, place } in limits {
+            let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
+            if this.limits.insert(name.clone(), read.map(Arc::new)).is_some() {
+                let text = format!("there is a [[limit]] {name:?} already: choose another name");
+                problems.add(Problem::of_value(place.key("name"), text));
+            }
+        }
+        this
+    }
+
+    fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
+        let LimitSettings { name, key, rate, burst, delay, cost, dry_run, keys } = settings;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if name.is_empty() || !name.bytes().all(is_name) {
+            let text = format!("{name:?} is not a name: use letters, digits, - and _");
+            return self.noted(Err(Problem::of_value(place.key("name"), text)));
+        }
+        let key = Text::parse(key.as_deref().unwrap_or("$remote_addr"), scope);
+        let key = self.noted(key.map_err(|error| Problem::of_value(place.key("key"), error.to_string())))?;
+        if key.constant().is_some() && key.parts().is_empty() {
+            let text =
+                "the key is empty: write a text with variables, as in \"$remote_addr\", or \"all\" for one count";
+            return self.noted(Err(Problem::of_value(place.key("key"), text)));
+        }
+        let burst = burst.map_or(0, |burst| burst.in_memory() as u32);
+        let delay = delay.map_or(Delay::Never, |delay| Delay::After(delay.in_memory() as u32));
+        if burst == 0 && delay != Delay::Never {
+            let text = "`delay` needs `burst`: without one, no request comes early and waits";
+            return self.noted(Err(Problem::of_key(place.key("delay"), text)));
+        }
+        let mut costs = Vec::new();
+        for (statuses, cost) in cost {
+            let ranges = statuses.parse::<Statuses>();
+            let place = place.key("cost").key(statuses.as_str());
+            let ranges = self.noted(ranges.map_err(|error| Problem::of_key(place, error.to_string())))?;
+            costs.extend(ranges.0.into_iter().map(|range| (range.0, cost.in_memory() as u32)));
+        }
+        // A single status counts before a range that contains it.
+        costs.sort_by_key(|(range, _)| range.end() - range.start());
+        let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
+        let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
+        let limit = RateLimit::new(&name, limit, key, keys).with_costs(costs);
+        Some(if dry_run { limit.in_dry_run() } else { limit })
+    }
+
+    /// What requests to something with these settings must pass, inside of something with this guard.
+    pub(crate) fn guard(
+        &self,
+        outer: Option<&Arc<Guard>>,
+        settings: &AccessSettings,
+        site: &str,
+        place: &Place,
+    ) -> Option<Option<Arc<Guard>>> {
+        if settings.given().is_empty() {
+            return Some(outer.cloned());
+        }
+        let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
+        let addresses = self.addresses(&outer, settings, place);
+        let limits = match &settings.limits {
+            None => Some(outer.limits),
+            Some(names) => self.named_limits(names, &place.key("limits")),
+        };
+        let users = match &settings.basic {
+            None => Some(outer.users),
+            Some(BasicSetting::Off) => Some(None),
+            Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
+        };
+        let satisfy = match settings.satisfy {
+            None => outer.satisfy,
+            Some(SatisfyChoice::All) => Satisfy::All,
+            Some(SatisfyChoice::Any) => Satisfy::Any,
+        };
+        let (addresses, limits, users) = (addresses?, limits?, users?);
+        if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || users.is_none()) {
+            let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
+            return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
+        }
+        let guard = Guard { addresses, limits, users, satisfy, trust: Arc::clone(&self.trust) };
+        Some((!guard.is_empty()).then(|| Arc::new(guard)))
+    }
+
+    fn addresses(&self, outer: &Guard, settings: &AccessSettings, place: &Place) -> Option<Option<Arc<AddressRules>>> {
+        let AccessSettings { allow, deny, .. } = settings;
+        if allow.is_none() && deny.is_none() {
+            return Some(outer.addresses.clone());
+        }
+        let found = &mut *self.found.borrow_mut();
+        let rules = AddressRules::parse(allow.as_deref(), deny.as_deref(), self.folder, &mut found.watched);
+        let lists = allow.iter().chain(deny).flatten();
+        found.files.extend(lists.filter_map(|text| text.strip_prefix("file:")).map(|path| self.folder.join(path)));
+        let rules = rules
+            .map_err(|(list, number, error)| Problem::of_value(place.key(list).element(number), error.to_string()));
+        self.noted(rules).map(|rules| Some(Arc::new(rules)))
+    }
+
+    fn named_limits(&self, names: &[String], place: &Place) -> Option<Vec<Arc<RateLimit>>> {
+        let limits = names.iter().enumerate().map(|(number, name)| match self.limits.get(name) {
+            Some(limit) => limit.clone(),
+            None => {
+                let known: Vec<&str> = self.limits.keys().map(String::as_str).collect();
+                let text = match near(name, &known) {
+                    Some(near) => format!("there is no [[limit]] {name:?}; did you mean {near:?}?"),
+                    None => {
+                        format!("there is no [[limit]] {name:?}: write one, as in [[limit]] with `name` and `rate`")
+                    }
+                };
+                self.noted(Err(Problem::of_value(place.element(number), text)))
+            }
+        });
+        limits.collect::<Vec<_>>().into_iter().collect()
+    }
+
+    fn users(&self, table: &BasicTable, site: &str, place: &Place) -> Option<BasicUsers> {
+        let realm = table.realm.as_deref().unwrap_or(site);
+        if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
+            let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
+            return self.noted(Err(Problem::of_value(place.key("realm"), text)));
+        }
+        let header = match &table.header {
+            Some(name) if !is_user_field(name) => {
+                let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
+                return self.noted(Err(Problem::of_value(place.key("header"), text)));
+            }
+            header => header.as_deref().map(Into::into),
+        };
+        let path = resolved(&table.file, self.folder);
+        let found = &mut *self.found.borrow_mut();
+        let basic = match found.users.get(&path) {
+            Some(basic) => basic.clone(),
+            None => {
+                let file = WatchedFile::open(&path, |text| Htpasswd::parse(text).map_err(|error| error.to_string()));
+                let file = file.map_err(|error| Problem::of_value(place.key("file"), error.to_string()));
+                let file = Arc::new(self.noted(file)?);
+                found.watched.add(Arc::clone(&file));
+                found.files.push(path.clone());
+                let basic = Basic::new(file, self.queue.clone());
+                found.users.insert(path, basic.clone());
+                basic
+            }
+        };
+        Some(BasicUsers { basic, realm: realm.into(), header })
+    }
+
+    fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.add(problem)).ok()
+    }
+
+    /// The files that are read while the server runs.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.found.borrow().files.clone()
+    }
+
+    /// What it needs while the server runs.
+    pub(crate) fn into_control(self) -> AccessControl {
+        let found = self.found.into_inner();
+        AccessControl {
+            limits: self.limits.into_values().flatten().collect(),
+            watched: found.watched,
+            passwords: (!found.users.is_empty()).then_some(self.queue),
+        }
+    }
+}
+
+/// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.
+fn is_user_field(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !name.is_empty() && name.bytes().all(is_letter) && KnownHeader::recognise(name.as_bytes()).is_none()
+}
+
+/// 16 MB, if there are so many clients.
+const DEFAULT_KEYS: usize = 1_000_000;

@@ -1,0 +1,207 @@
+//! What requests must pass before they reach a handler, as it is written.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf};
+
+use clap::ValueEnum;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_json::json;
+use serow_document::Place;
+
+use crate::{
+    schema::shape::Shape,
+    tables::{FromTable, TableReading},
+    values::{Count, RequestRate, choice},
+};
+
+/// What requests must pass; what a route does not say is as its site says.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct AccessSettings {
+    /// Networks whose clients may send requests: ["10.0.0.0/8", "!10.1.0.0/16", "file:office.txt"] [default: all]
+    ///
+    /// A ! before a network makes an exception. A file has one network in each line; it is read again when it changes.
+    /// unix is a client at a unix socket. Others get 403. The address is that of the client, as `trust` has it. In a
+    /// route, `allow` and `deny` together override those of the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow: Option<Vec<String>>,
+
+    /// Networks whose clients get 403, also if they are in `allow`; in the same form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deny: Option<Vec<String>>,
+
+    /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Staff" }; false for none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) basic: Option<BasicSetting>,
+
+    /// Whether a request needs a permitted address and a user, or one of them: all or any [default: all]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) satisfy: Option<SatisfyChoice>,
+
+    /// Names of the `[[limit]]` that apply: ["logins"]. In a route, they replace those of the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limits: Option<Vec<String>>,
+}
+
+/// Users with passwords, or none.
+#[derive(Clone, Debug)]
+pub(crate) enum BasicSetting {
+    /// None.
+    Off,
+    /// These.
+    Users(BasicTable),
+}
+
+/// Users with passwords.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct BasicTable {
+    /// Password file, as serow password and htpasswd write it; it is read again when it changes.
+    pub(crate) file: PathBuf,
+
+    /// What browsers show when they ask for the password [default: the first host of the site]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) realm: Option<String>,
+
+    /// Header field that names the user to applications and other servers, such as Remote-User [default: none]
+    ///
+    /// What clients send in this field is removed. Applications in Ruby, Perl and Python (WSGI) have the name in
+    /// REMOTE_USER in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<String>,
+}
+
+/// How many of address and user must be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SatisfyChoice {
+    /// Both.
+    #[value(help = None)]
+    All,
+    /// One of them.
+    #[value(help = None)]
+    Any,
+}
+
+choice!(SatisfyChoice, "Satisfy");
+
+/// A rate limit.
+#[derive(Debug)]
+pub(crate) struct LimitTable {
+    pub(crate) settings: LimitSettings,
+    pub(crate) place: Place,
+}
+
+/// How often requests with the same key are served.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct LimitSettings {
+    /// Name of the limit, for `limits`, the error log and clients: letters, digits, - and _.
+    pub(crate) name: String,
+
+    /// Requests with the same key are counted together: a text with variables [default: $remote_addr]
+    ///
+    /// In it, addresses of IPv6 count by their network of 64 bits, all of which a client has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+
+    /// How many requests in which time: 10/s, 600/m, 1000/h or 100/10s.
+    pub(crate) rate: RequestRate,
+
+    /// How many more may come at once, before requests are refused with 429 [default: 0]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) burst: Option<Count<0, 1_000_000>>,
+
+    /// How many requests of a burst are served at once; the others wait until the rate has them [default: all at once]
+    ///
+    /// nginx's burst=20 is burst = 20 and delay = 0; its nodelay is no delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Count<0, 1_000_000>>,
+
+    /// How many requests a response counts as, by its status: { 401 = 5, 2xx = 0 } [default: one each]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) cost: BTreeMap<String, Count<0, 1_000_000>>,
+
+    /// Whether requests are only counted: the error log and the metrics have how many would be refused.
+    #[serde(default)]
+    pub(crate) dry_run: bool,
+
+    /// How many keys are remembered at a time, in 16 bytes each [default: 1000000]
+    ///
+    /// If there are more, those with the most of their burst left are forgotten first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) keys: Option<Count<1, 100_000_000>>,
+}
+
+impl AccessSettings {
+    /// The keys that are given.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let Self { allow, deny, basic, satisfy, limits } = self;
+        let keys = [
+            ("allow", allow.is_some()),
+            ("deny", deny.is_some()),
+            ("basic", basic.is_some()),
+            ("satisfy", satisfy.is_some()),
+            ("limits", limits.is_some()),
+        ];
+        keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
+    }
+}
+
+impl FromTable for LimitTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        Some(Self { settings: table.settings()?, place: table.place().clone() })
+    }
+}
+
+impl<'de> Deserialize<'de> for BasicSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SettingVisitor)
+    }
+}
+
+struct SettingVisitor;
+
+impl<'de> Visitor<'de> for SettingVisitor {
+    type Value = BasicSetting;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(EXPECTED)
+    }
+
+    fn visit_bool<E: Error>(self, is_on: bool) -> Result<BasicSetting, E> {
+        if is_on { Err(E::custom(format!("expected {EXPECTED}"))) } else { Ok(BasicSetting::Off) }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BasicSetting, A::Error> {
+        BasicTable::deserialize(MapAccessDeserializer::new(map)).map(BasicSetting::Users)
+    }
+}
+
+impl Serialize for BasicSetting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_bool(false),
+            Self::Users(table) => table.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for BasicSetting {
+    fn schema_name() -> Cow<'static, str> {
+        "Basic".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let choices = json!([Shape::of::<BasicTable>().schema(), { "const": false }]);
+        json!({ "title": EXPECTED, "anyOf": choices }).try_into().unwrap_or_default()
+    }
+}
+
+const EXPECTED: &str = r#"a table, as in { file = "users.htpasswd" }, or false"#;

@@ -1,0 +1,255 @@
+//! A rate limit: which requests share a key, and what happens to those that come too often.
+
+use std::{
+    net::IpAddr,
+    ops::RangeInclusive,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serow_message::{Headers, Request, Response};
+use serow_rate_limit::{Decision, Key, KeyTable, Limit};
+use serow_variables::{Name, Part, Source, Text, Variable};
+
+use super::put;
+
+/// A rate limit, which sites and routes share.
+#[derive(Debug)]
+pub struct RateLimit {
+    name: Box<str>,
+    limit: Limit,
+    table: KeyTable,
+    key: Text,
+    /// What a response with such a status costs; 1 if there is none. The first that has the status counts.
+    costs: Vec<(RangeInclusive<u16>, u32)>,
+    /// Whether requests are only counted.
+    is_dry_run: bool,
+    counts: RateLimitCounts,
+    /// The minute of the last warning.
+    warned: AtomicU64,
+}
+
+/// How many requests a limit has seen.
+#[derive(Debug, Default)]
+pub struct RateLimitCounts {
+    /// They were served at once.
+    pub allowed: AtomicU64,
+    /// They waited before they were served.
+    pub delayed: AtomicU64,
+    /// They were refused; in a dry run, they would have been.
+    pub refused: AtomicU64,
+}
+
+/// What a limit has decided about a request.
+#[derive(Debug)]
+pub(crate) struct Limited {
+    key: Key,
+    decision: Decision,
+}
+
+impl RateLimit {
+    /// A limit with this name, for requests whose keys are equal. The table of keys has room for `keys` of them.
+    #[must_use]
+    pub fn new(name: &str, limit: Limit, key: Text, keys: usize) -> Self {
+        Self {
+            name: name.into(),
+            limit,
+            table: KeyTable::new(keys),
+            key,
+            costs: Vec::new(),
+            is_dry_run: false,
+            counts: RateLimitCounts::default(),
+            warned: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, with responses that cost more or less than one request; the first range that has the status counts.
+    #[must_use]
+    pub fn with_costs(self, costs: Vec<(RangeInclusive<u16>, u32)>) -> Self {
+        Self { costs, ..self }
+    }
+
+    /// The same, which counts requests and refuses none.
+    #[must_use]
+    pub fn in_dry_run(self) -> Self {
+        Self { is_dry_run: true, ..self }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many requests it has seen.
+    #[must_use]
+    pub fn counts(&self) -> &RateLimitCounts {
+        &self.counts
+    }
+
+    /// How many keys were forgotten because the table was full.
+    #[must_use]
+    pub fn displaced(&self) -> u64 {
+        self.table.displaced()
+    }
+
+    /// Decides about a request of this client.
+    pub(super) fn decide(&self, request: &Request, client: Option<IpAddr>) -> Limited {
+        let key = self.table.key(&self.key_of(request, client));
+        let decision = self.table.decide(&self.limit, key, 1, now());
+        let count = match decision {
+            Decision::Allowed { wait: Duration::ZERO, .. } => &self.counts.allowed,
+            Decision::Allowed { .. } => &self.counts.delayed,
+            Decision::Refused { .. } => &self.counts.refused,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        if !decision.is_allowed() {
+            self.warn();
+        }
+        Limited { key, decision }
+    }
+
+    /// How long a request waits, or if it is refused, when it may come again.
+    pub(super) fn wait(&self, limited: &Limited) -> Result<Duration, Duration> {
+        match limited.decision {
+            _ if self.is_dry_run => Ok(Duration::ZERO),
+            Decision::Allowed { wait, .. } => Ok(wait),
+            Decision::Refused { retry_after } => Err(retry_after),
+        }
+    }
+
+    /// Charges the request with what its response costs, and tells the client what is left (RateLimit Fields for HTTP,
+    /// draft-ietf-httpapi-ratelimit-headers-10).
+    pub(super) fn finish(&self, limited: &Limited, response: &mut Response) {
+        let status = response.status.as_u16();
+        if let Some((_, cost)) = self.costs.iter().find(|(statuses, _)| statuses.contains(&status))
+            && limited.decision.is_allowed()
+        {
+            let more = i32::try_from(*cost).unwrap_or(i32::MAX) - 1;
+            if more != 0 {
+                self.table.charge(&self.limit, limited.key, more, now());
+            }
+        }
+        if !self.is_dry_run {
+            self.describe(limited.decision, &mut response.headers);
+        }
+    }
+
+    fn describe(&self, decision: Decision, headers: &mut Headers) {
+        let (remaining, reset) = match decision {
+            Decision::Allowed { remaining, reset, .. } => (remaining, reset),
+            Decision::Refused { retry_after } => (0, retry_after),
+        };
+        let (name, rate) = (&self.name, self.limit.rate());
+        let quota = u64::from(rate.count()) + u64::from(self.limit.burst());
+        put(headers, "ratelimit-policy", format!("\"{name}\";q={quota};w={}", rate.period().as_secs()));
+        put(headers, "ratelimit", format!("\"{name}\";r={remaining};t={}", whole_seconds(reset)));
+    }
+
+    /// What requests share that are counted together.
+    fn key_of(&self, request: &Request, client: Option<IpAddr>) -> Vec<u8> {
+        let source = Source::of(request, request.target.path_bytes());
+        let mut key = Vec::with_capacity(32);
+        for part in self.key.parts() {
+            match part {
+                Part::Text(text) => key.extend_from_slice(text.as_bytes()),
+                Part::Variable(Variable::Named(Name::RemoteAddress)) => append_client(client, &mut key),
+                Part::Variable(variable) => {
+                    variable.append(&source, &mut key);
+                }
+            }
+            // Not in any value that a client can send.
+            key.push(b'\n');
+        }
+        key
+    }
+
+    /// Logs that requests are refused, at most once in a minute.
+    fn warn(&self) {
+        let minute = now() / 60_000_000_000 + 1;
+        if self.warned.swap(minute, Ordering::Relaxed) == minute {
+            return;
+        }
+        let refused = self.counts.refused.load(Ordering::Relaxed);
+        let what = if self.is_dry_run { "would be refused (dry-run)" } else { "are refused" };
+        tracing::warn!("limit {}: requests {what}, {refused} so far", self.name);
+    }
+}
+
+/// Addresses of IPv6 by their network: a client has all of it.
+fn append_client(client: Option<IpAddr>, key: &mut Vec<u8>) {
+    match client.map(|client| client.to_canonical()) {
+        Some(IpAddr::V4(address)) => key.extend_from_slice(&address.octets()),
+        Some(IpAddr::V6(address)) => key.extend_from_slice(&address.octets()[..8]),
+        None => {}
+    }
+}
+
+/// In seconds, rounded up.
+pub(super) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+/// Nanoseconds since the first request that was limited.
+fn now() -> u64 {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    // 584 years.
+    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_variables::Scope;
+
+    use super::*;
+
+    fn key_of(key: &str, client: Option<&str>) -> Vec<u8> {
+        let text = Text::parse(key, &Scope::default()).unwrap();
+        let limit = RateLimit::new("a", Limit::new("1/s".parse().unwrap()), text, 10);
+        limit.key_of(&Request::get("/a?b"), client.map(|client| client.parse().unwrap()))
+    }
+
+    #[test]
+    fn clients_share_a_key_by_their_networks() {
+        for (first, second, expected) in [
+            (Some("192.0.2.1"), Some("192.0.2.1"), true),
+            (Some("192.0.2.1"), Some("::ffff:192.0.2.1"), true),
+            (Some("192.0.2.1"), Some("192.0.2.2"), false),
+            (Some("2001:db8:0:1::1"), Some("2001:db8:0:1:ffff::"), true),
+            (Some("2001:db8:0:1::1"), Some("2001:db8:0:2::1"), false),
+            (Some("192.0.2.1"), None, false),
+            (None, None, true),
+        ] {
+            let is_equal = key_of("$remote_addr", first) == key_of("$remote_addr", second);
+            assert_eq!(is_equal, expected, "{first:?} {second:?}");
+        }
+        assert_ne!(key_of("$remote_addr$uri", None), key_of("$remote_addr", None));
+    }
+
+    #[test]
+    fn refusals_and_costs_are_counted_and_described() {
+        let text = Text::parse("$remote_addr", &Scope::default()).unwrap();
+        let limit = Limit::new("1/h".parse().unwrap()).with_burst(4);
+        let limit = RateLimit::new("logins", limit, text, 10).with_costs(vec![(401..=401, 3), (200..=299, 0)]);
+        let request = Request::get("/");
+        let ask = |status: u16| {
+            let limited = limit.decide(&request, None);
+            if limit.wait(&limited).is_err() {
+                return None;
+            }
+            let mut response = Response::new(status.try_into().unwrap());
+            limit.finish(&limited, &mut response);
+            Some(response.headers.get_str("ratelimit").unwrap().to_owned())
+        };
+        assert_eq!(ask(200).as_deref(), Some("\"logins\";r=4;t=3600"));
+        assert_eq!(ask(401).as_deref(), Some("\"logins\";r=4;t=3600"));
+        let third = ask(404).unwrap();
+        assert!(third.starts_with("\"logins\";r=1;t=14"), "{third}");
+        assert!(ask(404).is_some());
+        assert_eq!(ask(404), None);
+        assert_eq!(limit.counts().refused.load(Ordering::Relaxed), 1);
+    }
+}
