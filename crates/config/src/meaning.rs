@@ -58,16 +58,12 @@ pub(crate) fn of(
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let mut renewed_files = renewed_files(&general.tls);
+    let certificate_files = renewed_files(&general.tls);
     let note_attempts = logs::read_attempts(&general.logging, &sites);
-    check_metrics(&metrics, &general, problems);
+    check_root(&metrics, &general, &sites, problems);
     let bodies = BodyLimits::set(&mut general.limits, &sites);
-    if sites.is_empty() {
-        problems.add(Problem::of_file(NOTHING_SERVED));
-    }
     let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
-    unusable_files(&general.tls).into_iter().for_each(note);
     let logging = general.logging.clone();
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
@@ -80,7 +76,6 @@ pub(crate) fn of(
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
-    renewed_files.extend(proxying.renewed_files());
     let routing = Routing {
         scope: &scope,
         folder,
@@ -97,10 +92,10 @@ pub(crate) fn of(
         problems,
     };
     let site = routing.handler(sites)?;
-    renewed_files.extend(access.files());
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
+    let renewed_files = [certificate_files, proxying.renewed_files(), access.files()].concat();
     Some(Configuration {
         server: server?,
         logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
@@ -129,8 +124,13 @@ fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares)
     (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 
-/// Metrics of routes are of no use where nobody can read them.
-fn check_metrics(metrics: &MetricsTable, general: &GeneralOptions, problems: &Problems) {
+/// Notes what is wrong with the root as a whole.
+fn check_root(metrics: &MetricsTable, general: &GeneralOptions, sites: &[SiteTable], problems: &Problems) {
+    if sites.is_empty() {
+        problems.add(Problem::of_file(NOTHING_SERVED));
+    }
+    unusable_files(&general.tls).into_iter().for_each(|found| problems.add(found.problem(&Place::default())));
+    // They are of no use where nobody can read them.
     if metrics.route_metrics && general.admin.admin.is_none() {
         let text =
             "`route-metrics` needs `admin`, where metrics are read: write admin = \"unix:/run/serow/admin.sock\"";

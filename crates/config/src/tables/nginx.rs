@@ -175,7 +175,7 @@ mod tests {
             }
             assert!(!kinds::is_key(directive), "{directive} is a key here too");
         }
-        let mut sorted = WORDS;
+        let mut sorted = WORDS.to_vec();
         sorted.sort_unstable();
         assert_eq!(WORDS, sorted);
     }
