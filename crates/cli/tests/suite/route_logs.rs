@@ -166,9 +166,12 @@ fn all_logs_are_opened_again_and_those_that_a_reload_removes_end() {
     fs::write(path("serow.toml"), settings).unwrap();
     ask(&server, "c", "/a.txt");
     assert!(output(["reload", "-c", path("serow.toml").to_str().unwrap()]).status.success());
-    ask(&server, "c", "/a.txt");
-    assert_eq!(lines_of(&path("shared.log"), 1), ["c"]);
-    assert_eq!(lines_of(&path("own.log"), 2), ["c", "c"]);
+    // The old generation may take a connection that came during the reload.
+    let shared = eventually("a line of the new generation", || {
+        ask(&server, "c", "/a.txt");
+        fs::read_to_string(path("shared.log")).ok().filter(|text| !text.is_empty())
+    });
+    assert!(shared.lines().all(|line| line == "c") && lines_of(&path("own.log"), 2).len() >= 2);
     let status = output(["status", "--json", "-c", path("serow.toml").to_str().unwrap()]);
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
     assert_eq!(status["access_log"]["lost"], 0);

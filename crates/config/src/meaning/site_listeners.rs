@@ -93,7 +93,7 @@ impl SiteListeners {
 /// Adds an address of a site, unless it is there.
 fn add(listening: &mut ListeningOptions, rule: &ListenRule) -> Result<SocketAddr, String> {
     let Address::Tcp(address) = rule.address else {
-        return Err(format!("{} is no address with a port: only the root can listen on it", rule.address));
+        return Err(format!("{} has no port: only the root can listen on it", rule.address));
     };
     if address.port() == 0 {
         return Err(
