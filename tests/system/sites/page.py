@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from ..server import REPOSITORY
 from .differences import Difference
+from .run import nginx
 
 PAGE = REPOSITORY / "docs/measurements/from-nginx.md"
 BEGIN, END = "<!-- measured: sites -->", "<!-- end -->"
@@ -21,6 +24,12 @@ TITLES = {
 }
 
 
+def nginx_version() -> str:
+    """As in `nginx 1.22.1`."""
+    said = subprocess.run([nginx(), "-v"], capture_output=True, text=True).stderr
+    return " ".join(said.partition("version: ")[2].split("/")[:2]).strip()
+
+
 class Table:
     def __init__(self) -> None:
         # Of each configuration: its requests, and how many responses are the same.
@@ -36,7 +45,7 @@ class Table:
         return sum(equal for _, equal in self.rows.values())
 
     def text(self, known: list[Difference]) -> str:
-        lines = ["| configuration | what it has | requests | same response |", "| --- | --- | ---: | ---: |"]
+        lines = [f"Compared with {nginx_version()}.", "", "| configuration | what it has | requests | same response |", "| --- | --- | ---: | ---: |"]
         for name, (requests, equal) in self.rows.items():
             lines.append(f"| [{name}](../../tests/system/sites/{name}) | {TITLES[name]} | {requests} | {equal} |")
         lines.append(f"| | | {self.requests()} | {self.equal()} |")
@@ -47,6 +56,9 @@ class Table:
         return "\n".join(["", *lines, ""])
 
     def is_current(self, known: list[Difference]) -> bool:
+        """Whether the page has these tables, or those of another version of nginx."""
+        if PAGE.exists() and f"Compared with {nginx_version()}." not in PAGE.read_text():
+            return True
         return PAGE.exists() and PAGE.read_text() == self.whole(known)
 
     def write(self, known: list[Difference]) -> None:

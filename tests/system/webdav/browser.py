@@ -1,7 +1,7 @@
 """Chromium on the page of a listing with the form for uploads: what people do there, and what a stranger's page tries.
 
-Its arguments are the page's URL, that of a page of another site, and the files to upload; with a folder before them, it saves
-pictures there. What it saw is printed as JSON."""
+Its arguments are the page's URL, that of a page of another site, and the files to upload, of which the last one is
+dropped on the page; with a folder before them, it saves pictures there. What it saw is printed as JSON."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ class Page:
         field = self.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
         self.call("DOM.setFileInputFiles", nodeId=field, files=files)
 
+    def drop(self, files: list[str]) -> None:
+        """Drags files over the page, and lets them fall."""
+        dragged = {"items": [], "files": files, "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", type=kind, x=300, y=300, data=dragged)
+
     def wait_for_uploads(self) -> dict:
         self.wait_for("!document.querySelector('.waiting, .sending')")
         time.sleep(0.3)
@@ -83,7 +89,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
 
-def visit(browser: Browser, url: str, files: list[str], pictures: pathlib.Path | None) -> dict:
+def visit(browser: Browser, url: str, files: list[str], dropped: list[str], pictures: pathlib.Path | None) -> dict:
     page = Page(browser, url)
     found = {"first": json.loads(page.value(STATE))}
     page.choose(files)
@@ -100,6 +106,9 @@ def visit(browser: Browser, url: str, files: list[str], pictures: pathlib.Path |
         page.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13)
     page.wait_for("!document.querySelector('.failed')")
     found["both"] = page.wait_for_uploads()
+    page.drop(dropped)
+    page.wait_for("document.querySelectorAll('.done').length === 5")
+    found["dropped"] = page.wait_for_uploads()
     return found
 
 
@@ -113,7 +122,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         browser = Browser(folder)
         try:
-            found = visit(browser, options.url, options.files, options.pictures)
+            found = visit(browser, options.url, options.files[:-1], options.files[-1:], options.pictures)
             other = Page(browser, options.other)
             found["attack"] = json.loads(other.value(ATTACK.replace("TARGET", f"{options.url}stolen.txt")))
             logged = [event["params"]["entry"] for event in browser.events if event.get("method") == "Log.entryAdded"]

@@ -18,7 +18,7 @@ def run(verdict: Verdict, place: pathlib.Path, pictures: pathlib.Path | None) ->
     for folder in (site, other, sources):
         folder.mkdir()
     (other / "index.html").write_text("<title>a page of another site</title>\n")
-    contents = {"report 1.txt": b"report\n", "photo#2.jpg": bytes(range(256)) * 8000, "ü%41.txt": b"umlaut\n"}
+    contents = {"report 1.txt": b"report\n", "photo#2.jpg": bytes(range(256)) * 8000, "ü%41.txt": b"umlaut\n", "dropped.txt": b"dropped\n"}
     for name, content in contents.items():
         (sources / name).write_bytes(content)
     with Server.files(site, "--upload", "--quota", "10M") as server, Server.files(other) as stranger:
@@ -30,9 +30,10 @@ def run(verdict: Verdict, place: pathlib.Path, pictures: pathlib.Path | None) ->
     verdict.check("Choose files" in found["first"]["label"], f"the page shows no form: {found['first']}")
     verdict.check(found["first"]["font"] == "dashed", "the page has not its style")
     verdict.check([row[0] for row in found["uploaded"]["rows"]] == ["done"] * 3, f"uploads: {found['uploaded']['rows']}")
-    verdict.check(sorted(found["uploaded"]["names"]) == sorted(contents), f"the page lists {found['uploaded']['names']}")
+    verdict.check(sorted(found["uploaded"]["names"]) == sorted(contents.keys() - {"dropped.txt"}), f"the page lists {found['uploaded']['names']}")
     verdict.check(found["again"]["rows"][-1][::2] == ["failed", "There is a file of this name"], f"again: {found['again']['rows']}")
     verdict.check(found["both"]["rows"][-1][:2] == ["done", "report 1 (2).txt"], f"keep both: {found['both']['rows']}")
+    verdict.check("dropped.txt" in found["dropped"]["names"], f"the page lists {found['dropped']['names']}")
     verdict.check(stored == contents | {"report 1 (2).txt": b"report\n"}, f"stored: {sorted(stored)}")
     verdict.check(not found["violations"], f"the page violates its own policy: {found['violations']}")
     verdict.figure(f"Chromium: {len(stored)} files by the form, and none of {len(found['attack'])} attempts of another site")

@@ -22,7 +22,7 @@ BEGIN, END = "<!-- measured: uploads -->", "<!-- end -->"
 
 
 def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None:
-    length, rounds = (64 << 20, 1) if short else (1 << 30, 5)
+    length, rounds = (64 << 20, 5) if short else (1 << 30, 5)
     ours, theirs = place / "large", place / "nginx"
     ours.mkdir()
     theirs.mkdir()
