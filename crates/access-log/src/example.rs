@@ -20,6 +20,7 @@ pub(super) struct Example {
     pub(super) extensions: Extensions,
     pub(super) stream: Option<ServedStream>,
     pub(super) client: Option<IpAddr>,
+    pub(super) client_scheme: Option<Scheme>,
 }
 
 impl Example {
@@ -46,6 +47,7 @@ impl Example {
             extensions: Extensions::new(),
             stream: None,
             client: None,
+            client_scheme: None,
         }
     }
 
@@ -74,6 +76,7 @@ impl Example {
         Served {
             connection: &self.connection,
             client: self.client,
+            client_scheme: self.client_scheme,
             connection_number: 7,
             request_number: 2,
             request: Some(&self.request),

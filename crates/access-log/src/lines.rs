@@ -105,8 +105,8 @@ impl Lines {
         if let Some(header) = &self.maker.header {
             header.write(served, date, &mut buffer);
         }
-        let client = self.maker.clients.client(served);
-        self.maker.format.write(&Served { client, ..*served }, date, &mut buffer);
+        let (client, client_scheme) = self.maker.clients.client(served);
+        self.maker.format.write(&Served { client, client_scheme, ..*served }, date, &mut buffer);
         buffer.len()
     }
 

@@ -1,7 +1,7 @@
 //! What a template may name: nginx's variables of requests, which routes have as well, and those that are known once the
 //! response is sent.
 
-use serow::Served;
+use serow::{Scheme, Served};
 use serow_variables::{Name as RequestName, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -155,8 +155,15 @@ impl Name {
 
 /// Appends a value of the request, escaped.
 fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut Vec<u8>) {
-    // A trusted proxy names the client, but not its port.
+    // A trusted proxy names the client and its scheme, but not its port.
     match variable {
+        RequestVariable::Named(name @ (RequestName::Scheme | RequestName::Https)) => match served.client_scheme {
+            Some(Scheme::Https) if *name == RequestName::Scheme => return line.extend_from_slice(b"https"),
+            Some(Scheme::Https) => return line.extend_from_slice(b"on"),
+            Some(Scheme::Http) if *name == RequestName::Scheme => return line.extend_from_slice(b"http"),
+            Some(Scheme::Http) => return line.push(b'-'),
+            None => {}
+        },
         RequestVariable::Named(RequestName::RemoteAddress) if served.client.is_some() => return client(served, line),
         RequestVariable::Named(RequestName::RemotePort) if served.client.is_some() => return line.push(b'-'),
         _ => {}

@@ -81,6 +81,7 @@ pub(crate) fn of(
         proxying: &proxying,
         applications: &applications,
         numbers: &numbers,
+        trust: &trust,
         problems,
     };
     let (router, policies) = routing.router(sites)?;

@@ -2,7 +2,6 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | which peers may say who the client is | `trusted_proxies.rs` |
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
@@ -22,7 +21,6 @@ mod forwarded;
 mod log_limit;
 mod queue;
 mod trailers;
-mod trusted_proxies;
 
 pub use self::{
     attempts::{Attempt, Attempts},
@@ -34,7 +32,6 @@ pub use self::{
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,
     trailers::with_trailers,
-    trusted_proxies::TrustedProxies,
 };
-/// The networks of trusted proxies.
-pub use serow_message::{Network, NetworkError};
+/// Trusted proxies, and their networks.
+pub use serow_message::{Network, NetworkError, TrustedProxies};

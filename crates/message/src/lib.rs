@@ -71,7 +71,11 @@ mod network;
 #[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
+mod request_client;
+#[cfg(feature = "std")]
 mod response;
+#[cfg(feature = "std")]
+mod trusted_proxies;
 #[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
@@ -89,6 +93,8 @@ pub use self::{
     informational::{InformationalQueue, InformationalSender},
     network::{Network, NetworkError},
     request::Request,
+    request_client::RequestClient,
     response::Response,
+    trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
 };

@@ -102,7 +102,7 @@ impl Generation {
         // By the user, who will have to open them again.
         let log = AccessLog::open_if(configuration.server.access_log.take())
             .map_err(|error| CommandError::from(error).message())?
-            .map(|log| log.clients(mem::take(&mut configuration.server.clients)));
+            .map(|log| log.clients(configuration.server.clients.clone()));
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_log(server, log.as_ref(), routes.as_ref());
         // Its thread begins as the user: the system gives rights up for one thread at a time.
@@ -174,7 +174,8 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, Site::Routed { router, policies }, policy, maintenance);
+        let (site, trusted) = (Site::Routed { router, policies }, settings.clients.trusted);
+        let outcome = serow_site::serve(server, site, policy, maintenance, trusted);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

@@ -32,6 +32,7 @@ use crate::{
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
+    values::NetworkRule,
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -46,6 +47,8 @@ pub(crate) struct Routing<'a> {
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
     pub(crate) numbers: &'a RouteNumbers,
+    /// The proxies that the root trusts.
+    pub(crate) trust: &'a [NetworkRule],
     pub(crate) problems: &'a Problems,
 }
 
@@ -58,6 +61,7 @@ impl Routing<'_> {
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
         let router = self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))?;
+        let router = router.with_trusted(trusted(self.trust));
         Some((router, SitePolicies::new(policies)))
     }
 

@@ -63,7 +63,7 @@ pub struct ApplicationOptions {
     ///
     /// From a trusted proxy, X-Forwarded-For and X-Forwarded-Proto set the client address and the scheme that the
     /// application sees; if `trust` is given, the access log shows this address, too. Serow drops these headers from the
-    /// requests of other clients. An empty list trusts nobody.
+    /// requests of other clients. An empty list trusts nobody. Conditions and variables of routes follow the root.
     // On a command line, the option of the server.
     #[arg(skip)]
     pub trust: Option<Vec<NetworkRule>>,

@@ -36,7 +36,7 @@ pub struct ForwardingOptions {
     /// at the root]
     ///
     /// Their X-Forwarded-* and Forwarded headers are honoured, and the access log shows the client that they name. An
-    /// empty list trusts nobody.
+    /// empty list trusts nobody. Conditions and variables of routes follow the root, except those of `set-header`.
     // On a command line, the option of the server.
     #[arg(skip)]
     pub trust: Option<Vec<NetworkRule>>,
