@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod applications;
+pub(crate) mod internal;
 pub(crate) mod matching;
 pub(crate) mod paths;
 pub(crate) mod policies;

@@ -261,6 +261,8 @@ mod tests {
             ("x-forwarded-port", true),
             ("Forwarded", true),
             ("x-real-ip", true),
+            ("X-Sendfile-Type", true),
+            ("x-accel-mapping", true),
             ("x-request-id", false),
             ("host", false),
             ("via", false),

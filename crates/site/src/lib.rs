@@ -8,12 +8,15 @@
 //! | --- | --- |
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers | `policy.rs`, `policy/` |
+//! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod internal_redirects;
+mod internal_routes;
 mod maintenance;
 mod policy;
 mod route_handler;
@@ -24,9 +27,10 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
+    internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
     policy::{Compression, Cors, ErrorPage, ErrorPages, RoutePolicy},
-    route_handler::{RouteHandler, Surrounded},
+    route_handler::{Following, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
     to_tls::Redirected,

@@ -9,6 +9,8 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
+    InternalRoutes,
+    internal_redirects::FollowedResponse,
     policy::{RoutePolicy, Source},
     site_response::{SiteResponse, Surrounding},
 };
@@ -26,6 +28,8 @@ pub enum RouteHandler {
     Proxy(Proxy),
     /// One of these, with a policy around it.
     Surrounded(Box<Surrounded>),
+    /// One of these, whose responses may lead to internal routes.
+    Following(Box<Following>),
     /// One of these, which notes the number of the route for the access log.
     Noted {
         /// The number, as in [`serow::Served::route`].
@@ -42,7 +46,20 @@ pub struct Surrounded {
     pub(crate) policy: Arc<RoutePolicy>,
 }
 
+/// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
+#[derive(Clone)]
+pub struct Following {
+    handler: RouteHandler,
+    internal: InternalRoutes,
+}
+
 impl RouteHandler {
+    /// The same, whose responses may lead to internal routes. It goes around a policy.
+    #[must_use]
+    pub fn following(self, internal: InternalRoutes) -> Self {
+        Self::Following(Box::new(Following { handler: self, internal }))
+    }
+
     /// The same with a policy around it, in place of one that is there.
     #[must_use]
     pub fn with_policy(self, policy: Arc<RoutePolicy>) -> Self {
@@ -61,6 +78,7 @@ impl RouteHandler {
             // The settings make attempts of folders only.
             Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
+            Self::Following(following) => following.handler.attempt(request),
             Self::Noted { number, handler } => handler.attempt(request).inspect(|_| note(*number, request)),
         }
     }
@@ -70,6 +88,7 @@ impl RouteHandler {
         match self {
             Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
+            Self::Following(following) => following.handler.surrounding(request),
             Self::Noted { handler, .. } => handler.surrounding(request),
         }
     }
@@ -86,11 +105,20 @@ impl RouteHandler {
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
+            Self::Following(following) => following.respond(request),
             Self::Noted { number, handler } => {
                 note(*number, &request);
                 handler.respond(request)
             }
         }
+    }
+}
+
+impl Following {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        let respond = |request| self.handler.respond(request);
+        SiteResponse::Followed(Box::new(FollowedResponse::new(request, &self.internal, respond)))
     }
 }
 
@@ -107,10 +135,11 @@ impl Surrounded {
     fn surrounding(&self, request: &Request) -> Surrounding {
         let source = match &self.handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself, and a note around the policy: the last two are never here.
+            // A policy is around the handler itself, and the others around the policy: the last three are never here.
             RouteHandler::App(_)
             | RouteHandler::Proxy(_)
             | RouteHandler::Surrounded(_)
+            | RouteHandler::Following(_)
             | RouteHandler::Noted { .. } => Source::Behind,
         };
         Surrounding::new(Arc::clone(&self.policy), source, request)

@@ -13,6 +13,7 @@ use serow::{Request, Response};
 use serow_router::HeaderChanges;
 
 use crate::{
+    internal_redirects::FollowedResponse,
     policy::{Asked, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
@@ -32,6 +33,8 @@ pub(crate) enum SiteResponse {
     },
     /// That of a handler with a policy around it.
     Surrounded(Box<SurroundedResponse>),
+    /// That of a handler whose responses may lead to internal routes.
+    Followed(Box<FollowedResponse>),
 }
 
 /// The response of a handler, and what a policy does with it.
@@ -87,6 +90,7 @@ impl SiteResponse {
             Self::Pending { headers, .. } => *headers = changes,
             // Before the policy, so that it sees the fields that will be sent.
             Self::Surrounded(surrounded) => surrounded.response.change(changes),
+            Self::Followed(followed) => followed.change(changes),
         }
     }
 
@@ -98,6 +102,7 @@ impl SiteResponse {
             Self::Ready(None) => {}
             Self::Pending { strict_transport, .. } => *strict_transport = header,
             Self::Surrounded(surrounded) => surrounded.strict_transport = header,
+            Self::Followed(followed) => followed.add(header),
         }
     }
 }
@@ -117,6 +122,7 @@ impl Future for SiteResponse {
                 Poll::Ready(response)
             }
             Self::Surrounded(surrounded) => surrounded.poll(context),
+            Self::Followed(followed) => followed.poll(context),
         }
     }
 }

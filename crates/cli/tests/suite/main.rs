@@ -11,6 +11,7 @@ mod client_addresses;
 mod configuration;
 mod help;
 mod init;
+mod internal_routes;
 mod kept_certificate;
 mod maintenance;
 mod mistakes;

@@ -7,7 +7,7 @@ use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
     PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
 };
-use serow_site::{RouteHandler, RoutePolicy, SitePolicies};
+use serow_site::{InternalRoutes, RouteHandler, RoutePolicy, SitePolicies};
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
@@ -16,6 +16,7 @@ use crate::{
     diagnostics::problem::{Problem, Problems},
     meaning::{
         applications::{AppTable, Applications},
+        internal,
         matching::Matching,
         paths::resolved,
         policies::Policies,
@@ -57,15 +58,20 @@ impl Routing<'_> {
     pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<(Router<RouteHandler>, SitePolicies)> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
-        let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
+        let numbered = table.into_iter().zip(&places).enumerate();
+        let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let router = self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))?;
+        let router = self.noted(Router::new(sites).map_err(|error| of_router(error, &places)))?;
         let router = router.with_trusted(trusted(self.trust));
         Some((router, SitePolicies::new(policies)))
     }
 
-    fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
+    fn site(
+        &self,
+        table: SiteTable,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let SiteTable { settings, policy, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
@@ -75,15 +81,22 @@ impl Routing<'_> {
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place).map(Arc::new);
+        for problem in internal::problems(&content, &place) {
+            self.problems.add(problem);
+        }
         let compression = policy.compress.as_ref();
         let action = match content {
-            SiteContent::App(app) => self.app(*app, &place.key("app")),
+            SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Files(files) => self.files(*files, EVERYTHING, compression, &place.key("files")),
             SiteContent::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside = SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer };
+                let outside =
+                    SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer, internal: None };
+                let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
+                let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
+                let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
                 return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
@@ -93,6 +106,25 @@ impl Routing<'_> {
         let action = self.numbers.number(numbered, surrounded(action, &surroundings));
         let everything = Route::new(self.text(EVERYTHING, &place)?, action);
         Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
+    }
+
+    /// The internal routes of a site with these headers, which these responses lead to.
+    fn internal_routes(
+        &self,
+        tables: Vec<RouteTable>,
+        headers: Option<&HeaderChanges>,
+        site: SiteOfRoute<'_>,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<Option<InternalRoutes>> {
+        if tables.is_empty() {
+            return Some(None);
+        }
+        let roots = internal::roots(&tables, self.folder);
+        let routes: Vec<_> = tables.into_iter().map(|route| self.route(route, site)).collect();
+        let routes = routes.into_iter().collect::<Option<_>>()?;
+        let router = Router::new(vec![Site { hosts: Vec::new(), headers: headers?.clone(), routes }]);
+        let router = self.noted(router.map_err(|error| places.of_internal(error, number)))?;
+        Some(Some(InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy))))
     }
 
     fn policies(&self) -> Policies<'_> {
@@ -133,8 +165,9 @@ impl Routing<'_> {
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &scope, &place.key("headers"));
+        let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let action = match handler {
-            HandlerTable::App(app) => self.app(*app, &place.key("app")),
+            HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Files(files) => {
                 self.files(*files, written.unwrap_or_default(), compression, &place.key("files"))
             }
@@ -148,7 +181,13 @@ impl Routing<'_> {
             _ => self.policies().policy(site.policy, &policy, &place).map(Arc::new),
         };
         let action = self.with_own_policy(action, &policy, &place);
-        let action = self.numbers.number(numbered, surrounded(action?, &surroundings?));
+        let action = surrounded(action?, &surroundings?);
+        let action = match (site.internal, settings.internal) {
+            // What leads here has noted its own number.
+            (_, true) => action,
+            (Some(internal), false) if follows => self.numbers.number(numbered, following(action, internal)),
+            _ => self.numbers.number(numbered, action),
+        };
         Some(Route { path: path?, methods: methods?, conditions: conditions?, headers: headers?, action })
     }
 
@@ -297,8 +336,8 @@ impl Routing<'_> {
         self.proxying.proxy(table, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
 
-    fn app(&self, table: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let application = self.applications.application(table, place)?;
+    fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<RouteHandler>> {
+        let application = self.applications.application(table, has_internal, place)?;
         Some(Action::Handle(application.handler()))
     }
 
@@ -318,6 +357,14 @@ fn surrounded(action: Action<RouteHandler>, policy: &Arc<RoutePolicy>) -> Action
         Action::Handle(handler) => Action::Handle(handler.with_policy(Arc::clone(policy))),
         Action::Try(handler) => Action::Try(handler.with_policy(Arc::clone(policy))),
         Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => action,
+    }
+}
+
+/// An action whose handler's responses lead to these routes.
+fn following(action: Action<RouteHandler>, internal: &InternalRoutes) -> Action<RouteHandler> {
+    match action {
+        Action::Handle(handler) => Action::Handle(handler.following(internal.clone())),
+        other => other,
     }
 }
 
@@ -342,30 +389,53 @@ struct SiteOfRoute<'a> {
     scope: &'a Scope,
     settings: &'a PolicySettings,
     policy: &'a Arc<RoutePolicy>,
+    /// Where responses of its handlers may lead.
+    internal: Option<&'a InternalRoutes>,
 }
 
 /// Where a site and its routes stand.
 struct SitePlaces {
     site: Place,
-    routes: Vec<Place>,
+    /// The routes, and whether they are internal.
+    routes: Vec<(Place, bool)>,
 }
 
 impl SitePlaces {
     fn new(site: &SiteTable) -> Self {
         let routes = match &site.content {
             SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
-            SiteContent::Routes(routes) => routes.iter().map(|route| route.place.clone()).collect(),
+            SiteContent::Routes(routes) => {
+                routes.iter().map(|route| (route.place.clone(), route.settings.internal)).collect()
+            }
         };
         Self { site: site.place.clone(), routes }
+    }
+
+    /// The number of a route among all, by its number among the internal ones or the others.
+    fn number(&self, route: usize, is_internal: bool) -> usize {
+        let numbers = self.routes.iter().enumerate().filter(|(_, (_, internal))| *internal == is_internal);
+        numbers.map(|(number, _)| number).nth(route).unwrap_or(route)
+    }
+
+    /// What the router of the internal routes says, where they stand.
+    fn of_internal(&self, error: RouterError, site: usize) -> Problem {
+        self.problem(&error.renumbered(site, |route| self.number(route, true)))
+    }
+
+    fn problem(&self, error: &RouterError) -> Problem {
+        let route = error.route().and_then(|route| self.routes.get(route)).map(|(place, _)| place);
+        match error {
+            RouterError::HostTwice { .. } => Problem::of_key(self.site.key("hosts"), error.to_string()),
+            _ => Problem::of_key(route.unwrap_or(&self.site).clone(), error.to_string()),
+        }
     }
 }
 
 /// What the router says of sites that contradict each other, where they stand.
-fn of_router(error: &RouterError, places: &[SitePlaces]) -> Problem {
-    let Some(places) = places.get(error.site()) else { return Problem::of_key(Place::default(), error.to_string()) };
-    let route = error.route().and_then(|route| places.routes.get(route));
-    match error {
-        RouterError::HostTwice { .. } => Problem::of_key(places.site.key("hosts"), error.to_string()),
-        _ => Problem::of_key(route.unwrap_or(&places.site).clone(), error.to_string()),
+fn of_router(error: RouterError, places: &[SitePlaces]) -> Problem {
+    let site = error.site();
+    match places.get(site) {
+        Some(places) => places.problem(&error.renumbered(site, |route| places.number(route, false))),
+        None => Problem::of_key(Place::default(), error.to_string()),
     }
 }

@@ -58,6 +58,14 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "PATH")]
     pub root_path: Option<String>,
 
+    /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
+    /// (`internal` in [[site.route]]) [default: true, if the site has such a route]
+    ///
+    /// Clients never receive these fields, nor other X-Accel-* fields; a trusted proxy in front of Serow does.
+    // A command line has no routes.
+    #[arg(skip)]
+    pub accel_redirect: Option<bool>,
+
     /// Trusted proxies for these requests, in place of those of the root: 127.0.0.1, 10.0.0.0/8 or unix [default: `trust`
     /// at the root, or else programs on this machine]
     ///

@@ -44,7 +44,7 @@ const WORDS: [(&str, &str); 119] = [
     ("http2", "`http`, at the root"),
     ("http_redirect", "`redirect-http`, at the root"),
     ("if", "`when` of a [[site.route]], as in when = { header = { Accept-Language = \"de*\" } }"),
-    ("internal", "not available: each route can be requested by clients"),
+    ("internal", "`internal = true`, in a [[site.route]]"),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
     ("keepalive", "`keep-idle` in an [[upstream]]"),
     ("keepalive_requests", "not needed: connections stay open until `idle-timeout`"),
