@@ -84,6 +84,7 @@ impl Serving {
                 log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
+                mirrors: Vec::new(),
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),

@@ -52,7 +52,7 @@ use std::{
 use serde_json::Value;
 use serow_proxy::Upstream;
 use serow_router::Router;
-use serow_site::{RouteHandler, SitePolicies};
+use serow_site::{Mirror, RouteHandler, SitePolicies};
 
 /// The values of options and settings.
 pub use serow_values as values;
@@ -92,6 +92,8 @@ pub struct Configuration {
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
+    /// What copies requests.
+    pub mirrors: Vec<Mirror>,
     /// How many sites the router has.
     pub sites: usize,
     /// How many routes the sites have together.

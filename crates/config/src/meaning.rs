@@ -10,7 +10,7 @@ pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
 
-use std::{path::Path, time::Duration};
+use std::{cell::RefCell, path::Path, time::Duration};
 
 use serow_variables::Scope;
 
@@ -74,6 +74,7 @@ pub(crate) fn of(
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     renewed_files.extend(proxying.renewed_files());
+    let mirrors = RefCell::default();
     let routing = Routing {
         scope: &scope,
         folder,
@@ -82,6 +83,7 @@ pub(crate) fn of(
         proxying: &proxying,
         applications: &applications,
         numbers: &numbers,
+        mirrors: &mirrors,
         trust: &trust,
         problems,
     };
@@ -96,6 +98,7 @@ pub(crate) fn of(
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
+        mirrors: mirrors.into_inner(),
         sites: site_count,
         routes: route_count,
         account: account?,
@@ -169,11 +172,16 @@ impl SiteTable {
 
     /// Whether it hands requests to other processes.
     fn has_proxy(&self) -> bool {
+        self.policy.mirror.is_some() || self.has_proxying_content()
+    }
+
+    fn has_proxying_content(&self) -> bool {
         match &self.content {
             SiteContent::Files(_) => false,
             SiteContent::App(_) | SiteContent::Proxy(_) => true,
             SiteContent::Routes(routes) => {
-                routes.iter().any(|route| matches!(route.handler, HandlerTable::App(_) | HandlerTable::Proxy(_)))
+                let is_proxy = |route: &HandlerTable| matches!(route, HandlerTable::App(_) | HandlerTable::Proxy(_));
+                routes.iter().any(|route| is_proxy(&route.handler) || route.policy.mirror.is_some())
             }
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod handlers;
 pub(crate) mod kinds;
 pub(crate) mod maps;
 pub(crate) mod matching;
+pub(crate) mod mirror;
 pub(crate) mod nginx;
 pub(crate) mod other_servers;
 pub(crate) mod policies;

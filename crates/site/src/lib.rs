@@ -10,6 +10,7 @@
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
+//! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
@@ -18,6 +19,7 @@
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;
+mod mirror;
 mod policy;
 mod route_handler;
 mod serving;
@@ -29,8 +31,9 @@ mod to_tls;
 pub use self::{
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
+    mirror::{Mirror, MirrorReport, MirrorSettings},
     policy::{Compression, Cors, ErrorPage, ErrorPages, RoutePolicy},
-    route_handler::{Following, RouteHandler, Surrounded},
+    route_handler::{Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
     to_tls::Redirected,

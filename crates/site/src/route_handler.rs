@@ -9,7 +9,7 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
-    InternalRoutes,
+    InternalRoutes, Mirror,
     internal_redirects::FollowedResponse,
     policy::{RoutePolicy, Source},
     site_response::{SiteResponse, Surrounding},
@@ -28,6 +28,8 @@ pub enum RouteHandler {
     Proxy(Proxy),
     /// One of these, with a policy around it.
     Surrounded(Box<Surrounded>),
+    /// One of these, whose requests are copied.
+    Mirrored(Box<Mirrored>),
     /// One of these, whose responses may lead to internal routes.
     Following(Box<Following>),
     /// One of these, which notes the number of the route for the access log.
@@ -46,6 +48,13 @@ pub struct Surrounded {
     pub(crate) policy: Arc<RoutePolicy>,
 }
 
+/// A handler whose requests are copied; made by [`RouteHandler::mirrored`].
+#[derive(Clone)]
+pub struct Mirrored {
+    handler: RouteHandler,
+    mirror: Mirror,
+}
+
 /// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
 #[derive(Clone)]
 pub struct Following {
@@ -54,6 +63,12 @@ pub struct Following {
 }
 
 impl RouteHandler {
+    /// The same, whose requests are copied. It goes around a policy.
+    #[must_use]
+    pub fn mirrored(self, mirror: Mirror) -> Self {
+        Self::Mirrored(Box::new(Mirrored { handler: self, mirror }))
+    }
+
     /// The same, whose responses may lead to internal routes. It goes around a policy.
     #[must_use]
     pub fn following(self, internal: InternalRoutes) -> Self {
@@ -78,6 +93,9 @@ impl RouteHandler {
             // The settings make attempts of folders only.
             Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
+            Self::Mirrored(mirrored) => {
+                mirrored.handler.attempt(request).inspect(|_| mirrored.mirror.copy_head(request))
+            }
             Self::Following(following) => following.handler.attempt(request),
             Self::Noted { number, handler } => handler.attempt(request).inspect(|_| note(*number, request)),
         }
@@ -88,6 +106,7 @@ impl RouteHandler {
         match self {
             Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
+            Self::Mirrored(mirrored) => mirrored.handler.surrounding(request),
             Self::Following(following) => following.handler.surrounding(request),
             Self::Noted { handler, .. } => handler.surrounding(request),
         }
@@ -105,12 +124,20 @@ impl RouteHandler {
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
+            Self::Mirrored(mirrored) => mirrored.respond(request),
             Self::Following(following) => following.respond(request),
             Self::Noted { number, handler } => {
                 note(*number, &request);
                 handler.respond(request)
             }
         }
+    }
+}
+
+impl Mirrored {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        self.handler.respond(self.mirror.copy(request))
     }
 }
 
@@ -135,10 +162,11 @@ impl Surrounded {
     fn surrounding(&self, request: &Request) -> Surrounding {
         let source = match &self.handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself, and the others around the policy: the last three are never here.
+            // A policy is around the handler itself, and the others around the policy: the last four are never here.
             RouteHandler::App(_)
             | RouteHandler::Proxy(_)
             | RouteHandler::Surrounded(_)
+            | RouteHandler::Mirrored(_)
             | RouteHandler::Following(_)
             | RouteHandler::Noted { .. } => Source::Behind,
         };

@@ -143,8 +143,17 @@ impl Generation {
             workers,
             certificates,
         } = self;
-        let Configuration { server: settings, router, policies, upstreams, applications, sites, reload_grace, .. } =
-            configuration;
+        let Configuration {
+            server: settings,
+            router,
+            policies,
+            upstreams,
+            applications,
+            mirrors,
+            sites,
+            reload_grace,
+            ..
+        } = configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
@@ -152,6 +161,7 @@ impl Generation {
             routes,
             upstreams,
             applications,
+            mirrors,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             maintenance: maintenance.clone(),
             sandbox,

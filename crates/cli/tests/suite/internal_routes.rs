@@ -298,11 +298,17 @@ fn rack_applications_send_files_by_rack_sendfile() {
 #[test]
 fn django_applications_send_files() {
     requires!("python:django");
-    check(&with_application(&[("downloads.py", DJANGO)], "application = \"downloads:application\", interface = \"wsgi\", interpreter = \"/usr/bin/python3\""));
+    check(&with_application(
+        &[("downloads.py", DJANGO)],
+        "application = \"downloads:application\", interface = \"wsgi\", interpreter = \"/usr/bin/python3\"",
+    ));
 }
 
 #[test]
 fn express_applications_send_files() {
     requires!("node:express");
-    check(&with_application(&[("server.js", EXPRESS)], "command = [\"node\", \"server.js\"], env = [\"NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs\"]"));
+    check(&with_application(
+        &[("server.js", EXPRESS)],
+        "command = [\"node\", \"server.js\"], env = [\"NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs\"]",
+    ));
 }

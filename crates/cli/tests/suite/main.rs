@@ -14,6 +14,7 @@ mod init;
 mod internal_routes;
 mod kept_certificate;
 mod maintenance;
+mod mirrors;
 mod mistakes;
 mod options;
 mod proxy;

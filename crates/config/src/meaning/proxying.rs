@@ -19,7 +19,10 @@ use crate::{
     options::{CertificateChoice, UpstreamOptions, without_options},
     place::Place,
     settings::{SettingError, forwarding_settings, upstream_settings},
-    tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+    tables::{
+        mirror::MirrorTable,
+        upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+    },
     values::{NetworkRule, ServerRule},
 };
 
@@ -109,6 +112,25 @@ impl<'a> Proxying<'a> {
             },
         };
         Some(Proxy::new(upstream?, forwarding.ok()?))
+    }
+
+    /// What sends copies of requests to an upstream, or to a server without one; nothing where something is wrong, which
+    /// is noted.
+    pub(crate) fn mirror(&self, table: &MirrorTable, place: &Place) -> Option<Proxy> {
+        let name = &table.upstream;
+        // A server has a port or a scheme; what has neither is a misspelt name.
+        let servers = match name.contains([':', '/']) && !self.names.contains(name) {
+            true => vec![self.server(name, &place.key("upstream"))?],
+            false => Vec::new(),
+        };
+        let upstream = servers.is_empty().then(|| name.clone());
+        let settings = ProxySettings { upstream, servers };
+        self.proxy(ProxyTable { settings, forwarding: without_options() }, place)
+    }
+
+    fn server(&self, text: &str, place: &Place) -> Option<ServerRule> {
+        let server = text.parse::<ServerRule>();
+        server.map_err(|error| self.problems.add(Problem::of_value(place.clone(), error.to_string()))).ok()
     }
 
     /// An upstream of these servers, for all that name them.

@@ -1,13 +1,13 @@
 //! What sites and routes mean.
 
-use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, fmt::Display, path::Path, str::FromStr, sync::Arc};
 
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
     PathPattern, Redirect, RewriteTarget, Route, Router, RouterError, Site,
 };
-use serow_site::{InternalRoutes, RouteHandler, RoutePolicy, SitePolicies};
+use serow_site::{InternalRoutes, Mirror, MirrorSettings, RouteHandler, RoutePolicy, SitePolicies};
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
@@ -29,11 +29,12 @@ use crate::{
     tables::{
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
+        mirror::MirrorTable,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
-    values::NetworkRule,
+    values::{Count, NetworkRule, Size},
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -48,6 +49,8 @@ pub(crate) struct Routing<'a> {
     pub(crate) proxying: &'a Proxying<'a>,
     pub(crate) applications: &'a Applications<'a>,
     pub(crate) numbers: &'a RouteNumbers,
+    /// What copies requests.
+    pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
     /// The proxies that the root trusts.
     pub(crate) trust: &'a [NetworkRule],
     pub(crate) problems: &'a Problems,
@@ -92,8 +95,14 @@ impl Routing<'_> {
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside =
-                    SiteOfRoute { name: &name, scope: &scope, settings: &policy, policy: &outer, internal: None };
+                let outside = SiteOfRoute {
+                    name: &name,
+                    scope: &scope,
+                    settings: &policy,
+                    place: &place,
+                    policy: &outer,
+                    internal: None,
+                };
                 let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
                 let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
                 let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
@@ -102,8 +111,10 @@ impl Routing<'_> {
                 return Some((Site { hosts: hosts?, headers: headers?, routes: routes? }, surroundings?));
             }
         };
-        let (action, surroundings) = (action?, surroundings?);
-        let action = self.numbers.number(numbered, surrounded(action, &surroundings));
+        let surroundings = surroundings?;
+        let action = surrounded(action?, &surroundings);
+        let action = self.mirrored(action, policy.mirror.as_ref(), (&name, EVERYTHING), &place)?;
+        let action = self.numbers.number(numbered, action);
         let everything = Route::new(self.text(EVERYTHING, &place)?, action);
         Some((Site { hosts: hosts?, headers: headers?, routes: vec![everything] }, surroundings))
     }
@@ -182,6 +193,11 @@ impl Routing<'_> {
         };
         let action = self.with_own_policy(action, &policy, &place);
         let action = surrounded(action?, &surroundings?);
+        let action = match (&policy.mirror, &site.settings.mirror) {
+            _ if settings.internal => action,
+            (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, name), &place)?,
+            (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, name), site.place)?,
+        };
         let action = match (site.internal, settings.internal) {
             // What leads here has noted its own number.
             (_, true) => action,
@@ -332,6 +348,33 @@ impl Routing<'_> {
         Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 
+    /// An action whose requests are copied as it is written at this place.
+    fn mirrored(
+        &self,
+        action: Action<RouteHandler>,
+        table: Option<&MirrorTable>,
+        (site, path): (&str, &str),
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        let Some(table) = table else { return Some(action) };
+        if name_of(&action).is_some() {
+            return Some(action);
+        }
+        let proxy = self.proxying.mirror(table, &place.key("mirror"))?;
+        let settings = MirrorSettings {
+            name: format!("{site} {path}"),
+            share: table.share.map_or(100, Count::get),
+            max_body: table.max_body.map_or(MAX_MIRRORED, Size::in_memory),
+        };
+        let mirror = Mirror::new(settings, proxy);
+        self.mirrors.borrow_mut().push(mirror.clone());
+        Some(match action {
+            Action::Handle(handler) => Action::Handle(handler.mirrored(mirror)),
+            Action::Try(handler) => Action::Try(handler.mirrored(mirror)),
+            other => other,
+        })
+    }
+
     fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
         self.proxying.proxy(table, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
@@ -377,6 +420,10 @@ fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
         Action::Rewrite(_) => Some("rewrite"),
     }
 }
+
+/// Bytes of the longest body that is copied, unless something else is written: requests of most interfaces are shorter.
+const MAX_MIRRORED: usize = 1 << 20;
+
 /// The path of the only route of a site that has one handler.
 const EVERYTHING: &str = "/*";
 
@@ -388,6 +435,8 @@ struct SiteOfRoute<'a> {
     /// The variables of its texts.
     scope: &'a Scope,
     settings: &'a PolicySettings,
+    /// Where its settings stand.
+    place: &'a Place,
     policy: &'a Arc<RoutePolicy>,
     /// Where responses of its handlers may lead.
     internal: Option<&'a InternalRoutes>,

@@ -60,7 +60,7 @@ const WORDS: [(&str, &str); 119] = [
     ("log_not_found", "not needed: the access log has the status of a missing file"),
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),
-    ("mirror", "not available: a request goes to one server"),
+    ("mirror", "`mirror`, in a [[site.route]]: mirror = { upstream = \"127.0.0.1:9000\" }"),
     ("multi_accept", "not needed: each worker accepts on a socket of its own"),
     ("open_file_cache", "`cache-files` in `files`"),
     ("pid", "the option --pid-file of serow run"),

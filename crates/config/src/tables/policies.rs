@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{tables::compression::CompressionSetting, values::Span};
+use crate::{
+    tables::{compression::CompressionSetting, mirror::MirrorTable},
+    values::Span,
+};
 
 /// What a site or a route does around its handler; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -40,6 +43,13 @@ pub(crate) struct PolicySettings {
     /// Whether to add X-Content-Type-Options: nosniff, X-Frame-Options: SAMEORIGIN and Referrer-Policy:
     /// strict-origin-when-cross-origin to responses that do not have them [default: false]
     pub(crate) security_headers: Option<bool>,
+
+    /// Upstream that receives copies of the requests, and whose responses are discarded: { upstream = "staging", share =
+    /// 10 } copies 10 percent.
+    ///
+    /// Clients do not wait for the copies. A copy is left out if its body is longer than `max-body` (1M) or is never
+    /// complete, or while 512 copies are in flight; serow status counts these. Upgrades such as WebSockets are not copied.
+    pub(crate) mirror: Option<MirrorTable>,
 }
 
 /// Which other sites may use the responses.
@@ -74,13 +84,14 @@ pub(crate) struct CorsTable {
 impl PolicySettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { compress, error_pages, intercept, cors, security_headers } = self;
+        let Self { compress, error_pages, intercept, cors, security_headers, mirror } = self;
         let keys = [
             ("compress", compress.is_some()),
             ("error-pages", !error_pages.is_empty()),
             ("intercept", intercept.is_some()),
             ("cors", cors.is_some()),
             ("security-headers", security_headers.is_some()),
+            ("mirror", mirror.is_some()),
         ];
         keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
     }
