@@ -1,11 +1,12 @@
-//! The client of a request that came through a proxy.
+//! The client of a request that came through a proxy, and its scheme.
 
 use std::net::IpAddr;
 
-use serow::Served;
+use serow::{Scheme, Served};
 use serow_gateway::TrustedProxies;
 
-/// Which proxies in front of the server are trusted to name the client of a request in X-Forwarded-For.
+/// Which proxies in front of the server are trusted to name the client of a request in X-Forwarded-For, and its scheme in
+/// X-Forwarded-Proto.
 ///
 /// Without any, the client is the connection's peer, and a line costs nothing more.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +30,13 @@ impl ClientRules {
         !self.of_routes.is_empty()
     }
 
-    /// The client of a request, if a trusted proxy names it.
-    pub(crate) fn client(&self, served: &Served<'_>) -> Option<IpAddr> {
+    /// The client of a request and its scheme, if a trusted proxy names them.
+    pub(crate) fn client(&self, served: &Served<'_>) -> (Option<IpAddr>, Option<Scheme>) {
         let of_route = served.route().and_then(|number| self.of_routes.get(number as usize)?.as_ref());
         let trusted = of_route.unwrap_or(&self.trusted);
-        if trusted.is_empty() {
-            return None;
-        }
-        trusted.named_client(&served.request?.headers, served.connection)
+        let Some(request) = served.request.filter(|_| !trusted.is_empty()) else { return (None, None) };
+        let (headers, connection) = (&request.headers, served.connection);
+        (trusted.named_client(headers, connection), trusted.named_scheme(headers, connection))
     }
 }
 
@@ -83,11 +83,28 @@ mod tests {
             let mut example = if peer == "unix" { Example::unix() } else { Example::new(peer) };
             example.header("X-Forwarded-For", named.as_bytes());
             let note = example::note(route);
-            let client = rules.client(&Served { note: note.as_ref(), ..example.served() });
+            let (client, scheme) = rules.client(&Served { note: note.as_ref(), ..example.served() });
+            assert_eq!(scheme, None);
             assert_eq!(client.map(|client| client.to_string()).as_deref(), expected, "{route:?} {peer} {named}");
         }
         let example = Example::new(ten);
-        assert_eq!(rules.client(&Served { request: None, ..example.served() }), None);
+        assert_eq!(rules.client(&Served { request: None, ..example.served() }), (None, None));
         assert!(rules.reads_route() && !ClientRules::of_all(trust(&["unix"])).reads_route());
+    }
+
+    #[test]
+    fn schemes_are_named_by_trusted_proxies_of_the_route() {
+        let rules = ClientRules { trusted: trust(&["10.0.0.0/8"]), of_routes: vec![None, Some(trust(&[]))] };
+        for (route, peer, expected) in [
+            (Some(0), "10.0.0.1:80", Some(Scheme::Https)),
+            (Some(0), "192.0.2.1:80", None),
+            (Some(1), "10.0.0.1:80", None),
+        ] {
+            let mut example = Example::new(peer);
+            example.header("X-Forwarded-Proto", b"https");
+            let note = example::note(route);
+            let served = Served { note: note.as_ref(), ..example.served() };
+            assert_eq!(rules.client(&served), (None, expected), "{route:?} {peer}");
+        }
     }
 }

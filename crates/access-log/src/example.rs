@@ -21,6 +21,7 @@ pub(super) struct Example {
     pub(super) stream: Option<ServedStream>,
     pub(super) client: Option<IpAddr>,
     pub(super) note: Option<RouteNote>,
+    pub(super) client_scheme: Option<Scheme>,
 }
 
 impl Example {
@@ -48,6 +49,7 @@ impl Example {
             stream: None,
             client: None,
             note: None,
+            client_scheme: None,
         }
     }
 
@@ -76,6 +78,7 @@ impl Example {
         Served {
             connection: &self.connection,
             client: self.client,
+            client_scheme: self.client_scheme,
             connection_number: 7,
             request_number: 2,
             request: Some(&self.request),

@@ -85,8 +85,8 @@ impl LinesMaker {
 
 impl serow::AccessLog for WorkerLog {
     fn log(&self, served: &Served<'_>) {
-        let client = self.clients.client(served);
-        self.lines.log(&self.format, &Served { client, ..*served });
+        let (client, client_scheme) = self.clients.client(served);
+        self.lines.log(&self.format, &Served { client, client_scheme, ..*served });
     }
 
     fn reads_response(&self) -> bool {

@@ -90,7 +90,8 @@ impl serow::AccessLog for RoutedLog {
         if set.rules.is_empty() {
             return;
         }
-        let served = &Served { client: plan.clients.client(served), ..*served };
+        let (client, client_scheme) = plan.clients.client(served);
+        let served = &Served { client, client_scheme, ..*served };
         for ((rule, output), sampler) in set.rules.iter().zip(&set.outputs).zip(samplers) {
             if self.is_wanted(rule, sampler.as_ref(), served)
                 && let Some(lines) = self.lines.get(*output)

@@ -115,6 +115,7 @@ fn push_text(text: &str, parts: &mut Vec<Part>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serow::Scheme;
 
     use super::*;
     use crate::{
@@ -198,6 +199,11 @@ mod tests {
         assert_eq!(line(template, &full()), "10.0.0.1 4711 10.0.0.1 4711");
         let behind = Example { client: Some([192, 0, 2, 7].into()), ..full() };
         assert_eq!(line(template, &behind), "192.0.2.7 - 10.0.0.1 4711");
+        for (scheme, expected) in [(None, "http -"), (Some(Scheme::Http), "http -"), (Some(Scheme::Https), "https on")]
+        {
+            let behind = Example { client_scheme: scheme, ..full() };
+            assert_eq!(line("$scheme $https", &behind), expected);
+        }
         let mut absolute = full();
         absolute.target("http://Other.example:81/x");
         assert_eq!(line("$host $uri $request_uri", &absolute), "other.example /x http://Other.example:81/x");

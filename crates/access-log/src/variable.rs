@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serow::Served;
+use serow::{Scheme, Served};
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -217,8 +217,15 @@ impl Name {
 
 /// Appends a value of the request, escaped.
 fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut Vec<u8>) {
-    // A trusted proxy names the client, but not its port.
+    // A trusted proxy names the client and its scheme, but not its port.
     match variable {
+        RequestVariable::Named(name @ (RequestName::Scheme | RequestName::Https)) => match served.client_scheme {
+            Some(Scheme::Https) if *name == RequestName::Scheme => return line.extend_from_slice(b"https"),
+            Some(Scheme::Https) => return line.extend_from_slice(b"on"),
+            Some(Scheme::Http) if *name == RequestName::Scheme => return line.extend_from_slice(b"http"),
+            Some(Scheme::Http) => return line.push(b'-'),
+            None => {}
+        },
         RequestVariable::Named(RequestName::RemoteAddress) if served.client.is_some() => return client(served, line),
         RequestVariable::Named(RequestName::RemotePort) if served.client.is_some() => return line.push(b'-'),
         _ => {}

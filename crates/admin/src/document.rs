@@ -179,10 +179,11 @@ mod tests {
 
     use serow_apps::{Application, ApplicationSettings, Interface, Interpreter, Program};
     use serow_proxy::{CheckKind, CheckSettings, ServerSettings, Upstream, UpstreamSettings};
+    use serow_site::MirrorReport;
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, subject};
+    use crate::{CountedRoutes, FIELDS, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -234,6 +235,8 @@ mod tests {
         let mut document =
             value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates());
         document["routes"] = CountedRoutes::new(Vec::new()).document();
+        let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
+        document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);
         paths(&document, "", &mut found);
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();

@@ -82,6 +82,11 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   applications[].requests            requests that needed a worker
   applications[].replaced            workers that were replaced, for their age or memory, or at their own request
   applications[].deaths              workers that crashed or exited, and those that exceeded the timeout of a request
+  mirrors[].name                     copies of requests (mirror): the site and the path of the route
+  mirrors[].upstream                 the upstream that receives them
+  mirrors[].sent                     copies that the upstream responded to
+  mirrors[].dropped                  copies left out: the body was too long or incomplete, or too many were in flight
+  mirrors[].failed                   copies that the upstream did not respond to
   certificates[].names               the automatic certificates (ACME): their names, with commas between them
   certificates[].issuer              who issued it; null until there is one
   certificates[].expires             until when it is valid, in seconds since 1970

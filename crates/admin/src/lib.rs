@@ -9,6 +9,7 @@
 //! | what it reports on: this process, or the sum of all generations | `subject.rs`, `total.rs` |
 //! | where the numbers come from; as JSON, and for Prometheus | `sources.rs`; `document.rs`, `metrics.rs`, `server_metrics.rs` |
 //! | applications: the sum of all generations; for Prometheus | `applications.rs`; `application_metrics.rs` |
+//! | copies of requests: as JSON, for Prometheus, as a table | `mirrors.rs` |
 //! | automatic certificates: as a table; for Prometheus | `certificate_table.rs`; `certificate_metrics.rs` |
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
@@ -36,6 +37,7 @@ mod fields;
 mod maintenance_command;
 mod metric_head;
 mod metrics;
+mod mirrors;
 mod pages;
 mod route_metrics;
 mod server_command;

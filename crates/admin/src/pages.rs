@@ -274,6 +274,7 @@ mod tests {
         let sandbox = Arc::from("off");
         let (upstreams, applications) = (Vec::new(), Vec::new());
         let sources = Sources {
+            mirrors: Vec::new(),
             routes: crate::CountedRoutes::default(),
             status: server.status(),
             log: Default::default(),

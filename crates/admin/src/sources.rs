@@ -8,9 +8,9 @@ use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
 use serow_config::Application;
 use serow_proxy::Upstream;
-use serow_site::MaintenanceSwitch;
+use serow_site::{MaintenanceSwitch, Mirror};
 
-use super::{CountedRoutes, document};
+use super::{CountedRoutes, document, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -25,6 +25,8 @@ pub struct Sources {
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
+    /// What copies requests.
+    pub mirrors: Vec<Mirror>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
     /// Whether it is in maintenance.
@@ -50,6 +52,7 @@ impl Sources {
             &certificates,
         );
         document["routes"] = self.routes.document();
+        document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
         document
     }
 }

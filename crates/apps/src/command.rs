@@ -76,6 +76,7 @@ impl CommandApplication {
             buffering: Some(run.buffer.clone()),
             forwarded: Forwarded { trusted: run.trusted.clone(), ..Forwarded::default() },
             field_names: self.shared.settings.field_names,
+            internal_redirects: run.internal_redirects,
             ..ForwardingSettings::default()
         };
         Proxy::new(self.shared.upstream.clone(), forwarding)

@@ -52,7 +52,12 @@ impl Handler for ApplicationHandler {
 
 async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
     match handle(shared, &mut request).await {
-        Ok(response) => response,
+        Ok(mut response) => {
+            let run = &shared.settings.run;
+            let is_trusted = || run.trusted.contains(request.connection().peer());
+            run.internal_redirects.take(&mut response, &run.name, is_trusted);
+            response
+        }
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
             failure.log(&shared.settings.run.name, &line);

@@ -10,7 +10,7 @@ use serow_config::{
     settings::{Encryption, ServerSettings},
     values::AdminAddress,
 };
-use serow_proxy::{SpoolSpace, Upstream};
+use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
 use serow_site::{MaintenanceSwitch, Site};
 
 use crate::{
@@ -29,6 +29,8 @@ pub(crate) struct Serving {
     admin_token: Option<String>,
     log: Option<AccessLog>,
     certificates: Option<CertificateManager>,
+    /// Proxies that may name the client.
+    trusted: TrustedProxies,
 }
 
 /// What is served besides by the handler itself.
@@ -55,12 +57,13 @@ impl Serving {
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
         encryption.iter().for_each(Encryption::warn_of_dates);
+        let trusted = clients.trusted.clone();
         let log = AccessLog::open_if(access_log)?.map(|log| log.clients(clients));
         if let Some(log) = &log {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());
         }
-        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates })
+        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates, trusted })
     }
 
     /// Stops the server from elsewhere.
@@ -70,7 +73,7 @@ impl Serving {
 
     /// Serves this site until TERM or INT.
     pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
-        let Self { server, encryption, admin, admin_token, log, certificates } = self;
+        let Self { server, encryption, admin, admin_token, log, certificates, trusted } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
         let maintenance = MaintenanceSwitch::default();
@@ -81,6 +84,7 @@ impl Serving {
                 log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
+                mirrors: Vec::new(),
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
@@ -95,7 +99,7 @@ impl Serving {
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let outcome = serow_site::serve(server, site, policy, maintenance);
+        let outcome = serow_site::serve(server, site, policy, maintenance, trusted);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         drop(certificates);

@@ -41,7 +41,7 @@ use serde_json::Value;
 use serow_access_log::LogRules;
 use serow_document::{Disk, Document, Fault, Files, Place, Problems, Sources, bundle, file, include};
 use serow_proxy::Upstream;
-use serow_site::Site;
+use serow_site::{Mirror, Site};
 
 /// What is wrong with a settings file, as it is shown, and texts on one line.
 pub use serow_document::{
@@ -81,6 +81,8 @@ pub struct Configuration {
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
+    /// What copies requests.
+    pub mirrors: Vec<Mirror>,
     /// How many sites there are.
     pub sites: usize,
     /// How many routes the sites have together.

@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
 pub(crate) mod header_rules;
+pub(crate) mod internal;
 pub(crate) mod logs;
 pub(crate) mod matching;
 pub(crate) mod paths;
@@ -13,8 +14,9 @@ pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
 pub(crate) mod site_listeners;
+pub(crate) mod site_places;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use serow_access_log::LogRules;
 use serow_document::{Place, Problem, Problems};
@@ -53,29 +55,27 @@ pub(crate) fn of(
     problems: &Problems,
 ) -> Option<Configuration> {
     let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
-    paths::resolve(&mut general, folder);
-    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
+    complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
     let certificate_files = renewed_files(&general.tls);
     let note_attempts = logs::read_attempts(&general.logging, &sites);
-    check_root(&metrics, &general, &sites, problems);
     let bodies = BodyLimits::set(&mut general.limits, &sites);
     let trust = general.listening.trust.clone();
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
-    let logging = general.logging.clone();
+    let scope = Scope::new(matching::maps(maps, problems));
+    let logs = Logs::new(folder, problems);
+    let root_logs = logs.root(&general.logging, &scope, &sites);
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
-    let scope = Scope::new(matching::maps(maps, problems));
-    let logs = Logs::new(folder, problems);
-    let root_logs = logs.root(&logging, &scope, &sites);
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
+    let mirrors = RefCell::default();
     let routing = Routing {
         scope: &scope,
         folder,
@@ -89,26 +89,28 @@ pub(crate) fn of(
         access: &access,
         numbers: &numbers,
         listeners: &listeners,
+        mirrors: &mirrors,
+        trust: &trust,
         problems,
     };
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
     }
-    let renewed_files = [certificate_files, proxying.renewed_files(), access.files()].concat();
     Some(Configuration {
         server: server?,
         logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
         site,
+        renewed_files: [certificate_files, proxying.renewed_files(), access.files()].concat(),
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
+        mirrors: mirrors.into_inner(),
         sites: site_count,
         routes: route_count,
         account: account?,
         folders,
         access: access.into_control(),
-        renewed_files,
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
@@ -124,8 +126,16 @@ fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares)
     (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 
-/// Notes what is wrong with the root as a whole.
-fn check_root(metrics: &MetricsTable, general: &GeneralOptions, sites: &[SiteTable], problems: &Problems) {
+/// Adds to the root what sites say for it, and notes what is wrong with it as a whole.
+fn complete_root(
+    general: &mut GeneralOptions,
+    metrics: &MetricsTable,
+    sites: &[SiteTable],
+    folder: &Path,
+    problems: &Problems,
+) {
+    paths::resolve(general, folder);
+    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
     if sites.is_empty() {
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
@@ -191,11 +201,16 @@ impl SiteTable {
 
     /// Whether it hands requests to other processes.
     fn has_proxy(&self) -> bool {
+        self.policy.mirror.is_some() || self.has_proxying_content()
+    }
+
+    fn has_proxying_content(&self) -> bool {
         match &self.content {
             SiteContent::Files(_) => false,
             SiteContent::App(_) | SiteContent::Proxy(_) => true,
             SiteContent::Routes(routes) => {
-                routes.iter().any(|route| matches!(route.handler, HandlerTable::App(_) | HandlerTable::Proxy(_)))
+                let is_proxy = |route: &HandlerTable| matches!(route, HandlerTable::App(_) | HandlerTable::Proxy(_));
+                routes.iter().any(|route| is_proxy(&route.handler) || route.policy.mirror.is_some())
             }
         }
     }

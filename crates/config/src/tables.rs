@@ -8,6 +8,7 @@ pub(crate) mod kinds;
 pub(crate) mod logs;
 pub(crate) mod maps;
 pub(crate) mod matching;
+pub(crate) mod mirror;
 pub(crate) mod nginx;
 pub(crate) mod other_servers;
 pub(crate) mod policies;

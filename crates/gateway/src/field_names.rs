@@ -1,9 +1,7 @@
 //! Allowed names of header fields in requests: CGI and its successors turn them into variables, in which `X_User`,
 //! `X.User` and `X-User` are the same.
 
-use serow_message::{Headers, KnownHeader, hop_by_hop};
-
-use crate::trusted_proxies::TrustedProxies;
+use serow_message::{Headers, KnownHeader, TrustedProxies, hop_by_hop};
 
 /// Allowed names of header fields in requests, and of their trailers.
 ///

@@ -5,10 +5,8 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme};
+use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme, TrustedProxies};
 use smallvec::SmallVec;
-
-use crate::trusted_proxies::TrustedProxies;
 
 /// How servers learn about the client, and which proxies in front of us are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

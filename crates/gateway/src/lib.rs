@@ -2,8 +2,8 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | which peers may say who the client is | `trusted_proxies.rs` |
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
+//! | responses that name what the server is to send in their place | `internal_redirect.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
@@ -19,10 +19,10 @@ mod crashing_requests;
 mod error_page;
 mod field_names;
 mod forwarded;
+mod internal_redirect;
 mod log_limit;
 mod queue;
 mod trailers;
-mod trusted_proxies;
 
 pub use self::{
     attempts::{Attempt, Attempts},
@@ -31,10 +31,10 @@ pub use self::{
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},
     forwarded::{Forwarded, ForwardedFields, ForwardedValues},
+    internal_redirect::{InternalRedirect, InternalRedirects, is_for_server},
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,
     trailers::with_trailers,
-    trusted_proxies::TrustedProxies,
 };
-/// The networks of trusted proxies.
-pub use serow_message::{Network, NetworkError};
+/// Trusted proxies, and their networks.
+pub use serow_message::{Network, NetworkError, TrustedProxies};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serow_message::{Method, Target};
-use serow_net::Moment;
+use serow_net::{Clock, Moment};
 
 /// Lines of one kind that are written in each second; the others are counted. Shared by threads, without a lock.
 #[derive(Debug, Default)]
@@ -18,6 +18,17 @@ pub struct LogLimit {
 }
 
 impl LogLimit {
+    /// A limit for a subject that is not behind any other.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { window: AtomicU64::new(0), suppressed: AtomicU64::new(0) }
+    }
+
+    /// As [`Self::admit`], where no clock is at hand; it reads the time itself.
+    pub fn admit_now(&self) -> Option<Suppressed> {
+        self.admit(Clock::new().now())
+    }
+
     /// Whether a line may be written now; reports how many lines were suppressed before it.
     pub fn admit(&self, now: Moment) -> Option<Suppressed> {
         let second = second(now);

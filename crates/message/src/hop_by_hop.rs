@@ -47,11 +47,13 @@ impl Named {
     }
 }
 
-/// Whether proxies tell the client's address, or how it asked, in an extension field of this name.
+/// Whether proxies tell the client's address, how it asked, or what they can send in place of a response, in an extension
+/// field of this name. From anybody else, `X-Sendfile-Type` and `X-Accel-Mapping` would have an application name files
+/// to a server that does not send them: CVE-2025-61780 of Rack.
 #[must_use]
 pub fn tells_of_client(name: &[u8]) -> bool {
     let begins = |start: &[u8]| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
-    begins(b"x-forwarded-") || name.eq_ignore_ascii_case(b"x-real-ip")
+    begins(b"x-forwarded-") || OF_PROXIES.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 
 /// Removes the fields of this connection: the fixed ones and those that `Connection` names.
@@ -66,6 +68,8 @@ pub fn remove(headers: &mut Headers) {
 fn is_usual_option(option: &[u8]) -> bool {
     matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
 }
+
+const OF_PROXIES: [&[u8]; 3] = [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping"];
 
 const SET: u64 = KnownHeader::set(&NAMES);
 

@@ -71,9 +71,12 @@ mod network;
 #[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
+mod request_client;
+#[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
 mod route_note;
+mod trusted_proxies;
 #[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
@@ -93,8 +96,10 @@ pub use self::{
     informational::{InformationalQueue, InformationalSender},
     network::{Network, NetworkError},
     request::Request,
+    request_client::RequestClient,
     response::Response,
     route_note::RouteNote,
+    trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,
 };

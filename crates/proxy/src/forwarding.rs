@@ -239,7 +239,8 @@ impl<'a> Forwarding<'a> {
     fn finish(&mut self, response: ServerResponse, server: &Server) -> Response {
         let ServerResponse { head, content, .. } = response;
         let is_head = *self.head.method() == Method::HEAD;
-        let mut response = response_head::returning(head, self.head.method(), self.settings);
+        let origin = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
+        let mut response = response_head::returning(head, self.head.method(), self.settings, origin);
         if let Some(session) = &self.session {
             session.finish(&mut response.headers, server);
         }

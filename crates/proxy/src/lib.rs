@@ -85,8 +85,8 @@ mod websocket;
 
 pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
-    Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings,
-    SpoolSpace, TrustedProxies,
+    Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, InternalRedirects, Network,
+    NetworkError, QueueSettings, SpoolSpace, TrustedProxies,
 };
 
 pub use self::{

@@ -4,8 +4,8 @@ use std::mem;
 
 use serow_gateway::{RequestSummary, TrailerRule};
 use serow_message::{
-    ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version,
-    hop_by_hop,
+    ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestClient, RequestHead, StatusCode, Target,
+    Version, hop_by_hop,
     percent::{self, Octet},
 };
 use serow_variables::{Form, Source, Text};
@@ -55,7 +55,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
     let hops = hops_left(request)?;
-    let texts = filled(&settings.request_texts, request);
+    let texts = filled(settings, request);
     let received = mem::take(&mut request.target);
     let authority = received.authority().map(str::to_owned);
     let target = received.into_origin_form(request.method == Method::OPTIONS);
@@ -148,13 +148,15 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
 }
 
 /// The values of texts with variables, taken from the request as the client sent it.
-fn filled<'s>(texts: &'s [(String, Text)], request: &Request) -> Vec<(&'s str, Vec<u8>)> {
+fn filled<'s>(settings: &'s ForwardingSettings, request: &Request) -> Vec<(&'s str, Vec<u8>)> {
+    let texts = &settings.request_texts;
     if texts.is_empty() {
         return Vec::new();
     }
     let decoded = percent::decode(request.target.path_bytes()).map_while(Result::ok);
     let path: Vec<u8> = decoded.map(Octet::byte).collect();
-    let source = Source::of(request, &path);
+    let client = RequestClient::new(&settings.forwarded.trusted);
+    let source = Source { client: Some(&client), ..Source::of(request, &path) };
     let fill = |(name, text): &'s (String, Text)| {
         let mut value = Vec::new();
         text.append(&source, Form::Field, &mut value);

@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::Frame;
+use serow_gateway::is_for_server;
 use serow_message::{Body, KnownHeader, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
 
 use crate::{request_head, settings::ForwardingSettings, via};
@@ -17,23 +18,37 @@ use crate::{request_head, settings::ForwardingSettings, via};
 ///
 /// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all other end-to-end fields stay as the server sent them.
 /// The framing follows from the body; only a response to HEAD, which has no body, keeps its Content-Length (RFC 9110
-/// §8.6), and without one its length is unknown.
-pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &ForwardingSettings) -> Response {
+/// §8.6), and without one its length is unknown. Fields that are meant for this server are taken out, unless the client
+/// is a trusted proxy.
+pub(crate) fn returning(
+    head: ResponseHead,
+    method: &Method,
+    settings: &ForwardingSettings,
+    (upstream, is_trusted): (&str, bool),
+) -> Response {
     let ResponseHead { status, version, mut headers } = head;
     let named = hop_by_hop::Named::of(&headers);
     // RFC 9110 §15.2.2, §15.5.22: these two say which protocol; in others it is an offer of the server to us.
     let switches = matches!(status, StatusCode::SWITCHING_PROTOCOLS | StatusCode::UPGRADE_REQUIRED);
     let keeps_length = *method == Method::HEAD && content::is_possible(status);
+    let mut is_for_us = false;
     headers.retain_known(|name, known, _| match known {
         Some(KnownHeader::Upgrade) => switches,
         Some(KnownHeader::ContentLength) => keeps_length,
-        known => !named.covers(name, known),
+        known => {
+            is_for_us |= is_for_server(name, known);
+            !named.covers(name, known)
+        }
     });
     headers.append_constant(via::field(version));
     request_head::apply(&settings.response_headers, &mut headers);
     let is_unsaid = keeps_length && !headers.contains(KnownHeader::ContentLength);
     let body = if is_unsaid { Body::stream(OfUnknownLength) } else { Body::empty() };
-    Response { headers, body, ..Response::new(status) }
+    let mut response = Response { headers, body, ..Response::new(status) };
+    if is_for_us {
+        settings.internal_redirects.take_found(&mut response, upstream, is_trusted);
+    }
+    response
 }
 
 /// A body that is never sent: an empty one would be announced as such.
@@ -50,6 +65,7 @@ impl http_body::Body for OfUnknownLength {
 
 #[cfg(test)]
 mod tests {
+    use serow_gateway::{InternalRedirect, InternalRedirects};
     use serow_message::{Headers, Version};
 
     use super::*;
@@ -121,7 +137,7 @@ mod tests {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: headers(before) };
             let method = Method::from_bytes(method.as_bytes()).unwrap();
-            let response = returning(head, &method, &ForwardingSettings::default());
+            let response = returning(head, &method, &ForwardingSettings::default(), ("u", false));
             assert_eq!((response.status, response.headers), (status, headers(after)), "{before:?}");
             assert_eq!(response.body.length(), Some(0));
         }
@@ -132,7 +148,7 @@ mod tests {
         for (status, length) in [(200, None), (404, None), (204, Some(0)), (304, Some(0))] {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
-            let response = returning(head, &Method::HEAD, &ForwardingSettings::default());
+            let response = returning(head, &Method::HEAD, &ForwardingSettings::default(), ("u", false));
             assert_eq!(response.body.length(), length, "{status}");
         }
     }
@@ -147,8 +163,21 @@ mod tests {
         let before =
             headers(&[("server", "a"), ("cache-control", "x"), ("content-length", "4"), ("CACHE-CONTROL", "y")]);
         let head = ResponseHead { status: StatusCode::OK, version: Version::HTTP_2, headers: before };
-        let response = returning(head, &Method::HEAD, &settings);
+        let response = returning(head, &Method::HEAD, &settings, ("u", false));
         let after = [("cache-control", "no-store"), ("content-length", "4"), ("via", "2.0 serow")];
         assert_eq!(response.headers, headers(&after));
+    }
+
+    #[test]
+    fn fields_for_this_server_reach_trusted_proxies_only() {
+        for (is_trusted, expected) in [(false, 2), (true, 3)] {
+            let headers = headers(&[("x-accel-redirect", "/files/a"), ("content-type", "text/plain")]);
+            let head = ResponseHead { status: StatusCode::OK, version: Version::HTTP_11, headers };
+            let settings =
+                ForwardingSettings { internal_redirects: InternalRedirects::Follow, ..ForwardingSettings::default() };
+            let response = returning(head, &Method::GET, &settings, ("u", is_trusted));
+            assert_eq!(response.headers.len(), expected);
+            assert_eq!(response.extensions.get::<InternalRedirect>().unwrap().value(), b"/files/a");
+        }
     }
 }

@@ -9,7 +9,7 @@ mod sticky;
 use std::time::Duration;
 
 use serow_client::TlsConnector;
-use serow_gateway::{BufferSettings, FieldNames, Forwarded, QueueSettings};
+use serow_gateway::{BufferSettings, FieldNames, Forwarded, InternalRedirects, QueueSettings};
 use serow_variables::Text;
 
 pub use self::{
@@ -124,6 +124,8 @@ pub struct ForwardingSettings {
     pub request_texts: Vec<(String, Text)>,
     /// Fields that are set in responses; those with an empty value are removed.
     pub response_headers: Vec<(String, String)>,
+    /// Whether responses may name what is sent in their place.
+    pub internal_redirects: InternalRedirects,
     /// Whether request bodies are buffered before a server is selected.
     pub buffering: Option<BufferSettings>,
     /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.

@@ -41,8 +41,8 @@ impl Conditions {
     /// Whether a request meets all.
     pub(crate) fn hold(&self, source: &Source<'_>) -> bool {
         self.path.as_ref().is_none_or(|expression| expression.matches(source.path))
-            && self.scheme.is_none_or(|scheme| source.connection.scheme() == scheme)
-            && self.clients.contain(source.connection.peer())
+            && self.scheme.is_none_or(|scheme| source.scheme() == scheme)
+            && (self.clients.is_empty() || self.clients.contain(source.peer()))
             && (self.hosts.is_empty() || self.is_host(source))
             && self.fields.iter().all(|(name, patterns)| patterns.match_any(|| source.headers.get_all(name.as_str())))
             && self.cookies.iter().all(|(name, patterns)| is_cookie(source, name, patterns))

@@ -117,6 +117,23 @@ impl RouterError {
         self
     }
 
+    /// The same of another numbering: that of a file, from which the sites and routes of a router were selected.
+    #[must_use]
+    pub fn renumbered(self, site: usize, number: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::HostTwice { .. } | Self::WithoutHostsTwice { .. } => self,
+            Self::Unreachable { route, earlier, .. } => {
+                Self::Unreachable { site, route: number(route), earlier: number(earlier) }
+            }
+            Self::Stars { route, stars, .. } => Self::Stars { site, route: number(route), stars },
+            Self::Loop { route, .. } => Self::Loop { site, route: number(route) },
+            Self::LastRewrite { route, .. } => Self::LastRewrite { site, route: number(route) },
+            Self::LastTry { route, .. } => Self::LastTry { site, route: number(route) },
+            Self::TryWithoutGet { route, .. } => Self::TryWithoutGet { site, route: number(route) },
+            Self::RewriteWithHeaders { route, .. } => Self::RewriteWithHeaders { site, route: number(route) },
+        }
+    }
+
     /// The route of that site it is about, if it is about one.
     #[must_use]
     pub fn route(&self) -> Option<usize> {

@@ -34,6 +34,10 @@ impl Networks {
         Ok(Self { wanted: wanted.into(), refused: refused.into() })
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.refused.is_empty()
+    }
+
     pub(crate) fn contain(&self, peer: Peer) -> bool {
         let is_in = |networks: &[Network]| networks.iter().any(|network| network.contains_peer(peer));
         (self.wanted.is_empty() || is_in(&self.wanted)) && !is_in(&self.refused)

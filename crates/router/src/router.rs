@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc};
 
-use serow_message::{Handler, Request, Response};
+use serow_message::{Handler, Request, RequestClient, Response, TrustedProxies};
 
 use crate::{
     error::RouterError,
@@ -31,6 +31,16 @@ impl<H> Router<H> {
         Ok(Self { table: Arc::new(table), handlers })
     }
 
+    /// Trusts these proxies to name the client and its scheme, for conditions and variables. Without them, the client is
+    /// the peer of the connection. Call it before the router is cloned.
+    #[must_use]
+    pub fn with_trusted(mut self, trusted: TrustedProxies) -> Self {
+        if let Some(table) = Arc::get_mut(&mut self.table) {
+            table.trusted = trusted;
+        }
+        self
+    }
+
     /// Finds the route of a request, and rewrites the request as the route says. `attempt` has the handler of an
     /// [`Action::Try`](crate::Action::Try) answer, if it can; without a response, the request goes on to the next routes.
     #[inline]
@@ -39,7 +49,8 @@ impl<H> Router<H> {
         request: &mut Request,
         mut attempt: impl FnMut(&H, &Request) -> Option<Response>,
     ) -> Routed<'_, H> {
-        let mut decision = self.table.decide(request);
+        let client = RequestClient::new(&self.table.trusted);
+        let mut decision = self.table.decide(request, &client);
         // The table numbers the handlers that are kept here.
         loop {
             match decision {
@@ -52,7 +63,7 @@ impl<H> Router<H> {
                         headers.apply(response.status, &mut response.headers);
                         return Routed::Attempt { handler: &self.handlers[handler], response };
                     }
-                    decision = self.table.resume(next, request);
+                    decision = self.table.resume(next, request, &client);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
-use serow_message::{Body, KnownHeader, Method, Request, RequestHead, Response, RouteNote, StatusCode};
-
+use serow_message::{
+    Body, KnownHeader, Method, Request, RequestClient, RequestHead, Response, RouteNote, StatusCode, TrustedProxies,
+};
 use serow_variables::Source;
 
 use crate::{
@@ -120,9 +121,9 @@ impl Path<'_> {
     }
 
     /// The request with this path, for variables.
-    pub(crate) fn source<'a>(&'a self, request: &'a Request) -> Source<'a> {
+    pub(crate) fn source<'a>(&'a self, request: &'a Request, client: &'a RequestClient<'a>) -> Source<'a> {
         let source = Source::of(request, self.as_bytes());
-        Source { query: self.query().or(source.query), ..source }
+        Source { query: self.query().or(source.query), client: Some(client), ..source }
     }
 }
 
@@ -190,6 +191,7 @@ impl Routes {
         &self,
         asked: &'request [u8],
         request: &Request,
+        client: &RequestClient<'_>,
         start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
@@ -207,7 +209,7 @@ impl Routes {
                 Step::Take(Outcome::Try { .. }) if !start.tries => {}
                 Step::GoOn(target) => path = go_on(target, path, pattern)?,
                 Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) | Step::Marked(_) => {
-                    match follow(step, path, pattern, request, start)? {
+                    match follow(step, path, pattern, (request, client), start)? {
                         Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
                         Followed::Next(next) => path = next,
                     }
@@ -220,39 +222,39 @@ impl Routes {
 
     /// The answer to a request that no route takes.
     #[cold]
-    pub(crate) fn refuse(&self, missed: Missed, request: &Request) -> Response {
+    pub(crate) fn refuse(&self, missed: Missed, request: &Request, client: &RequestClient<'_>) -> Response {
         if let (Some(number), Some(note)) = (self.number, request.extensions.get::<RouteNote>()) {
             note.set(number);
         }
         match missed {
-            Missed::Path | Missed::Unknown => self.refusal(&self.not_found, request),
-            Missed::Method => self.refuse_method(request),
-            Missed::NoPath => self.refusal(&self.bad_request, request),
-            Missed::Tunnel => self.refusal(&self.not_implemented, request),
+            Missed::Path | Missed::Unknown => self.refusal(&self.not_found, request, client),
+            Missed::Method => self.refuse_method(request, client),
+            Missed::NoPath => self.refusal(&self.bad_request, request, client),
+            Missed::Tunnel => self.refusal(&self.not_implemented, request, client),
         }
     }
 
-    fn refusal(&self, refusal: &FixedResponse, request: &Request) -> Response {
+    fn refusal(&self, refusal: &FixedResponse, request: &Request, client: &RequestClient<'_>) -> Response {
         let mut response = refusal.response();
         if self.headers.has_variables() {
-            self.headers_of(request).apply(response.status, &mut response.headers);
+            self.headers_of(request, client).apply(response.status, &mut response.headers);
         }
         response
     }
 
     /// The changes of headers for a request that no route takes.
-    fn headers_of(&self, request: &Request) -> HeaderChanges {
+    fn headers_of(&self, request: &Request, client: &RequestClient<'_>) -> HeaderChanges {
         let mut room = Room::new();
         let path = clean_path::of(&request.target, &mut room).unwrap_or_else(|_| request.target.path_bytes());
-        self.headers.filled(&Source::of(request, path))
+        self.headers.filled(&Source { client: Some(client), ..Source::of(request, path) })
     }
 
     /// RFC 9110 §15.5.6: a 405 says in Allow with which methods a route would take the request. There may be none, if a
     /// rewrite leads away; then it is a 404.
-    fn refuse_method(&self, request: &Request) -> Response {
+    fn refuse_method(&self, request: &Request, client: &RequestClient<'_>) -> Response {
         let mut room = Room::new();
         let Ok(path) = clean_path::of(&request.target, &mut room) else {
-            return self.refusal(&self.bad_request, request);
+            return self.refusal(&self.bad_request, request, client);
         };
         let start = Start { tries: false, ..Start::default() };
         let (target, headers) = (request.target.clone(), request.headers.clone());
@@ -260,15 +262,15 @@ impl Routes {
         let mut with_method = Request::new(head, Body::empty(), request.connection().clone());
         let is_allowed = |method: &&Method| {
             with_method.method = (*method).clone();
-            self.find(path, &with_method, start).is_ok()
+            self.find(path, &with_method, client, start).is_ok()
         };
         let allowed: Vec<&str> = self.methods.iter().filter(is_allowed).map(Method::as_str).collect();
         if allowed.is_empty() {
-            return self.refusal(&self.not_found, request);
+            return self.refusal(&self.not_found, request, client);
         }
         let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
         let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
-        self.headers_of(request).apply(response.status, &mut response.headers);
+        self.headers_of(request, client).apply(response.status, &mut response.headers);
         response
     }
 
@@ -284,10 +286,11 @@ impl Routes {
     /// no route names, so it holds for nearly all paths.
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
         let mut path = pattern.sample();
-        let request = Request::default();
+        let (request, nobody) = (Request::default(), TrustedProxies::default());
+        let client = RequestClient::new(&nobody);
         let start = Start { tries: false, is_sample: true, ..Start::default() };
         for hop in 0..MAX_REDIRECTS {
-            let Ok(taken) = self.find(&path, &request, start) else { return false };
+            let Ok(taken) = self.find(&path, &request, &client, start) else { return false };
             let Outcome::Redirect { redirect, .. } = taken.outcome else { return false };
             if hop == 0 && !std::ptr::eq(taken.outcome, outcome) {
                 return false;
@@ -319,23 +322,24 @@ fn follow<'routes, 'request>(
     step: &'routes Step,
     path: Path<'request>,
     pattern: &PathPattern,
-    request: &Request,
+    asker: (&Request, &RequestClient<'_>),
     start: Start,
 ) -> Result<Followed<'routes, 'request>, Missed> {
+    let (request, client) = asker;
     match step {
         Step::If(_) | Step::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
-        Step::If(both) => match both.0.hold(&path.source(request)) {
-            true => follow(&both.1, path, pattern, request, start),
+        Step::If(both) => match both.0.hold(&path.source(request, client)) {
+            true => follow(&both.1, path, pattern, asker, start),
             false => Ok(Followed::Next(path)),
         },
         Step::Marked(marked) => {
-            let followed = follow(&marked.step, path, pattern, request, start)?;
+            let followed = follow(&marked.step, path, pattern, asker, start)?;
             if let Followed::Taken(_, path) = &followed {
-                marked.note(path, pattern, request);
+                marked.note(path, pattern, asker.0);
             }
             Ok(followed)
         }
-        Step::Rewrite(rewriting) => rewriting.path(&path, pattern, request).map(Followed::Next),
+        Step::Rewrite(rewriting) => rewriting.path(&path, pattern, asker).map(Followed::Next),
         Step::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         Step::Take(outcome) => {
             let is_taken = match outcome {

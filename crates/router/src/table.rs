@@ -1,6 +1,8 @@
 //! All sites, and what a request comes to.
 
-use serow_message::{Request, Response, StatusCode, Target, TargetForm, percent::encode_path};
+use serow_message::{
+    Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies, percent::encode_path,
+};
 use serow_variables::Source;
 
 use crate::{
@@ -20,6 +22,8 @@ use crate::{
 pub(crate) struct Table {
     index: SiteIndex,
     sites: Vec<Routes>,
+    /// Who may say which client a request is from.
+    pub(crate) trusted: TrustedProxies,
     misdirected: FixedResponse,
     not_implemented: FixedResponse,
 }
@@ -58,17 +62,18 @@ impl Table {
         }
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
-        Ok((Self { index, sites, misdirected, not_implemented }, handlers))
+        let trusted = TrustedProxies::default();
+        Ok((Self { index, sites, trusted, misdirected, not_implemented }, handlers))
     }
 
     /// Decides what a request comes to, and gives it the path that rewrites made.
-    pub(crate) fn decide(&self, request: &mut Request) -> Decision {
+    pub(crate) fn decide(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision {
         // CONNECT names no path, but another server: this is no proxy.
         if request.target.form() == TargetForm::Authority {
             return Decision::Answer(self.not_implemented.response());
         }
         match self.index.find(request.host()) {
-            Some(site) => self.resume(Next { site, start: Start::default() }, request),
+            Some(site) => self.resume(Next { site, start: Start::default() }, request, client),
             None => Decision::Answer(self.misdirected.response()),
         }
     }
@@ -82,16 +87,22 @@ impl Table {
     }
 
     /// Decides what a request comes to from some route on.
-    pub(crate) fn resume(&self, next: Next, request: &mut Request) -> Decision {
+    pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision {
         let Some(routes) = self.sites.get(next.site) else { return Decision::Answer(self.misdirected.response()) };
-        decide_within(routes, next, request).unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, request)))
+        decide_within(routes, next, request, client)
+            .unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, request, client)))
     }
 }
 
-fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<Decision, Missed> {
+fn decide_within(
+    routes: &Routes,
+    next: Next,
+    request: &mut Request,
+    client: &RequestClient<'_>,
+) -> Result<Decision, Missed> {
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
-    let Taken { route, pattern, outcome, path } = routes.find(asked, request, next.start)?;
+    let Taken { route, pattern, outcome, path } = routes.find(asked, request, client, next.start)?;
     match outcome {
         Outcome::Handle { handler, headers } => {
             if !matches!(path, Path::Asked(_)) {
@@ -109,12 +120,12 @@ fn decide_within(routes: &Routes, next: Next, request: &mut Request) -> Result<D
         Outcome::Respond(response) => Ok(Decision::Answer(response.response())),
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
-            let mut response = redirect.response(&Source { captures: &captures, ..path.source(request) });
+            let mut response = redirect.response(&Source { captures: &captures, ..path.source(request, client) });
             headers.apply(response.status, &mut response.headers);
             Ok(Decision::Answer(response))
         }
         Outcome::Variable(outcome) => {
-            let filled = outcome.fill(&path, pattern, request);
+            let filled = outcome.fill(&path, pattern, (request, client));
             if !matches!(path, Path::Asked(_)) {
                 request.target = rewritten(&request.target, &path)?;
             }

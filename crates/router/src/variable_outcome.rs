@@ -1,6 +1,6 @@
 //! What a route answers, with the values of variables filled in.
 
-use serow_message::{Method, Request, Response};
+use serow_message::{Method, Request, RequestClient, Response};
 use serow_variables::{Captures, Expression, Source};
 
 use crate::{
@@ -105,9 +105,14 @@ impl VariableOutcome {
 
     /// The outcome for a request with this path.
     #[inline(never)]
-    pub(crate) fn fill(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request) -> Filled {
+    pub(crate) fn fill(
+        &self,
+        path: &Path<'_>,
+        pattern: &PathPattern,
+        (request, client): (&Request, &RequestClient<'_>),
+    ) -> Filled {
         let captures = self.captured.captures(path.as_bytes(), pattern);
-        let source = Source { captures: &captures, ..path.source(request) };
+        let source = Source { captures: &captures, ..path.source(request, client) };
         let headers = self.headers.filled(&source);
         let mut response = match &self.answer {
             Answer::Handle(handler) => {
@@ -130,10 +135,10 @@ impl Rewriting {
         &self,
         path: &Path<'_>,
         pattern: &PathPattern,
-        request: &Request,
+        (request, client): (&Request, &RequestClient<'_>),
     ) -> Result<Path<'static>, Missed> {
         let captures = self.captured.captures(path.as_bytes(), pattern);
-        let (made, query) = self.target.filled(&Source { captures: &captures, ..path.source(request) });
+        let (made, query) = self.target.filled(&Source { captures: &captures, ..path.source(request, client) });
         let made = clean_path::of_decoded(&made)?;
         // A query that an earlier rewrite made is kept as that of a request is.
         match query.or_else(|| path.query().map(str::to_owned)) {

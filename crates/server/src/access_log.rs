@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, StatusCode};
+use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, Scheme, StatusCode};
 
 use crate::exchange::Sent;
 
@@ -35,6 +35,8 @@ pub struct Served<'a> {
     /// The client's address as a trusted proxy in front names it; `None` from the server, for which the peer is the
     /// client. A log that trusts proxies sets it for what writes its lines.
     pub client: Option<IpAddr>,
+    /// The scheme of the client's own connection as a trusted proxy names it; `None` as for `client`.
+    pub client_scheme: Option<Scheme>,
     /// The number of that connection, unique within this process.
     pub connection_number: u64,
     /// The number of the request within its connection, from 1.
@@ -152,6 +154,7 @@ impl RequestLogEntry {
         log.log(&Served {
             connection: &self.connection,
             client: None,
+            client_scheme: None,
             connection_number: self.connection_number,
             request_number: self.request_number,
             request: self.request.as_ref(),

@@ -9,13 +9,18 @@
 //! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
 //! | sites with addresses of their own | `sites_by_address.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
+//! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
+//! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod internal_redirects;
+mod internal_routes;
 mod maintenance;
+mod mirror;
 mod policy;
 mod route_handler;
 mod serving;
@@ -26,12 +31,14 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
+    internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
+    mirror::{Mirror, MirrorReport, MirrorSettings},
     policy::{
         BasicUsers, Compression, Cors, ErrorPage, ErrorPages, Guard, Rate, RateLimit, RateLimitCounts, RoutePolicy,
         Satisfy,
     },
-    route_handler::{RouteHandler, Surrounded},
+    route_handler::{Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
     sites_by_address::SitesByAddress,

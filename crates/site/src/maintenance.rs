@@ -1,7 +1,6 @@
 //! Maintenance: while the switch is on, clients receive 503, and handlers receive no requests.
 
 use std::{
-    net::IpAddr,
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -10,7 +9,7 @@ use std::{
 };
 
 use serow::{KnownHeader, Peer, Request, Response};
-use serow_gateway::{ErrorReason, Network, error_page};
+use serow_gateway::{ErrorReason, Network, TrustedProxies, error_page};
 
 /// What clients receive during maintenance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,15 +49,15 @@ impl MaintenanceSwitch {
 
     /// The response during maintenance; `None` where the request goes on to its handler.
     #[inline]
-    pub(crate) fn response(&self, request: &Request) -> Option<Response> {
-        if self.shared.is_on.load(Ordering::Acquire) { self.get()?.response(request) } else { None }
+    pub(crate) fn response(&self, request: &Request, trusted: &TrustedProxies) -> Option<Response> {
+        if self.shared.is_on.load(Ordering::Acquire) { self.get()?.response(request, trusted) } else { None }
     }
 }
 
 impl Maintenance {
     #[cold]
-    fn response(&self, request: &Request) -> Option<Response> {
-        if self.allows(request.connection().peer()) {
+    fn response(&self, request: &Request, trusted: &TrustedProxies) -> Option<Response> {
+        if self.allows(trusted.client(&request.headers, request.connection())) {
             return None;
         }
         let mut response = error_page(ErrorReason::Maintenance, &request.headers);
@@ -67,13 +66,9 @@ impl Maintenance {
         Some(response)
     }
 
-    /// Whether this client is served. The address is that of the connection: a field that a client can write is not asked.
-    fn allows(&self, peer: Peer) -> bool {
-        let is_of = |address: IpAddr| self.allowed.iter().any(|network| network.contains(address));
-        match peer {
-            Peer::Tcp(address) => is_of(address.ip()),
-            Peer::Unix => self.allowed.contains(&Network::Unix),
-        }
+    /// Whether this client is served. Only trusted proxies say who it is: fields that a client can write do not count.
+    fn allows(&self, client: Peer) -> bool {
+        self.allowed.iter().any(|network| network.contains_peer(client))
     }
 }
 
@@ -83,9 +78,10 @@ mod tests {
 
     use super::*;
 
-    fn request(peer: Peer) -> Request {
-        let (target, headers) = (Target::default(), Headers::default());
-        let head = RequestHead { method: Method::POST, target, version: Version::HTTP_11, headers };
+    fn request(peer: Peer, forwarded_for: &str) -> Request {
+        let mut headers = Headers::default();
+        headers.append("x-forwarded-for", forwarded_for).unwrap();
+        let head = RequestHead { method: Method::POST, target: Target::default(), version: Version::HTTP_11, headers };
         Request::new(head, Body::empty(), Connection::new(peer, None, Scheme::Http))
     }
 
@@ -93,14 +89,36 @@ mod tests {
     fn clients_are_refused_while_it_is_on_unless_they_are_allowed() {
         let switch = MaintenanceSwitch::default();
         let [stranger, colleague] = ["192.0.2.1:1", "10.0.0.7:1"].map(|address| Peer::Tcp(address.parse().unwrap()));
-        assert!(switch.response(&request(stranger)).is_none());
+        let response = |peer, forwarded_for| switch.response(&request(peer, forwarded_for), &TrustedProxies::default());
+        assert!(response(stranger, "").is_none());
         let allowed = vec!["10.0.0.0/8".parse().unwrap()];
         switch.clone().set(Some(Maintenance { retry_after: Duration::from_secs(90), allowed }));
-        let refused = switch.response(&request(stranger)).unwrap();
+        let refused = response(stranger, "").unwrap();
         assert_eq!((refused.status.as_u16(), refused.headers.get_str(KnownHeader::RetryAfter)), (503, Some("90")));
-        assert!(switch.response(&request(colleague)).is_none());
-        assert!(switch.response(&request(Peer::Unix)).is_some());
+        assert!(response(stranger, "10.0.0.7").is_some(), "a forged address");
+        assert!(response(colleague, "192.0.2.1").is_none());
+        assert!(response(Peer::Unix, "").is_some());
         switch.set(None);
-        assert!(switch.response(&request(stranger)).is_none());
+        assert!(response(stranger, "").is_none());
+    }
+
+    #[test]
+    fn trusted_proxies_name_the_client() {
+        let switch = MaintenanceSwitch::default();
+        let trusted: TrustedProxies = ["192.0.2.1".parse().unwrap(), Network::Unix].into_iter().collect();
+        let allowed = vec!["10.0.0.0/8".parse().unwrap(), "192.0.2.1".parse().unwrap()];
+        switch.set(Some(Maintenance { retry_after: Duration::from_secs(90), allowed }));
+        let proxy = Peer::Tcp("192.0.2.1:1".parse().unwrap());
+        for (peer, forwarded_for, is_served) in [
+            (proxy, "10.0.0.7", true),
+            (proxy, "10.0.0.7, 203.0.113.5", false),
+            (Peer::Unix, "10.0.0.7", true),
+            (Peer::Unix, "", false),
+            // The proxy itself asks.
+            (proxy, "", true),
+        ] {
+            let response = switch.response(&request(peer, forwarded_for), &trusted);
+            assert_eq!(response.is_none(), is_served, "{peer:?} {forwarded_for}");
+        }
     }
 }

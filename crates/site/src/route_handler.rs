@@ -9,6 +9,8 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
+    InternalRoutes, Mirror,
+    internal_redirects::FollowedResponse,
     policy::{Bounded, RoutePolicy, Source},
     site_response::{SiteResponse, Surrounding},
 };
@@ -26,6 +28,10 @@ pub enum RouteHandler {
     Proxy(Proxy),
     /// One of these, with a policy around it.
     Surrounded(Box<Surrounded>),
+    /// One of these, whose requests are copied.
+    Mirrored(Box<Mirrored>),
+    /// One of these, whose responses may lead to internal routes.
+    Following(Box<Following>),
 }
 
 /// A handler with a policy around it; made by [`RouteHandler::with_policy`].
@@ -35,7 +41,40 @@ pub struct Surrounded {
     pub(crate) policy: Arc<RoutePolicy>,
 }
 
+/// A handler whose requests are copied; made by [`RouteHandler::mirrored`].
+#[derive(Clone)]
+pub struct Mirrored {
+    handler: RouteHandler,
+    mirror: Mirror,
+}
+
+/// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
+#[derive(Clone)]
+pub struct Following {
+    handler: RouteHandler,
+    internal: InternalRoutes,
+}
+
 impl RouteHandler {
+    /// The same, whose requests are copied: those that the policy around it lets through.
+    #[must_use]
+    pub fn mirrored(self, mirror: Mirror) -> Self {
+        let around = |handler| Self::Mirrored(Box::new(Mirrored { handler, mirror }));
+        match self {
+            Self::Surrounded(surrounded) => {
+                let Surrounded { handler, policy } = *surrounded;
+                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
+            }
+            handler => around(handler),
+        }
+    }
+
+    /// The same, whose responses may lead to internal routes. It goes around a policy.
+    #[must_use]
+    pub fn following(self, internal: InternalRoutes) -> Self {
+        Self::Following(Box::new(Following { handler: self, internal }))
+    }
+
     /// The same with a policy around it, in place of one that is there.
     #[must_use]
     pub fn with_policy(self, policy: Arc<RoutePolicy>) -> Self {
@@ -53,7 +92,15 @@ impl RouteHandler {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
             Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
-            Self::Surrounded(surrounded) => surrounded.handler.attempt(request),
+            Self::Surrounded(surrounded) => match &surrounded.handler {
+                // The guard comes later: until then, nothing may be copied.
+                Self::Mirrored(mirrored) if surrounded.policy.guard.is_some() => mirrored.handler.attempt(request),
+                handler => handler.attempt(request),
+            },
+            Self::Mirrored(mirrored) => {
+                mirrored.handler.attempt(request).inspect(|_| mirrored.mirror.copy_head(request))
+            }
+            Self::Following(following) => following.handler.attempt(request),
         }
     }
 
@@ -62,6 +109,8 @@ impl RouteHandler {
         match self {
             Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
+            Self::Mirrored(mirrored) => mirrored.handler.surrounding(request),
+            Self::Following(following) => following.handler.surrounding(request),
         }
     }
 
@@ -77,7 +126,24 @@ impl RouteHandler {
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
+            Self::Mirrored(mirrored) => mirrored.respond(request),
+            Self::Following(following) => following.respond(request),
         }
+    }
+}
+
+impl Mirrored {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        self.handler.respond(self.mirror.copy(request))
+    }
+}
+
+impl Following {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        let respond = |request| self.handler.respond(request);
+        SiteResponse::Followed(Box::new(FollowedResponse::new(request, &self.internal, respond)))
     }
 }
 
@@ -100,10 +166,18 @@ impl Surrounded {
     }
 
     fn surrounding(&self, request: &Request) -> Surrounding {
-        let source = match &self.handler {
+        let handler = match &self.handler {
+            RouteHandler::Mirrored(mirrored) => &mirrored.handler,
+            handler => handler,
+        };
+        let source = match handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself: the last is never here.
-            RouteHandler::App(_) | RouteHandler::Proxy(_) | RouteHandler::Surrounded(_) => Source::Behind,
+            // A policy is around the handler itself and its mirror: the last three are never here.
+            RouteHandler::App(_)
+            | RouteHandler::Proxy(_)
+            | RouteHandler::Surrounded(_)
+            | RouteHandler::Mirrored(_)
+            | RouteHandler::Following(_) => Source::Behind,
         };
         Surrounding::new(Arc::clone(&self.policy), source, request)
     }

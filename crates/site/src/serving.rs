@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serow::{Address, BoundServer};
 use serow_acme::HttpChallenges;
+use serow_gateway::TrustedProxies;
 
 use crate::{
     MaintenanceSwitch, Redirected,
-    site_handler::{Site, SiteHandler},
+    site_handler::{Admission, Site, SiteHandler},
 };
 
 /// What a server does because it has TLS. By default nothing.
@@ -21,7 +22,9 @@ pub struct TlsPolicy {
     pub challenges: Option<HttpChallenges>,
 }
 
-/// Serves until the server is stopped; while maintenance goes on, clients receive 503.
+/// Serves until the server is stopped; while maintenance goes on, clients receive 503. Trusted proxies name the client
+/// and its scheme, for maintenance and for redirects to TLS; [`Router::with_trusted`](serow_router::Router::with_trusted)
+/// has those for routes.
 ///
 /// # Errors
 ///
@@ -31,9 +34,10 @@ pub fn serve(
     site: Site,
     policy: TlsPolicy,
     maintenance: MaintenanceSwitch,
+    trusted: TrustedProxies,
 ) -> Result<(), serow::Error> {
     let port = tls_port(&server);
-    server.run(SiteHandler::new(site, policy, port, maintenance))
+    server.run(SiteHandler::new(site, policy, port, Admission { maintenance, trusted }))
 }
 
 /// The port on which the server listens with TLS.

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serow::{Handler, Request, Response};
 use serow_acme::HttpChallenges;
 use serow_files::Files;
+use serow_gateway::TrustedProxies;
 use serow_router::{Routed, Router};
 
 use crate::{
@@ -122,14 +123,23 @@ pub(crate) struct SiteHandler {
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
     challenges: Option<HttpChallenges>,
-    maintenance: MaintenanceSwitch,
+    admission: Admission,
+}
+
+/// Which clients are served at the moment, and who says which client a request is from.
+#[derive(Clone)]
+pub(crate) struct Admission {
+    /// Whether there is maintenance.
+    pub(crate) maintenance: MaintenanceSwitch,
+    /// Proxies that may name the client and its scheme.
+    pub(crate) trusted: TrustedProxies,
 }
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16, maintenance: MaintenanceSwitch) -> Self {
+    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
-        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges, maintenance }
+        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
     }
 
     #[inline]
@@ -139,14 +149,15 @@ impl SiteHandler {
         {
             return SiteResponse::Ready(Some(Response::text(text)));
         }
-        if let Some(response) = self.maintenance.response(&request) {
+        let Admission { maintenance, trusted } = &self.admission;
+        if let Some(response) = maintenance.response(&request, trusted) {
             return SiteResponse::Ready(Some(response));
         }
-        if let Some(redirect) = self.to_tls.redirect(&request) {
+        if let Some(redirect) = self.to_tls.redirect(&request, trusted) {
             return SiteResponse::Ready(Some(redirect));
         }
         let Some(time) = self.strict_transport else { return self.site.respond(request) };
-        let header = StrictTransport::new(time, request.connection().scheme());
+        let header = StrictTransport::new(time, trusted.client_scheme(&request.headers, request.connection()));
         let mut response = self.site.respond(request);
         response.add(header);
         response

@@ -13,6 +13,7 @@ use serow::{Request, Response, User};
 use serow_router::HeaderChanges;
 
 use crate::{
+    internal_redirects::FollowedResponse,
     policy::{Admission, Asked, CorsRequest, CountedBody, Guard, Passage, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
@@ -32,6 +33,8 @@ pub(crate) enum SiteResponse {
     },
     /// That of a handler with a policy around it.
     Surrounded(Box<SurroundedResponse>),
+    /// That of a handler whose responses may lead to internal routes.
+    Followed(Box<FollowedResponse>),
 }
 
 /// The response of a handler, and what a policy does with it.
@@ -111,7 +114,7 @@ impl Surrounding {
     }
 
     /// Does it.
-    fn apply(&self, response: &mut Response) {
+    pub(crate) fn apply(&self, response: &mut Response) {
         self.passage.finish(response);
         self.policy.apply(&self.asked, self.source, response);
     }
@@ -149,6 +152,7 @@ impl SiteResponse {
                 }
                 surrounded.response.change(changes);
             }
+            Self::Followed(followed) => followed.change(changes),
         }
     }
 
@@ -160,6 +164,7 @@ impl SiteResponse {
             Self::Ready(None) => {}
             Self::Pending { strict_transport, .. } => *strict_transport = header,
             Self::Surrounded(surrounded) => surrounded.strict_transport = header,
+            Self::Followed(followed) => followed.add(header),
         }
     }
 }
@@ -179,6 +184,7 @@ impl Future for SiteResponse {
                 Poll::Ready(response)
             }
             Self::Surrounded(surrounded) => surrounded.poll(context),
+            Self::Followed(followed) => followed.poll(context),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use serow::{KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
+use serow_gateway::TrustedProxies;
 
 /// Which connections without TLS are redirected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,18 +27,20 @@ pub(crate) struct ToTls {
 }
 
 impl ToTls {
-    /// The redirect, if the request is one of those that are redirected.
+    /// The redirect, if the request is one of those that are redirected: not if a trusted proxy says that the client came
+    /// with TLS, since the redirect would never end.
     #[inline]
-    pub(crate) fn redirect(self, request: &Request) -> Option<Response> {
-        (self.redirected != Redirected::None && is_redirected(self.redirected, request))
+    pub(crate) fn redirect(self, request: &Request, trusted: &TrustedProxies) -> Option<Response> {
+        (self.redirected != Redirected::None && is_redirected(self.redirected, request, trusted))
             .then(|| redirect(request, self.port))
     }
 }
 
 /// Whether a request is one of those that are redirected.
-fn is_redirected(redirected: Redirected, request: &Request) -> bool {
+fn is_redirected(redirected: Redirected, request: &Request, trusted: &TrustedProxies) -> bool {
     match (redirected, request.connection().local()) {
         _ if request.connection().scheme() == Scheme::Https => false,
+        _ if trusted.named_scheme(&request.headers, request.connection()) == Some(Scheme::Https) => false,
         (Redirected::All, _) => true,
         (Redirected::At(address), Some(local)) => {
             let (ip, local_ip) = (address.ip().to_canonical(), local.ip().to_canonical());
@@ -135,7 +138,26 @@ mod tests {
             };
             let local = local.map(|local| local.parse().unwrap());
             let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, local, scheme));
-            assert_eq!(is_redirected(redirected, &request), expected, "{redirected:?} {scheme:?} {local:?}");
+            let trusted = TrustedProxies::default();
+            assert_eq!(is_redirected(redirected, &request, &trusted), expected, "{redirected:?} {scheme:?} {local:?}");
+        }
+    }
+
+    #[test]
+    fn requests_that_came_with_tls_to_a_trusted_proxy_are_not_redirected() {
+        let unix: TrustedProxies = [serow_gateway::Network::Unix].into_iter().collect();
+        for (trusted, told, expected) in [
+            (&unix, "https", false),
+            (&unix, "http", true),
+            (&unix, "", true),
+            (&TrustedProxies::default(), "https", true),
+        ] {
+            let mut headers = Headers::default();
+            headers.insert(KnownHeader::XForwardedProto, told).unwrap();
+            let head =
+                RequestHead { method: Method::GET, target: Target::default(), version: Version::HTTP_11, headers };
+            let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, None, Scheme::Http));
+            assert_eq!(is_redirected(Redirected::All, &request, trusted), expected, "{told}");
         }
     }
 }

@@ -101,6 +101,13 @@ impl Name {
                 output.extend(host.unwrap_or_default().iter().map(u8::to_ascii_lowercase));
                 host.is_some()
             }
+            Self::RemoteAddress => {
+                values::append_client(source.peer(), output);
+                true
+            }
+            Self::RemotePort => port(remote_port(source.peer()), output),
+            Self::Scheme => text(Some(scheme(source.scheme()).as_bytes())),
+            Self::Https => text(https(source.scheme())),
             of_connection => of_connection.append_of_connection(source.connection, output),
         }
     }
@@ -113,8 +120,8 @@ impl Name {
             text.is_some()
         };
         match self {
-            Self::Scheme => text(Some(scheme(connection).as_bytes())),
-            Self::Https => text((connection.scheme() == Scheme::Https).then_some(b"on")),
+            Self::Scheme => text(Some(scheme(connection.scheme()).as_bytes())),
+            Self::Https => text(https(connection.scheme())),
             Self::TlsProtocol => text(tls.map(|tls| tls.version.as_bytes())),
             Self::TlsCipher => text(tls.map(|tls| tls.cipher_suite.as_bytes())),
             Self::TlsHost => text(tls.and_then(server_name)),
@@ -126,7 +133,7 @@ impl Name {
                 values::append_server(connection.local(), output);
                 true
             }
-            Self::RemotePort => port(remote_port(connection), output),
+            Self::RemotePort => port(remote_port(connection.peer()), output),
             Self::ServerPort => port(connection.local().map(|address| address.port()), output),
             _ => false,
         }
@@ -145,20 +152,25 @@ fn http2(source: &Source<'_>) -> Option<&'static str> {
     })
 }
 
-fn scheme(connection: &Connection) -> &'static str {
-    match connection.scheme() {
+fn scheme(scheme: Scheme) -> &'static str {
+    match scheme {
         Scheme::Http => "http",
         Scheme::Https => "https",
     }
+}
+
+fn https(scheme: Scheme) -> Option<&'static [u8]> {
+    (scheme == Scheme::Https).then_some(b"on")
 }
 
 fn server_name(tls: &Encryption) -> Option<&[u8]> {
     tls.server_name.as_deref().map(str::as_bytes)
 }
 
-fn remote_port(connection: &Connection) -> Option<u16> {
-    match connection.peer() {
-        Peer::Tcp(address) => Some(address.port()),
+/// The port of the client; proxies do not name it.
+fn remote_port(peer: Peer) -> Option<u16> {
+    match peer {
+        Peer::Tcp(address) => Some(address.port()).filter(|port| *port != 0),
         Peer::Unix => None,
     }
 }

@@ -1,12 +1,14 @@
 //! The request that the values of variables are taken from.
 
-use serow_message::{Connection, Headers, Method, Request, RequestHead, Target, Version};
+use serow_message::{Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, Scheme, Target, Version};
 
 /// The request that the values of variables are taken from.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The connection it came on.
     pub connection: &'a Connection,
+    /// The client, whom a trusted proxy may name; `None` if it is the peer of the connection.
+    pub client: Option<&'a RequestClient<'a>>,
     /// Its method.
     pub method: &'a Method,
     /// Its target, as it came.
@@ -30,6 +32,7 @@ impl<'a> Source<'a> {
     pub fn of(request: &'a Request, path: &'a [u8]) -> Self {
         Self {
             connection: request.connection(),
+            client: None,
             method: &request.method,
             target: &request.target,
             version: request.version,
@@ -45,6 +48,7 @@ impl<'a> Source<'a> {
     pub fn of_head(head: &'a RequestHead, connection: &'a Connection) -> Self {
         Self {
             connection,
+            client: None,
             method: &head.method,
             target: &head.target,
             version: head.version,
@@ -53,5 +57,17 @@ impl<'a> Source<'a> {
             query: head.target.query(),
             captures: &[],
         }
+    }
+
+    /// The client's address; behind a trusted proxy, its port is 0.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        self.client.map_or_else(|| self.connection.peer(), |client| client.peer(self.headers, self.connection))
+    }
+
+    /// The scheme of the client's own connection.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.client.map_or_else(|| self.connection.scheme(), |client| client.scheme(self.headers, self.connection))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
 
-use serow_gateway::{BufferSettings, QueueSettings, TrustedProxies};
+use serow_gateway::{BufferSettings, InternalRedirects, QueueSettings, TrustedProxies};
 
 /// How the processes of an application are run, whether they are workers of an interpreter or copies of a program.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct RunSettings {
     /// Trusted proxies, whose `X-Forwarded-*` fields are honoured; programs on this machine by default. Applications do
     /// not see these fields of other peers.
     pub trusted: TrustedProxies,
+    /// Whether responses may name what is sent in their place.
+    pub internal_redirects: InternalRedirects,
     /// Where bodies of requests are kept until they are whole.
     pub buffer: BufferSettings,
     /// Where processes' lines go; to the log by default.
@@ -77,6 +79,7 @@ impl RunSettings {
             grace: Duration::from_secs(30),
             open_files: None,
             trusted: TrustedProxies::local(),
+            internal_redirects: InternalRedirects::default(),
             buffer: BufferSettings::default(),
             output: Output::default(),
         }

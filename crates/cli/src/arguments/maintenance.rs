@@ -33,7 +33,7 @@ pub(crate) struct MaintenanceOnArguments {
 
     /// Clients that are served as usual: 192.0.2.7, 10.0.0.0/8, or unix for clients at unix sockets. Repeatable.
     ///
-    /// The address is that of the connection: behind a proxy, it is the proxy's.
+    /// Behind a proxy, it is the address of the proxy, unless `trust` names the proxy.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) allow: Vec<NetworkRule>,
 

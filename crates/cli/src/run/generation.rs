@@ -103,7 +103,7 @@ impl Generation {
             tracing::warn!("{warning}");
         }
         // By the user, who will have to open them again.
-        let (rules, clients) = (mem::take(&mut configuration.logs), mem::take(&mut configuration.server.clients));
+        let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
         let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
@@ -149,7 +149,8 @@ impl Generation {
             access,
             certificates,
         } = self;
-        let Configuration { server: settings, site, upstreams, applications, sites, reload_grace, .. } = configuration;
+        let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
+            configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
@@ -157,6 +158,7 @@ impl Generation {
             routes,
             upstreams,
             applications,
+            mirrors,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             maintenance: maintenance.clone(),
             sandbox,
@@ -179,7 +181,7 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, site, policy, maintenance);
+        let outcome = serow_site::serve(server, site, policy, maintenance, settings.clients.trusted);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

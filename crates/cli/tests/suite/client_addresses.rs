@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::running::{Running, exchange, lines_of, serow, site};
+use crate::running::{Answer, Running, exchange, lines_of, serow, site};
 
 const FORMAT: &str = "$remote_addr|$remote_port|$realip_remote_addr|$uri|$upstream_addr";
 
@@ -127,5 +127,55 @@ fn the_proxy_protocol_names_the_peer_that_has_to_be_trusted() {
         assert_eq!(exchange(stream, "/a.txt", "X-Forwarded-For: 192.0.2.7\r\n").status(), 200);
         let line = lines_of(&log, number + 1).remove(number);
         assert!(line.starts_with(&format!("{expected}|")) && line.contains(&format!("|{peer}|")), "{line}");
+    }
+}
+
+/// What routes say of clients: one that only some may use, and what the others see in variables.
+const ROUTES: &str = "[[map]]\nfrom = \"$remote_addr\"\nto = \"known\"\nvalues = { \"192.0.2.*\" = \"yes\" }\ndefault = \"no\"\n\
+    [[site]]\n\
+    [[site.route]]\npath = \"/inside\"\nwhen = { client = \"192.0.2.0/24\" }\nrespond = { body = \"inside\" }\n\
+    [[site.route]]\npath = \"/tls\"\nwhen = { scheme = \"https\" }\nrespond = { body = \"tls\" }\n\
+    [[site.route]]\npath = \"/to\"\nredirect = { to = \"$scheme://a.example/$known\" }\n\
+    [[site.route]]\npath = \"/*\"\nheaders = { X-Client = \"$remote_addr:$remote_port:$https\" }\n\
+    respond = { body = \"$remote_addr $scheme $known\" }\n";
+
+fn whole(answer: &Answer) -> String {
+    format!("{}\r\n\r\n{}", answer.head, answer.text())
+}
+
+#[test]
+fn routes_see_clients_whom_a_trusted_proxy_names() {
+    let folder = site();
+    let server = run(folder.path(), &format!("trust = [\"127.0.0.1\", \"10.0.0.0/8\"]\n{ROUTES}"));
+    let cases = [
+        // path, fields, what the response has
+        ("/inside", "X-Forwarded-For: 192.0.2.7\r\n", "\r\n\r\ninside"),
+        ("/inside", "X-Forwarded-For: 192.0.2.7, 10.0.0.2\r\n", "\r\n\r\ninside"),
+        ("/inside", "X-Forwarded-For: 203.0.113.1\r\nX-Forwarded-For: 192.0.2.7\r\n", "\r\n\r\ninside"),
+        ("/inside", "X-Forwarded-For: [::ffff:192.0.2.7]:80\r\n", "\r\n\r\ninside"),
+        // The client's own claim stands before its address.
+        ("/inside", "X-Forwarded-For: 192.0.2.7, 203.0.113.1\r\n", "\r\n\r\n203.0.113.1 http no"),
+        ("/inside", "", "\r\n\r\n127.0.0.1 http no"),
+        ("/tls", "X-Forwarded-Proto: https\r\n", "\r\n\r\ntls"),
+        ("/tls", "X-Forwarded-Proto: http\r\n", "\r\n\r\n127.0.0.1 http no"),
+        ("/to", "X-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.7\r\n", "ocation: https://a.example/yes\r\n"),
+        ("/x", "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n", "X-Client: 192.0.2.7::on\r\n"),
+        ("/x", "X-Forwarded-For: 2001:db8::7\r\n", "\r\n\r\n2001:db8::7 http no"),
+    ];
+    for (path, fields, expected) in cases {
+        let text = whole(&server.ask(path, fields));
+        assert!(text.contains(expected), "{path} {fields:?}: {text}");
+    }
+}
+
+#[test]
+fn routes_ignore_forged_fields_of_peers_that_are_not_trusted() {
+    let folder = site();
+    for trust in ["", "trust = \"10.0.0.0/8\"\n"] {
+        let server = run(folder.path(), &format!("{trust}{ROUTES}"));
+        for path in ["/inside", "/tls"] {
+            let text = whole(&server.ask(path, "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n"));
+            assert!(text.contains("\r\n\r\n127.0.0.1 http no"), "{trust} {path}: {text}");
+        }
     }
 }

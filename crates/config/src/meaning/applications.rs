@@ -71,8 +71,9 @@ impl<'a> Applications<'a> {
         Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
     }
 
-    /// The application that is written; nothing where something is wrong, which is noted.
-    pub(crate) fn application(&self, mut table: AppTable, place: &Place) -> Option<Application> {
+    /// The application that is written; nothing where something is wrong, which is noted. Its responses lead to internal
+    /// routes, if its site has some and nothing else is written.
+    pub(crate) fn application(&self, mut table: AppTable, has_internal: bool, place: &Place) -> Option<Application> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
         let is_module = table.settings.application.as_ref().is_some_and(|application| application.contains(':'));
         // A module is looked for where the settings file is, and a program runs there.
@@ -86,6 +87,7 @@ impl<'a> Applications<'a> {
         if !self.trust.is_empty() {
             table.arguments.trust.get_or_insert_with(|| self.trust.to_vec());
         }
+        table.arguments.accel_redirect.get_or_insert(has_internal);
         let mut found = self.found.borrow_mut();
         if let Some((_, application)) = found.iter().find(|(other, _)| *other == table) {
             return Some(application.clone());

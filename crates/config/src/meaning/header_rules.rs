@@ -16,6 +16,7 @@ pub(crate) struct HeaderReading<'a> {
 }
 
 /// What a site or a route changes in header fields.
+#[derive(Clone)]
 pub(crate) struct HeaderMeaning {
     pub(crate) responses: HeaderChanges,
     pub(crate) requests: HeaderChanges,

@@ -15,7 +15,10 @@ use crate::{
     meaning::paths::{resolve_server, resolve_upstream_tls},
     options::{CertificateChoice, ForwardingOptions, UpstreamOptions, without_options},
     settings::{SettingError, forwarding_settings, upstream_settings},
-    tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+    tables::{
+        mirror::MirrorTable,
+        upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+    },
     values::{NetworkRule, ServerRule},
 };
 
@@ -123,6 +126,28 @@ impl<'a> Proxying<'a> {
             },
         };
         Some(Proxy::new(upstream?, forwarding.ok()?))
+    }
+
+    /// What sends copies of requests to an upstream, or to a server without one; nothing where something is wrong, which
+    /// is noted.
+    pub(crate) fn mirror(&self, table: &MirrorTable, place: &Place) -> Option<Proxy> {
+        let name = &table.upstream;
+        // A server has a port or a scheme; what has neither is a misspelt name.
+        let servers = match name.contains([':', '/']) && !self.names.contains(name) {
+            true => vec![self.server(name, &place.key("upstream"))?],
+            false => Vec::new(),
+        };
+        let upstream = servers.is_empty().then(|| name.clone());
+        let settings = ProxySettings { upstream, servers };
+        // Without options there are no texts.
+        let scope = Scope::default();
+        let scopes = ProxyScopes { site: &scope, route: &scope };
+        self.proxy(ProxyTable { settings, forwarding: without_options() }, scopes, place)
+    }
+
+    fn server(&self, text: &str, place: &Place) -> Option<ServerRule> {
+        let server = text.parse::<ServerRule>();
+        server.map_err(|error| self.problems.add(Problem::of_value(place.clone(), error.to_string()))).ok()
     }
 
     /// An upstream of these servers, for all that name them.

@@ -1,14 +1,16 @@
 //! What sites and routes mean.
 
-use std::{collections::BTreeSet, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
 
 use serow_document::{Place, Problem, Problems};
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
     Action, FixedResponse, HostPattern, InvalidRedirect, InvalidResponse, Methods, PathPattern, Redirect,
-    RewriteTarget, Route, RouterError, Site,
+    RewriteTarget, Route, Router, Site,
 };
-use serow_site::{RouteHandler, RoutePolicy, Site as SiteHandler, SitePolicies};
+use serow_site::{
+    InternalRoutes, Mirror, MirrorSettings, RouteHandler, RoutePolicy, Site as SiteHandler, SitePolicies,
+};
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
@@ -19,6 +21,7 @@ use crate::{
         applications::{AppTable, Applications},
         body_limits::{BodyLimits, BodyReader},
         header_rules::{HeaderMeaning, HeaderReading},
+        internal,
         logs::{Logs, PlacedLogs},
         matching::Matching,
         paths::resolved,
@@ -26,18 +29,22 @@ use crate::{
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
         site_listeners::SiteListeners,
+        site_places::{SitePlaces, of_router},
     },
     options::FolderOptions,
     settings::{SettingError, folder_settings},
     tables::{
+        access::AccessSettings,
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
+        mirror::MirrorTable,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
+    values::{Count, NetworkRule, Size},
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -58,6 +65,10 @@ pub(crate) struct Routing<'a> {
     pub(crate) access: &'a Access<'a>,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) listeners: &'a SiteListeners,
+    /// What copies requests.
+    pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
+    /// The proxies that the root trusts.
+    pub(crate) trust: &'a [NetworkRule],
     pub(crate) problems: &'a Problems,
 }
 
@@ -66,14 +77,19 @@ impl Routing<'_> {
     pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
-        let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
+        let numbered = table.into_iter().zip(&places).enumerate();
+        let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let handler = self.listeners.site(sites, &SitePolicies::new(policies));
-        self.noted(handler.map_err(|error| of_router(&error, &places)))
+        let handler = self.listeners.site(sites, &SitePolicies::new(policies), &trusted(self.trust));
+        self.noted(handler.map_err(|error| of_router(error, &places)))
     }
 
-    fn site(&self, table: SiteTable) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
+    fn site(
+        &self,
+        table: SiteTable,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let names = table.capture_names();
         let SiteTable { settings, header_rules, log, policy, access, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
@@ -86,10 +102,11 @@ impl Routing<'_> {
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
         let guard = self.access.guard(None, &access, &name, &place);
         let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
+        internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
         let compression = policy.compress.as_ref();
         let is_written = matches!(&content, SiteContent::Files(files) if files.is_written());
         let action = match content {
-            SiteContent::App(app) => self.app(*app, &place.key("app")),
+            SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Files(files) => self.files(*files, EVERYTHING, compression, &place.key("files")),
             SiteContent::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
@@ -97,8 +114,18 @@ impl Routing<'_> {
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();
-                let outside =
-                    SiteOfRoute { name: &name, scope: &scope, logs: &logs, settings: &policy, policy: &outer };
+                let outside = SiteOfRoute {
+                    name: &name,
+                    scope: &scope,
+                    logs: &logs,
+                    settings: &policy,
+                    place: &place,
+                    policy: &outer,
+                    internal: None,
+                };
+                let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
+                let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
+                let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
                 let routes = routes.into_iter().collect::<Option<_>>();
                 let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
@@ -112,11 +139,32 @@ impl Routing<'_> {
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
         let action = surrounded(action, &inner);
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
+        let action = self.mirrored(action, policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
         let number = self.numbers.site(logs);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
+    }
+
+    /// The internal routes of a site with these headers, which these responses lead to.
+    fn internal_routes(
+        &self,
+        tables: Vec<RouteTable>,
+        headers: Option<&HeaderMeaning>,
+        site: SiteOfRoute<'_>,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<Option<InternalRoutes>> {
+        if tables.is_empty() {
+            return Some(None);
+        }
+        let roots = internal::roots(&tables, self.folder);
+        let routes: Vec<_> = tables.into_iter().map(|route| self.route(route, site)).collect();
+        let routes = routes.into_iter().collect::<Option<_>>()?;
+        let HeaderMeaning { responses: headers, requests: request_headers } = HeaderMeaning::clone(headers?);
+        let router = Router::new(vec![Site { hosts: Vec::new(), headers, request_headers, routes, number: None }]);
+        let router = self.noted(router.map_err(|error| places.of_internal(error, number)))?;
+        Some(Some(InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy))))
     }
 
     fn policies(&self) -> Policies<'_> {
@@ -162,8 +210,9 @@ impl Routing<'_> {
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let is_written = handler.is_written();
+        let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let action = match handler {
-            HandlerTable::App(app) => self.app(*app, &place.key("app")),
+            HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Files(files) => {
                 self.files(*files, written.unwrap_or_default(), compression, &place.key("files"))
             }
@@ -174,26 +223,63 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        let surroundings = match (&policy.given()[..], &access.given()[..]) {
-            ([], []) => Some(Arc::clone(site.policy)),
-            _ => {
-                let surroundings = self.policies().policy(site.policy, &policy, &place);
-                let guard = self.access.guard(site.policy.guard.as_ref(), &access, site.name, &place);
-                surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }))
-            }
-        };
-        let limit = policy.max_body.or(site.settings.max_body);
-        let reader = BodyReader { limit, is_written: is_written.unwrap_or_default() };
-        let surroundings = surroundings.map(|policy| self.bodies.enforced(reader, policy));
+        let is_written = is_written.unwrap_or_default();
+        let surroundings = self.surroundings(&policy, &access, (settings.internal, is_written), site, &place);
         let action = self.with_own_policy(action, &[policy.given(), access.given()].concat(), &place);
         let action = self.with_own_request_headers(action, &header_rules, &place);
         let action = self.with_own_log(action, &log, &place);
         let action = surrounded(action?, &surroundings?);
+        let action = self.copied_and_followed(action, &policy, (name, settings.internal, follows), site, &place)?;
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
-        let mark = self.numbers.mark(numbered, &action);
+        // What leads to an internal route has noted its own number.
+        let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions) = (path?, methods?, conditions?);
         Some(Route { path, methods, conditions, headers, request_headers, mark, action })
+    }
+
+    /// What surrounds a route with these settings.
+    fn surroundings(
+        &self,
+        policy: &PolicySettings,
+        access: &AccessSettings,
+        (is_internal, is_written): (bool, bool),
+        site: SiteOfRoute<'_>,
+        place: &Place,
+    ) -> Option<Arc<RoutePolicy>> {
+        let surroundings = match (&policy.given()[..], &access.given()[..]) {
+            ([], []) => Some(Arc::clone(site.policy)),
+            _ => {
+                let surroundings = self.policies().policy(site.policy, policy, place);
+                let guard = self.access.guard(site.policy.guard.as_ref(), access, site.name, place);
+                surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }))
+            }
+        }?;
+        let surroundings = if is_internal { unguarded(surroundings) } else { surroundings };
+        let limit = policy.max_body.or(site.settings.max_body);
+        Some(self.bodies.enforced(BodyReader { limit, is_written }, surroundings))
+    }
+
+    /// An action whose requests are copied and whose responses lead to internal routes, if that is wanted.
+    fn copied_and_followed(
+        &self,
+        action: Action<RouteHandler>,
+        policy: &PolicySettings,
+        (path, is_internal, follows): (&str, bool, bool),
+        site: SiteOfRoute<'_>,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        if is_internal {
+            return Some(action);
+        }
+        let action = match (&policy.mirror, &site.settings.mirror) {
+            (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, path), place)?,
+            (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, path), site.place)?,
+        };
+        Some(match site.internal {
+            Some(internal) if follows => following(action, internal),
+            _ => action,
+        })
     }
 
     /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
@@ -360,12 +446,39 @@ impl Routing<'_> {
         Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 
+    /// An action whose requests are copied as it is written at this place.
+    fn mirrored(
+        &self,
+        action: Action<RouteHandler>,
+        table: Option<&MirrorTable>,
+        (site, path): (&str, &str),
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        let Some(table) = table else { return Some(action) };
+        if name_of(&action).is_some() {
+            return Some(action);
+        }
+        let proxy = self.proxying.mirror(table, &place.key("mirror"))?;
+        let settings = MirrorSettings {
+            name: format!("{site} {path}"),
+            share: table.share.map_or(100, Count::get),
+            max_body: table.max_body.map_or(MAX_MIRRORED, Size::in_memory),
+        };
+        let mirror = Mirror::new(settings, proxy);
+        self.mirrors.borrow_mut().push(mirror.clone());
+        Some(match action {
+            Action::Handle(handler) => Action::Handle(handler.mirrored(mirror)),
+            Action::Try(handler) => Action::Try(handler.mirrored(mirror)),
+            other => other,
+        })
+    }
+
     fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<RouteHandler>> {
         self.proxying.proxy(table, scopes, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
 
-    fn app(&self, table: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let application = self.applications.application(table, place)?;
+    fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<RouteHandler>> {
+        let application = self.applications.application(table, has_internal, place)?;
         Some(Action::Handle(application.handler()))
     }
 
@@ -388,6 +501,19 @@ fn surrounded(action: Action<RouteHandler>, policy: &Arc<RoutePolicy>) -> Action
     }
 }
 
+/// A policy of an internal route: what leads there has passed the guard of its own route.
+fn unguarded(policy: Arc<RoutePolicy>) -> Arc<RoutePolicy> {
+    if policy.guard.is_none() { policy } else { Arc::new(RoutePolicy { guard: None, ..RoutePolicy::clone(&policy) }) }
+}
+
+/// An action whose handler's responses lead to these routes.
+fn following(action: Action<RouteHandler>, internal: &InternalRoutes) -> Action<RouteHandler> {
+    match action {
+        Action::Handle(handler) => Action::Handle(handler.following(internal.clone())),
+        other => other,
+    }
+}
+
 /// The name of what the router itself does.
 fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
     match action {
@@ -397,6 +523,10 @@ fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
         Action::Rewrite(_) => Some("rewrite"),
     }
 }
+
+/// Bytes of the longest body that is copied, unless something else is written: requests of most interfaces are shorter.
+const MAX_MIRRORED: usize = 1 << 20;
+
 /// The path of the only route of a site that has one handler.
 const EVERYTHING: &str = "/*";
 
@@ -409,31 +539,9 @@ struct SiteOfRoute<'a> {
     scope: &'a Scope,
     logs: &'a Rc<PlacedLogs>,
     settings: &'a PolicySettings,
+    /// Where its settings stand.
+    place: &'a Place,
     policy: &'a Arc<RoutePolicy>,
-}
-
-/// Where a site and its routes stand.
-struct SitePlaces {
-    site: Place,
-    routes: Vec<Place>,
-}
-
-impl SitePlaces {
-    fn new(site: &SiteTable) -> Self {
-        let routes = match &site.content {
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
-            SiteContent::Routes(routes) => routes.iter().map(|route| route.place.clone()).collect(),
-        };
-        Self { site: site.place.clone(), routes }
-    }
-}
-
-/// What the router says of sites that contradict each other, where they stand.
-fn of_router(error: &RouterError, places: &[SitePlaces]) -> Problem {
-    let Some(places) = places.get(error.site()) else { return Problem::of_key(Place::default(), error.to_string()) };
-    let route = error.route().and_then(|route| places.routes.get(route));
-    match error {
-        RouterError::HostTwice { .. } => Problem::of_key(places.site.key("hosts"), error.to_string()),
-        _ => Problem::of_key(route.unwrap_or(&places.site).clone(), error.to_string()),
-    }
+    /// Where responses of its handlers may lead.
+    internal: Option<&'a InternalRoutes>,
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serow::Address;
 use serow_document::{Problem, Problems};
+use serow_gateway::TrustedProxies;
 use serow_router::{Router, RouterError, Site as RouterSite};
 use serow_site::{RouteHandler, Site, SitePolicies, SitesByAddress};
 
@@ -68,15 +69,20 @@ impl SiteListeners {
         &self,
         sites: Vec<RouterSite<RouteHandler>>,
         policies: &SitePolicies,
+        trusted: &TrustedProxies,
     ) -> Result<Site, RouterError> {
         if self.own.is_empty() {
-            return Ok(Site::Routed { router: Router::new(sites)?, policies: policies.clone() });
+            return Ok(Site::Routed {
+                router: Router::new(sites)?.with_trusted(trusted.clone()),
+                policies: policies.clone(),
+            });
         }
         let routed = |is_member: &dyn Fn(&[SocketAddr]) -> bool| {
             let members = self.of_sites.iter().enumerate().filter(|(_, addresses)| is_member(addresses));
             let numbers: Vec<usize> = members.map(|(number, _)| number).collect();
             let members = numbers.iter().filter_map(|number| sites.get(*number).cloned()).collect();
             let router = Router::new(members).map_err(|error| error.of_some(&numbers))?;
+            let router = router.with_trusted(trusted.clone());
             Ok(Site::Routed { router, policies: policies.of_some(&numbers) })
         };
         let of_address = |address: &SocketAddr| {

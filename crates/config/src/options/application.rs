@@ -58,12 +58,20 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "PATH")]
     pub root_path: Option<String>,
 
+    /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
+    /// (`internal` in [[site.route]]) [default: true, if the site has such a route]
+    ///
+    /// Clients never receive these fields, nor other X-Accel-* fields; a trusted proxy in front of Serow does.
+    // A command line has no routes.
+    #[arg(skip)]
+    pub accel_redirect: Option<bool>,
+
     /// Trusted proxies for these requests, in place of those of the root: 127.0.0.1, 10.0.0.0/8 or unix [default: `trust`
     /// at the root, or else programs on this machine]
     ///
     /// From a trusted proxy, X-Forwarded-For and X-Forwarded-Proto set the client address and the scheme that the
     /// application sees; if `trust` is given, the access log shows this address, too. Serow drops these headers from the
-    /// requests of other clients. An empty list trusts nobody.
+    /// requests of other clients. An empty list trusts nobody. Conditions and variables of routes follow the root.
     // On a command line, the option of the server.
     #[arg(skip)]
     pub trust: Option<Vec<NetworkRule>>,

@@ -32,11 +32,20 @@ pub struct ForwardingOptions {
     #[arg(long, value_name = "x|standard|both|off", default_value = "x", hide_possible_values = true)]
     pub forwarded: ForwardedChoice,
 
+    /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
+    /// (`internal` in [[site.route]]) [default: false]
+    ///
+    /// Write true only for servers that may read all files of internal routes. Clients never receive these fields, nor
+    /// other X-Accel-* fields; a trusted proxy in front of Serow does.
+    // A command line has no routes.
+    #[arg(skip)]
+    pub accel_redirect: Option<bool>,
+
     /// Trusted proxies for these requests, in place of those of the root: 127.0.0.1, 10.0.0.0/8 or unix [default: `trust`
     /// at the root]
     ///
     /// Their X-Forwarded-* and Forwarded headers are honoured, and the access log shows the client that they name. An
-    /// empty list trusts nobody.
+    /// empty list trusts nobody. Conditions and variables of routes follow the root, except those of `set-header`.
     // On a command line, the option of the server.
     #[arg(skip)]
     pub trust: Option<Vec<NetworkRule>>,

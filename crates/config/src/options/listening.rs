@@ -54,11 +54,12 @@ pub struct ListeningOptions {
 
     /// Trusted proxies in front of Serow: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
     ///
-    /// The client of a request from a trusted proxy is the last address in X-Forwarded-For that is not itself trusted. The
-    /// access log shows it ($remote_addr), it selects the server for hash balancing, and applications and upstream
-    /// servers receive it. X-Forwarded-* and Forwarded of other clients are ignored and not passed on. unix stands for
-    /// all clients on unix sockets. Without this option, applications (but not the access log) trust programs on this
-    /// machine.
+    /// The client of a request from a trusted proxy is the last address in X-Forwarded-For that is not itself trusted. It
+    /// is $remote_addr in the access log and in routes, conditions of routes (when.client) and serow maintenance --allow
+    /// compare it, it selects the server for hash balancing, and applications and upstream servers receive it.
+    /// X-Forwarded-Proto of a trusted proxy is $scheme, and https there is not redirected to TLS. X-Forwarded-* and
+    /// Forwarded of other clients are ignored and not passed on. unix stands for all clients on unix sockets. Without
+    /// this option, applications (but nothing else) trust programs on this machine.
     #[arg(long, value_name = "ADDRESS[/BITS]")]
     pub trust: Vec<NetworkRule>,
 }

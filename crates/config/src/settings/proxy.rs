@@ -1,6 +1,8 @@
 //! How requests are handed to other servers.
 
-use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, ForwardingTimeouts};
+use serow_proxy::{
+    BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, ForwardingTimeouts, InternalRedirects,
+};
 use serow_router::HeaderChanges;
 use serow_variables::{Scope, Text};
 
@@ -26,6 +28,7 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         strip_prefix,
         add_prefix,
         forwarded,
+        accel_redirect,
         trust,
         underscores_in_headers,
         set_header,
@@ -45,6 +48,10 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         ForwardedChoice::Both => ForwardedFields::Both,
         ForwardedChoice::Off => ForwardedFields::Off,
     };
+    let internal_redirects = match accel_redirect {
+        Some(true) => InternalRedirects::Follow,
+        Some(false) | None => InternalRedirects::Ignore,
+    };
     if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
         let text = "`set-header` cannot set Host: use `host`";
         return Err(SettingError::new("set-header", text).of_element(number));
@@ -59,6 +66,7 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         field_names: field_names(underscores_in_headers),
         request_headers: fields_to_set("set-header", set_header)?,
         response_headers: fields_to_set("set-response-header", set_response_header)?,
+        internal_redirects,
         buffering: buffer_requests.then(BufferSettings::default),
         timeouts: (timeouts != ForwardingTimeouts::default()).then_some(timeouts),
         ..ForwardingSettings::default()

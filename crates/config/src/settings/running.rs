@@ -3,7 +3,7 @@
 use std::{num::NonZero, time::Duration};
 
 use serow_apps::{Lifetime, RunSettings};
-use serow_proxy::QueueSettings;
+use serow_proxy::{InternalRedirects, QueueSettings};
 
 use super::{SettingError, process::ApplicationHost};
 use crate::options::ApplicationOptions;
@@ -25,6 +25,9 @@ pub(super) fn run_as_written(
     run.lifetime = lifetime(options)?;
     if let Some(trust) = &options.trust {
         run.trusted = trust.iter().map(|network| network.0).collect();
+    }
+    if options.accel_redirect == Some(true) {
+        run.internal_redirects = InternalRedirects::Follow;
     }
     run.spawn_interval = options.spawn_interval.0;
     run.memory_limit = options.memory_limit.map(|size| size.0);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    tables::compression::CompressionSetting,
+    tables::{compression::CompressionSetting, mirror::MirrorTable},
     values::{Size, SizeLimit, Span},
 };
 
@@ -63,6 +63,13 @@ pub(crate) struct PolicySettings {
     ///
     /// The client has this time while the handler waits for the body. Responses have the limit of the root.
     pub(crate) body_timeout: Option<Span>,
+
+    /// Upstream that receives copies of the requests, and whose responses are discarded: { upstream = "staging", share =
+    /// 10 } copies 10 percent.
+    ///
+    /// Clients do not wait for the copies. A copy is left out if its body is longer than `max-body` (1M) or is never
+    /// complete, or while 512 copies are in flight; serow status counts these. Upgrades such as WebSockets are not copied.
+    pub(crate) mirror: Option<MirrorTable>,
 }
 
 /// Which other sites may use the responses.
@@ -97,8 +104,18 @@ pub(crate) struct CorsTable {
 impl PolicySettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { compress, error_pages, intercept, cors, security_headers, max_body, rate, rate_after, body_timeout } =
-            self;
+        let Self {
+            compress,
+            error_pages,
+            intercept,
+            cors,
+            security_headers,
+            max_body,
+            rate,
+            rate_after,
+            body_timeout,
+            mirror,
+        } = self;
         let keys = [
             ("compress", compress.is_some()),
             ("error-pages", !error_pages.is_empty()),
@@ -109,6 +126,7 @@ impl PolicySettings {
             ("rate", rate.is_some()),
             ("rate-after", rate_after.is_some()),
             ("body-timeout", body_timeout.is_some()),
+            ("mirror", mirror.is_some()),
         ];
         keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
     }

@@ -119,6 +119,14 @@ pub(crate) struct RouteSettings {
     #[serde(default)]
     pub(crate) methods: Option<Vec<String>>,
 
+    /// Whether only responses of applications and upstream servers lead to the route, and no requests of clients.
+    ///
+    /// A response with X-Accel-Redirect: /protected/a.pdf is replaced by what the first matching internal route of the site
+    /// responds to this path; X-Sendfile names a file in the folder of an internal route instead. See `accel-redirect`
+    /// in `app` and `proxy`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) internal: bool,
+
     /// Header fields to set in the responses of the route; they override those of the site. An empty value
     /// removes the field. Values can have variables, as in "$host".
     #[serde(default)]

@@ -1,18 +1,23 @@
 //! Trusted proxies: peers that may say who the client is.
 
-use std::net::IpAddr;
+use std::{
+    net::{IpAddr, SocketAddr},
+    vec::Vec,
+};
 
-use serow_message::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
+use smallvec::SmallVec;
+
+use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
 
 /// Trusted proxies: peers whose `X-Forwarded-*` and `Forwarded` fields are honoured; none by default.
 ///
 /// ```
-/// use serow_gateway::{Network, TrustedProxies};
+/// use serow_message::{Network, TrustedProxies};
 ///
 /// let networks: Vec<Network> = vec!["10.0.0.0/8".parse()?, Network::Unix];
 /// let trust: TrustedProxies = networks.into_iter().collect();
 /// assert!(trust.contains(serow_message::Peer::Unix));
-/// # Ok::<(), serow_gateway::NetworkError>(())
+/// # Ok::<(), serow_message::NetworkError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies {
@@ -66,22 +71,37 @@ impl TrustedProxies {
     /// itself trusted. `None` for a peer at a unix socket that sends no X-Forwarded-For.
     #[must_use]
     pub fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
-        self.named_client(headers, connection).or(match connection.peer() {
-            Peer::Tcp(address) => Some(address.ip().to_canonical()),
+        match self.client(headers, connection) {
+            Peer::Tcp(address) => Some(address.ip()),
             Peer::Unix => None,
-        })
+        }
+    }
+
+    /// The client: the peer, or the address that [`Self::named_client`] finds, with port 0, since proxies do not name
+    /// the client's port. An IPv4 address is never written as IPv6.
+    #[must_use]
+    pub fn client(&self, headers: &Headers, connection: &Connection) -> Peer {
+        match (self.named_client(headers, connection), connection.peer()) {
+            (Some(address), _) => Peer::Tcp(SocketAddr::new(address, 0)),
+            (None, Peer::Tcp(address)) => Peer::Tcp(SocketAddr::new(address.ip().to_canonical(), address.port())),
+            (None, Peer::Unix) => Peer::Unix,
+        }
     }
 
     /// The client's address as trusted proxies name it; `None` if the peer is not trusted or names no address, so that
     /// the peer counts as the client.
+    ///
+    /// The field is read from its end, and no further than the first address that is not trusted: a client cannot make
+    /// this expensive by a long field of its own.
     #[must_use]
     pub fn named_client(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
-        if !headers.contains(KnownHeader::XForwardedFor) || !self.contains(connection.peer()) {
+        if self.is_empty() || !headers.contains(KnownHeader::XForwardedFor) || !self.contains(connection.peer()) {
             return None;
         }
         let mut client = None;
-        let named: Vec<&[u8]> = headers.list(KnownHeader::XForwardedFor).collect();
-        for text in named.into_iter().rev() {
+        let lines: SmallVec<[&[u8]; 4]> = headers.get_all(KnownHeader::XForwardedFor).collect();
+        let named = lines.iter().rev().flat_map(|line| line.rsplit(|&byte| byte == b','));
+        for text in named.map(<[u8]>::trim_ascii).filter(|text| !text.is_empty()) {
             // Elements before an invalid one cannot be trusted.
             let Some(address) = address(text) else { break };
             client = Some(address);
@@ -96,11 +116,19 @@ impl TrustedProxies {
     /// X-Forwarded-Proto.
     #[must_use]
     pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
-        let told = headers.list(KnownHeader::XForwardedProto).next().filter(|_| self.contains(connection.peer()));
-        match told {
-            Some(b"https") => Scheme::Https,
-            Some(b"http") => Scheme::Http,
-            _ => connection.scheme(),
+        self.named_scheme(headers, connection).unwrap_or_else(|| connection.scheme())
+    }
+
+    /// The scheme of the client's own connection as a trusted proxy names it: the first value of X-Forwarded-Proto.
+    #[must_use]
+    pub fn named_scheme(&self, headers: &Headers, connection: &Connection) -> Option<Scheme> {
+        if self.is_empty() || !headers.contains(KnownHeader::XForwardedProto) || !self.contains(connection.peer()) {
+            return None;
+        }
+        match headers.list(KnownHeader::XForwardedProto).next()? {
+            b"https" => Some(Scheme::Https),
+            b"http" => Some(Scheme::Http),
+            _ => None,
         }
     }
 }
@@ -122,7 +150,7 @@ fn address(text: &[u8]) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
+    use std::string::ToString;
 
     use super::*;
 
@@ -160,6 +188,13 @@ mod tests {
             (TEN, "10.0.0.1", "192.0.2.2:1234", Some("192.0.2.2")),
             (TEN, "10.0.0.1", "[2001:db8::1]:1234", Some("2001:db8::1")),
             (TEN, "10.0.0.1", "[2001:db8::1]", Some("2001:db8::1")),
+            (TEN, "10.0.0.1", "[::ffff:192.0.2.2]:80", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "1.1.1.1, ::ffff:10.0.0.2", Some("1.1.1.1")),
+            (TEN, "::ffff:10.0.0.1", "192.0.2.2", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "192.0.2.2, [2001:db8::1", Some("10.0.0.1")),
+            (TEN, "10.0.0.1", "192.0.2.2:99999, 10.0.0.2", Some("10.0.0.2")),
+            (TEN, "10.0.0.1", " , 192.0.2.2 ,, ", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", ",", Some("10.0.0.1")),
             (TEN, "10.0.0.1", "::ffff:192.0.2.2", Some("192.0.2.2")),
             (TEN, "unix", "192.0.2.2", Some("192.0.2.2")),
             (TEN, "unix", "", None),
@@ -171,6 +206,21 @@ mod tests {
             let client = trust(trusted).client_address(&headers, &connection(peer, Scheme::Http));
             assert_eq!(client.map(|address| address.to_string()).as_deref(), expected, "{trusted:?} {peer} {named}");
         }
+    }
+
+    #[test]
+    fn several_fields_are_one_list() {
+        let mut headers = headers("x-forwarded-for", "1.1.1.1");
+        headers.append("X-Forwarded-For", "192.0.2.2, 10.0.0.3").unwrap();
+        headers.append("x-forwarded-for", "10.0.0.2").unwrap();
+        let client = trust(TEN).client(&headers, &connection("10.0.0.1", Scheme::Http));
+        assert_eq!(client, Peer::Tcp("192.0.2.2:0".parse().unwrap()));
+    }
+
+    #[test]
+    fn peers_that_no_proxy_names_keep_their_port() {
+        let client = trust(TEN).client(&Headers::new(), &connection("::ffff:192.0.2.1", Scheme::Http));
+        assert_eq!(client, Peer::Tcp("192.0.2.1:1234".parse().unwrap()));
     }
 
     #[test]
@@ -211,6 +261,8 @@ mod tests {
             ("x-forwarded-port", true),
             ("Forwarded", true),
             ("x-real-ip", true),
+            ("X-Sendfile-Type", true),
+            ("x-accel-mapping", true),
             ("x-request-id", false),
             ("host", false),
             ("via", false),

@@ -1,0 +1,214 @@
+//! Routes that clients cannot reach: only responses of applications and other servers lead there.
+
+use std::{
+    cell::RefCell,
+    path::{Component, Path, PathBuf},
+    rc::Rc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use serow::{Request, Response, Target};
+use serow_gateway::{InternalRedirect, LogLimit};
+use serow_message::percent::encode_path;
+use serow_router::{Routed, Router};
+
+use crate::{
+    RouteHandler, RoutePolicy,
+    policy::Source,
+    site_response::{SiteResponse, Surrounding},
+};
+
+/// The internal routes of a site. Clones are the same routes.
+#[derive(Clone)]
+pub struct InternalRoutes {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Cloned by each thread, since handlers belong to a thread.
+    router: Mutex<Router<RouteHandler>>,
+    /// That of these routes among all of the process.
+    number: usize,
+    roots: Vec<InternalRoot>,
+    policy: Arc<RoutePolicy>,
+    warnings: LogLimit,
+}
+
+/// A folder that an internal route serves, which X-Sendfile can name files of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InternalRoot {
+    /// The absolute path of the folder; as it is written, or without links.
+    pub folder: PathBuf,
+    /// What the paths of requests have before the path below the folder: `/protected`, or nothing.
+    pub prefix: String,
+}
+
+thread_local! {
+    /// The routers of this thread, by the numbers of their routes.
+    static ROUTERS: RefCell<Vec<Option<Rc<Router<RouteHandler>>>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl InternalRoutes {
+    /// The routes of this router, whose sites answer for all hosts. The policy is that of the site, for what the router
+    /// itself answers.
+    #[must_use]
+    pub fn new(router: Router<RouteHandler>, roots: Vec<InternalRoot>, policy: Arc<RoutePolicy>) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let warnings = LogLimit::new();
+        Self { shared: Arc::new(Shared { router: Mutex::new(router), number, roots, policy, warnings }) }
+    }
+
+    /// What a response that names this is replaced by; nothing if it names nothing below an internal route.
+    pub(crate) fn target(&self, redirect: &InternalRedirect) -> Option<Target> {
+        let text = match redirect {
+            InternalRedirect::Path(path) => valid_target(path),
+            InternalRedirect::File(path) => self.target_of_file(path)?,
+        };
+        Target::parse(Bytes::from(text), false).ok().filter(|target| target.path().starts_with('/'))
+    }
+
+    /// The path that leads to this file through the folder that it is in; the deepest one, if one is in another.
+    fn target_of_file(&self, path: &[u8]) -> Option<Vec<u8>> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        if !path.is_absolute() || !is_plain {
+            return None;
+        }
+        let below = self.shared.roots.iter().filter_map(|root| Some((root, path.strip_prefix(&root.folder).ok()?)));
+        let (root, rest) = below.min_by_key(|(_, rest)| rest.as_os_str().len())?;
+        let mut target = root.prefix.clone().into_bytes();
+        target.push(b'/');
+        encode_path(rest.as_os_str().as_bytes(), &mut target);
+        Some(target)
+    }
+
+    /// Handles a request that a response has led here.
+    pub(crate) fn respond(&self, mut request: Request) -> SiteResponse {
+        let router = self.of_thread();
+        match router.route(&mut request, RouteHandler::attempt) {
+            Routed::Answer(mut response) => {
+                Surrounding::new(Arc::clone(&self.shared.policy), Source::Router, &request).apply(&mut response);
+                SiteResponse::Ready(Some(response))
+            }
+            Routed::Attempt { handler, mut response } => {
+                if let Some(surrounding) = handler.surrounding(&request) {
+                    surrounding.apply(&mut response);
+                }
+                SiteResponse::Ready(Some(response))
+            }
+            Routed::Handler { handler, headers } => {
+                let mut response = handler.respond(request);
+                if !headers.is_empty() {
+                    response.change(headers);
+                }
+                response
+            }
+        }
+    }
+
+    /// Logs what is wrong with a response, at most ten times a second.
+    pub(crate) fn warn(&self, host: &str, path: &str, text: &str) {
+        if let Some(suppressed) = self.shared.warnings.admit_now() {
+            if suppressed.0 > 0 {
+                tracing::warn!("and {suppressed} more warnings before");
+            }
+            tracing::warn!("{}{}: {text}", host.escape_debug(), path.escape_debug());
+        }
+    }
+
+    fn of_thread(&self) -> Rc<Router<RouteHandler>> {
+        ROUTERS.with_borrow_mut(|routers| {
+            let number = self.shared.number;
+            if routers.len() <= number {
+                routers.resize_with(number + 1, || None);
+            }
+            let router = routers[number].get_or_insert_with(|| {
+                Rc::new(self.shared.router.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            });
+            Rc::clone(router)
+        })
+    }
+}
+
+/// Encodes what cannot be in a target: applications write names of files as they are, and nginx takes them so. A percent
+/// sign stays, since it begins what is encoded.
+fn valid_target(path: &[u8]) -> Vec<u8> {
+    let mut target = Vec::with_capacity(path.len());
+    for &byte in path {
+        match byte {
+            b'#' | b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | ..0x20 | 0x7f.. => {
+                target.extend_from_slice(format!("%{byte:02X}").as_bytes());
+            }
+            _ => target.push(byte),
+        }
+    }
+    target
+}
+
+impl std::fmt::Debug for InternalRoutes {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("InternalRoutes").field("roots", &self.shared.roots).finish_non_exhaustive()
+    }
+}
+
+/// What a response that leads nowhere is replaced by.
+pub(crate) fn not_found(request: &serow::Headers) -> Response {
+    serow_gateway::error_page(serow::StatusCode::NOT_FOUND, request)
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_router::Site;
+
+    use super::*;
+
+    fn routes(roots: &[(&str, &str)]) -> InternalRoutes {
+        let root =
+            |(folder, prefix): &(&str, &str)| InternalRoot { folder: folder.into(), prefix: (*prefix).to_owned() };
+        let router = Router::new(vec![Site::new(Vec::new())]).unwrap();
+        InternalRoutes::new(router, roots.iter().map(root).collect(), Arc::default())
+    }
+
+    #[test]
+    fn targets_of_paths() {
+        let path = |text: &'static str| InternalRedirect::Path(Bytes::from_static(text.as_bytes()));
+        for (written, expected) in [
+            ("/files/a%20b?x=%2F", Some("/files/a%20b?x=%2F")),
+            ("/files/a b\u{e4}#\"", Some("/files/a%20b%C3%A4%23%22")),
+            ("/files/100%", Some("/files/100%")),
+            ("@named", None),
+            ("files/a", None),
+            ("http://other.example/a", None),
+            ("*", None),
+        ] {
+            let target = routes(&[]).target(&path(written));
+            assert_eq!(target.as_ref().map(Target::as_str), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn targets_of_files() {
+        let roots = [("/srv/files", "/files"), ("/srv/files/deep", "/deep"), ("/data", "")];
+        for (written, expected) in [
+            ("/srv/files/a b%.txt", Some("/files/a%20b%25.txt")),
+            ("/srv/files/deep/a", Some("/deep/a")),
+            ("/srv/files//a", Some("/files/a")),
+            ("/data/protected/a?b", Some("/protected/a%3Fb")),
+            ("/srv/files", Some("/files/")),
+            ("/srv/filesystem/a", None),
+            ("/srv/files/../../etc/passwd", None),
+            ("/etc/passwd", None),
+            ("srv/files/a", None),
+            ("", None),
+        ] {
+            let target = routes(&roots).target(&InternalRedirect::File(Bytes::from_static(written.as_bytes())));
+            assert_eq!(target.as_ref().map(Target::as_str), expected, "{written}");
+        }
+    }
+}
