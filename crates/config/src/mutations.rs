@@ -38,6 +38,10 @@ fn surroundings() -> TempDir {
         fs::write(folder.path().join("errors").join(name), "{}").expect("a file");
     }
     fs::write(folder.path().join("app/config.ru"), "").expect("a file");
+    let users = "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n";
+    for (name, text) in [("users.htpasswd", users), ("blocked.txt", "198.51.100.0/24\n")] {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
     fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");
     fs::write(folder.path().join("eab.key"), "c2VjcmV0").expect("a file");
     let key = "key serow { algorithm hmac-sha256; secret \"c2VjcmV0\"; };";

@@ -183,6 +183,7 @@ mod tests {
         root_table,
         tables::FromTable,
         tables::handlers::FilesTable,
+        tables::access::LimitTable,
         tables::maps::MapTable,
         tables::root::RootTable,
         tables::sites::{RouteTable, SiteTable},
@@ -224,6 +225,7 @@ mod tests {
             ("/properties".to_owned(), RootTable::keys()),
             ("/properties/acme/properties".to_owned(), AcmeOptions::keys()),
             ("/properties/map/items/properties".to_owned(), MapTable::keys()),
+            ("/properties/limit/items/properties".to_owned(), LimitTable::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/app/properties"), AppTable::keys()),
@@ -290,11 +292,12 @@ mod tests {
         let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
         let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
-        let (maps, conditions) = (list(document.root(), "map"), of_routes("when"));
+        let (maps, limits) = (list(document.root(), "map"), list(document.root(), "limit"));
+        let conditions = of_routes("when");
         let acme = below(document.root(), "acme").into_iter().collect();
         let below_site = [applications.clone(), files.clone(), proxies.clone()];
         let below_route = [applications, files, proxies, redirects, responses];
-        let tables = [root, acme, maps, upstreams, sites]
+        let tables = [root, acme, maps, limits, upstreams, sites]
             .into_iter()
             .chain(below_site)
             .chain([routes, conditions])

@@ -231,7 +231,7 @@ mod tests {
             ("$remote_adr", "there is no $remote_adr; did you mean $remote_addr?"),
             ("$firts", "there is no $firts; did you mean $first?"),
             ("$nothing_like_it", "there is no $nothing_like_it; docs/matching.md has the names, and $$ is a dollar"),
-            ("$http_", "there is no $http_; did you mean $https?"),
+            ("$http_", "there is no $http_; did you mean $http2?"),
             ("$status", "$status is known only when the response is sent, to the access log"),
             ("$3", "$3 is not there: the path of the route has 2 stars or groups; write $$ for a dollar"),
             ("5$", "a $ has no name behind it: write $$ for a dollar"),

@@ -73,6 +73,7 @@ fn surroundings() -> TempDir {
         fs::write(path, text).unwrap();
     }
     fs::write(folder.path().join("users.htpasswd"), "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n").unwrap();
+    fs::write(folder.path().join("blocked.txt"), "198.51.100.0/24\n").unwrap();
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();
     fs::set_permissions(folder.path().join("text.txt"), Permissions::from_mode(0o640)).unwrap();
     for (name, mode) in [("secret", 0o600), ("tickets.secret", 0o640), ("public.secret", 0o644)] {

@@ -33,7 +33,7 @@ pub(crate) struct AccessSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deny: Option<Vec<String>>,
 
-    /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Staff" }; false for none
+    /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Staff" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) basic: Option<BasicSetting>,
 
