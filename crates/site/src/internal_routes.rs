@@ -66,7 +66,9 @@ impl InternalRoutes {
     /// What a response that names this is replaced by; nothing if it names nothing below an internal route.
     pub(crate) fn target(&self, redirect: &InternalRedirect) -> Option<Target> {
         let text = match redirect {
-            InternalRedirect::Path(path) => valid_target(path),
+            // An absolute URL would lead to its path.
+            InternalRedirect::Path(path) if path.starts_with(b"/") => valid_target(path),
+            InternalRedirect::Path(_) => return None,
             InternalRedirect::File(path) => self.target_of_file(path)?,
         };
         Target::parse(Bytes::from(text), false).ok().filter(|target| target.path().starts_with('/'))

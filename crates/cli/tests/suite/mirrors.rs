@@ -28,7 +28,9 @@ fn origin(name: &'static str, responds: bool) -> (SocketAddr, Receiver<String>) 
                     if !responds {
                         thread::sleep(TIMEOUT);
                     }
-                    let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
+                    // In one piece: the second of two would wait for the acknowledgement of the first.
+                    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
+                    let _ = stream.write_all(response.as_bytes());
                 }
             });
         }
@@ -128,7 +130,9 @@ fn copies_have_the_head_and_the_body() {
     assert!(site.ask(chunked).head.contains("100 Continue"));
     assert_eq!(site.copies.recv_timeout(TIMEOUT).unwrap(), "POST /c HTTP/1.1 h  abcde");
     site.settled([4, 0, 0]);
-    assert_eq!(site.main.try_iter().count(), 4);
+    // What stands in chunks looks like a request to this server.
+    let is_request = |line: &String| line.starts_with("GET ") || line.starts_with("POST ");
+    assert_eq!(site.main.try_iter().filter(is_request).count(), 4);
     assert_eq!(site.server.get("/here").text(), "here");
     assert!(site.copies.try_recv().is_err());
 }

@@ -46,7 +46,6 @@ const WORDS: &[(&str, &str)] = &[
     ("http2", "`http`, at the root"),
     ("http_redirect", "`redirect-http`, at the root"),
     ("if", "`when` of a [[site.route]], as in when = { header = { Accept-Language = \"de*\" } }"),
-    ("internal", "`internal = true`, in a [[site.route]]"),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
     ("keepalive", "`keep-idle` in an [[upstream]]"),
     ("keepalive_requests", "not needed: connections stay open until `idle-timeout`"),
@@ -64,7 +63,6 @@ const WORDS: &[(&str, &str)] = &[
     ("log_not_found", "not needed: the access log has the status of a missing file"),
     ("max_fails", "`max-failures` in an [[upstream]]"),
     ("merge_slashes", "not needed: routes match the path without duplicate slashes"),
-    ("mirror", "`mirror`, in a [[site.route]]: mirror = { upstream = \"127.0.0.1:9000\" }"),
     (
         "more_clear_headers",
         "`response-headers` of a [[site]] or [[site.route]], as in response-headers = [{ remove = \"Server\" }]",
