@@ -57,11 +57,9 @@ fn check(text: &Text, source: &Source<'_>) {
     }
     assert_eq!(filled(text, source, Form::Raw), expected);
     let constant: Vec<u8> = text.parts().iter().flat_map(constant_of).collect();
-    for (form, forbidden) in [
-        (Form::Field, &b"\0\r\n\x01\x1f\x7f"[..]),
-        (Form::Html, b"<>\"'\0"),
-        (Form::Json, b"<>\"'&\0\r\n\t\x7f\xe2"),
-    ] {
+    for (form, forbidden) in
+        [(Form::Field, &b"\0\r\n\x01\x1f\x7f"[..]), (Form::Html, b"<>\"'\0"), (Form::Json, b"<>\"'&\0\r\n\t\x7f\xe2")]
+    {
         let output = filled(text, source, form);
         for &byte in forbidden {
             // What the text has of it itself, values add nothing to.

@@ -35,7 +35,7 @@ struct Shared {
     begun: Instant,
 }
 
-/// Who sends a request.
+/// The user of a request, or why there is none.
 #[derive(Debug)]
 pub enum Authentication {
     /// This user.
@@ -68,7 +68,7 @@ impl Basic {
         Self { shared: Arc::new(Shared { file, queue, verified: Verified::new(), begun: Instant::now() }) }
     }
 
-    /// Who sends a request with these headers; `client` is where it comes from, `None` a unix socket.
+    /// The user of a request with these headers; `client` is where it comes from, `None` a unix socket.
     #[must_use]
     pub fn authenticate(&self, headers: &Headers, client: Option<IpAddr>) -> Authentication {
         let shared = &*self.shared;

@@ -172,8 +172,8 @@ impl Shared {
     }
 }
 
-/// A client has one password, and a browser asks for some resources at once. Whoever tries passwords holds up himself
-/// before others.
+/// A client has one password, and a browser asks for some resources at once. A client that tries many passwords delays itself
+/// and not others.
 const MAX_OF_CLIENT: usize = 8;
 
 /// At four checks in a second, the last one waits for a minute.

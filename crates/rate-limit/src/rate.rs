@@ -27,7 +27,7 @@ impl Rate {
         if count == 0 {
             return Err(RateError::new("no rate: it allows no request; refuse all with `deny`"));
         }
-        if nanoseconds == 0 || period > LONGEST_PERIOD {
+        if nanoseconds == 0 || period > MAX_PERIOD {
             return Err(RateError::new("no rate: its time is at least 1s and at most 1d"));
         }
         if nanoseconds < u128::from(count) {
@@ -110,7 +110,7 @@ impl std::error::Error for RateError {}
 const EXPECTED: &str = "not a number of requests in a time: write it as in 10/s, 600/m, 1000/h or 100/10s";
 
 /// A limit of a longer time would be forgotten by a restart before it ends.
-const LONGEST_PERIOD: Duration = Duration::from_secs(86_400);
+const MAX_PERIOD: Duration = Duration::from_secs(86_400);
 
 #[cfg(test)]
 mod tests {

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct Table {
     index: SiteIndex,
     sites: Vec<Routes>,
-    /// Who may say which client a request is from.
+    /// The proxies whose word about the client of a request is taken.
     pub(crate) trusted: TrustedProxies,
     misdirected: FixedResponse,
     not_implemented: FixedResponse,

@@ -45,11 +45,11 @@ fn statuses(serow: &Running, path: &str, fields: &[&str]) -> Vec<u16> {
 #[test]
 fn users_have_passwords_and_the_file_may_change() {
     let (serow, folder) =
-        start("[[site]]\nbasic = { file = \"users\", realm = \"Staff\" }\nfiles = { root = \"public\" }");
+        start("[[site]]\nbasic = { file = \"users\", realm = \"Reports\" }\nfiles = { root = \"public\" }");
     let asked = serow.ask("/a.txt", "");
     assert_eq!(
         (asked.status(), asked.field("www-authenticate")),
-        (401, Some("Basic realm=\"Staff\", charset=\"UTF-8\""))
+        (401, Some("Basic realm=\"Reports\", charset=\"UTF-8\""))
     );
     let [right, wrong, unknown] = ["alice:open sesame", "alice:open", "eve:open sesame"].map(basic);
     let twice = format!("{right}{right}");

@@ -33,7 +33,7 @@ pub(crate) struct AccessSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deny: Option<Vec<String>>,
 
-    /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Staff" }, or false for none.
+    /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Reports" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) basic: Option<BasicSetting>,
 
@@ -116,7 +116,7 @@ pub(crate) struct LimitSettings {
 
     /// How many requests of a burst are served at once; the others wait until the rate has them [default: all at once]
     ///
-    /// nginx's burst=20 is burst = 20 and delay = 0; its nodelay is no delay.
+    /// nginx's burst=20 is burst = 20 and delay = 0; its burst=20 nodelay is burst = 20 alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Count<0, 1_000_000>>,
 

@@ -17,7 +17,7 @@ const WORDS: &[(&str, &str)] = &[
         "`headers` or `response-headers` of a [[site]] or [[site.route]], as in headers = { X-Frame-Options = \"DENY\" }",
     ),
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `strip-prefix`"),
-    ("auth_basic", "`basic`, as in basic = { file = \"users.htpasswd\", realm = \"Staff\" }"),
+    ("auth_basic", "`basic`, as in basic = { file = \"users.htpasswd\", realm = \"Reports\" }"),
     ("auth_basic_user_file", "`basic`, as in basic = { file = \"users.htpasswd\" }"),
     ("auth_request", "not available: leave authentication to the application"),
     ("autoindex", "`listing` in `files`"),
