@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serow_config::values::ServerRule;
 use serow_proxy::{Administration, ControlError, Upstream};
+use serow_settings::values::ServerRule;
 
 /// A command for a server of an upstream: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

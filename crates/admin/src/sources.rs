@@ -6,8 +6,8 @@ use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
-use serow_config::Application;
 use serow_proxy::Upstream;
+use serow_settings::Application;
 use serow_site::{MaintenanceSwitch, Mirror};
 
 use super::{CountedRoutes, document, mirrors};

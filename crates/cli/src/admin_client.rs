@@ -23,7 +23,7 @@ pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClie
         (None, None) => (Address::Unix(DEFAULT_ADDRESS.trim_start_matches("unix:").into()), None),
     };
     let token_file = arguments.admin_token_file.clone().or(token_file);
-    let token = token_file.map(|file| serow_config::admin_token::read(&file)).transpose();
+    let token = token_file.map(|file| serow_settings::admin_token::read(&file)).transpose();
     let token = token.map_err(|reason| CommandError::Usage(format!("--admin-token-file: {reason}")))?;
     Ok(AdminClient::new(address, token))
 }

@@ -4,11 +4,8 @@ use std::{io, thread};
 
 use serow::Stopper;
 use serow_apps::Reloader;
-use serow_config::{
-    Application,
-    settings::{ServerSettings, SettingError, application, program},
-};
 use serow_net::process::forbid_tracing;
+use serow_settings::{Application, ServerSettings, SettingError, application, program};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},

@@ -1,7 +1,7 @@
 //! What applications take from this process.
 
 use serow_apps::Output;
-use serow_config::settings::ApplicationHost;
+use serow_settings::ApplicationHost;
 
 use crate::{announcement, descriptors::limit_of_others, supervise::program_launcher};
 

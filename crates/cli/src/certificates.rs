@@ -1,7 +1,7 @@
 //! Automatic certificates: the certificate manager of a server, and `serow certificates`.
 
 use serow_acme::{AcmeSettings, CertificateAction, CertificateCommand, PreparedManager};
-use serow_config::settings::{Reachable, ServerSettings};
+use serow_settings::{Reachable, ServerSettings};
 
 use crate::{
     admin_client::{self, admin_client},

@@ -3,12 +3,9 @@
 use std::io::{self, Write};
 
 use rustix::process::geteuid;
-use serow_config::{
-    Account, Configuration, ServedFolder, open_to_changes,
-    printable::on_one_line,
-    settings::{ListenerSettings, Purpose},
-};
+use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printable::on_one_line};
 use serow_net::process::become_user;
+use serow_settings::{ListenerSettings, Purpose};
 
 use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
 

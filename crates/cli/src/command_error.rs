@@ -13,8 +13,8 @@ use serow_admin::{AdminClientError, AdminError};
 use serow_config::{
     ConfigurationError,
     printable::{on_lines, on_one_line},
-    settings::SettingError,
 };
+use serow_settings::SettingError;
 use serow_supervisor::SupervisorError;
 
 /// Why a command ended without doing its work: what standard error shows, and the exit status. Each command has its own

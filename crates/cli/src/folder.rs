@@ -8,14 +8,10 @@ use std::{
 };
 
 use serow_access_log::{Colour, Destination, Format};
-use serow_config::{
-    ServedFolder, open_to_changes,
-    options::WriteChoice,
-    settings::{ServerSettings, SettingError, folder_settings, shares},
-    values::SizeLimit,
-};
+use serow_config::{ServedFolder, open_to_changes};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
+use serow_settings::{ServerSettings, SettingError, folder_settings, options::WriteChoice, shares, values::SizeLimit};
 use serow_site::{RouteHandler, Site};
 use serow_webdav::{Dav, WriteSettings};
 

@@ -1,11 +1,9 @@
 //! `serow proxy`: forwards requests to other servers until it is stopped.
 
-use serow_config::{
-    Scope,
-    settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings},
-};
+use serow_config::Scope;
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
+use serow_settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
 use serow_site::RouteHandler;
 
 use crate::{

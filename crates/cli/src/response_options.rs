@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use serow_config::values::Codings;
+use serow_settings::values::Codings;
 use serow_site::{Compression, RouteHandler, RoutePolicy};
 
 /// What happens to responses, for `serow app` and `serow proxy`.

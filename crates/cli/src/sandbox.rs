@@ -10,8 +10,9 @@ use std::{env, fmt, path::PathBuf};
 
 use serow_access_log::Destination;
 use serow_acme::StoreSettings;
-use serow_config::{Configuration, SandboxChoice, ServedFolder, settings::AcmePlan};
+use serow_config::{Configuration, SandboxChoice, ServedFolder};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
+use serow_settings::AcmePlan;
 
 use self::places::{PlaceError, existing, places_of};
 use crate::certificates;

@@ -5,12 +5,8 @@ use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AdminEndpoint, CountedRoutes, Sources, Subject};
 use serow_apps::Reloader;
-use serow_config::{
-    Application,
-    settings::{Encryption, ServerSettings},
-    values::AdminAddress,
-};
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
+use serow_settings::{Application, Encryption, ServerSettings, values::AdminAddress};
 use serow_site::{MaintenanceSwitch, Site};
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use serow_config::settings::ServerSettings;
+use serow_settings::ServerSettings;
 
 /// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
 /// its own, which a warning says.

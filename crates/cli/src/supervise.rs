@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use serow_config::values::Seconds;
+use serow_settings::values::Seconds;
 use serow_supervisor::{Settings, SupervisorError, become_program, become_worker};
 
 use crate::{

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use crate::{
     meaning::applications::AppTable,
-    options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
     tables::{
         access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
@@ -19,6 +18,7 @@ use crate::{
         upstreams::{ProxyTable, UpstreamTable},
     },
 };
+use serow_settings::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
 /// What a file says.
 pub(super) fn of(table: &RootTable) -> String {

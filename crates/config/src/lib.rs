@@ -1,35 +1,27 @@
-//! The settings of [Serow](serow): the values and groups of settings that the command line and the settings file share,
-//! what they mean, and the settings file of `serow run` with its diagnostics, JSON schema and reference.
+//! The settings file of [Serow](serow): reading and checking it, its diagnostics, JSON schema and reference.
 //!
 //! | step | file |
 //! | --- | --- |
 //! | the text, those of included files, and a tree that knows the place of each part in the text | the crate [`serow_document`], `format.rs` |
-//! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; the crate [`values`] |
+//! | the tree as types, by serde: tables and their keys, many of which are options, too | `tables.rs`, `tables/`; the crate [`serow_settings`] |
 //! | what the types mean together | `meaning.rs`, `meaning/` |
-//! | what options mean, on a command line and in a file alike | `settings.rs`, `settings/` |
 //! | the schema for editors, and the reference | `schema.rs`, `schema/` |
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
 //!
 //! A key that is also an option is read into the same type, so its name, its values, its default and its explanation
-//! stand once, in `options/`. These types derive clap's `Args`, hence this crate depends on clap; the commands' own
-//! options are in the crate of the command line.
+//! stand once, in [`serow_settings::options`].
 #![forbid(unsafe_code)]
 
 mod admin_settings;
-pub mod admin_token;
-mod application;
-pub mod descriptor_shares;
 mod explanation;
 mod format;
 pub mod markdown;
 mod meaning;
 #[cfg(test)]
 mod mutations;
-pub mod options;
 mod schema;
 mod served_folder;
-pub mod settings;
 mod tables;
 
 use std::{
@@ -41,6 +33,7 @@ use serde_json::Value;
 use serow_access_log::LogRules;
 use serow_document::{Disk, Document, Fault, Files, Place, Problems, Sources, bundle, file, include};
 use serow_proxy::Upstream;
+use serow_settings::{Application, ApplicationHost, ServerSettings};
 use serow_site::{Mirror, Site};
 
 /// What is wrong with a settings file, as it is shown, and texts on one line.
@@ -50,13 +43,12 @@ pub use serow_document::{
     printable,
 };
 /// The values of options and settings.
-pub use serow_values as values;
+pub use serow_settings::values;
 /// Which variables a text may name.
 pub use serow_variables::Scope;
 
 pub use self::{
     admin_settings::AdminSettings,
-    application::Application,
     meaning::{access::AccessControl, account::Account, route_numbers::CountedRoute},
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     tables::root::SandboxChoice,
@@ -65,7 +57,6 @@ use self::{
     format::FORMAT,
     tables::{TableReading, root::RootTable},
 };
-use crate::settings::{ApplicationHost, ServerSettings};
 
 /// A settings file, read and checked.
 pub struct Configuration {

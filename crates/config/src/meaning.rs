@@ -24,7 +24,6 @@ use serow_variables::Scope;
 
 use crate::{
     Configuration,
-    descriptor_shares::Shares,
     meaning::{
         access::Access,
         account::{Account, AccountFiles},
@@ -36,15 +35,19 @@ use crate::{
         routing::Routing,
         site_listeners::SiteListeners,
     },
-    options::{AcmeOptions, GeneralOptions, ListingChoice},
     served_folder::ServedFolder,
-    settings::{ApplicationHost, ServerSettings, SettingError, renewed_files, shares, unusable_files},
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
         root::{AccountTable, MetricsTable, RootTable},
         sites::{SiteContent, SiteTable, SiteTlsChoice},
     },
     values::CertificateNames,
+};
+use serow_settings::{
+    ApplicationHost, ServerSettings, SettingError,
+    descriptor_shares::Shares,
+    options::{AcmeOptions, GeneralOptions, ListingChoice},
+    renewed_files, shares, unusable_files,
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.

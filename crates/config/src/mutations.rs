@@ -16,7 +16,8 @@ use serow_document::{Fault, Sources};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use crate::{explanation, root_table, settings::ApplicationHost, understand};
+use crate::{explanation, root_table, understand};
+use serow_settings::ApplicationHost;
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [

@@ -2,19 +2,11 @@
 
 pub(crate) mod description;
 pub(crate) mod reference;
-pub(crate) mod shape;
 
 use serde_json::{Value, json};
 
 use crate::{
     meaning::applications::AppSettings,
-    options::{
-        AcmeOptions, AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions,
-        ForwardingOptions, HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions,
-        StickyOptions, TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions,
-        UpstreamTlsOptions,
-    },
-    schema::shape::Shape,
     tables::{
         access::{AccessSettings, LimitSettings},
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
@@ -26,6 +18,15 @@ use crate::{
         root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
+    },
+};
+use serow_settings::{
+    Shape,
+    options::{
+        AcmeOptions, AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions,
+        ForwardingOptions, HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions,
+        StickyOptions, TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions,
+        UpstreamTlsOptions,
     },
 };
 
@@ -51,6 +52,7 @@ pub(crate) fn schema() -> Value {
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
+    description::explain(&mut schema);
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         schema.insert("title".to_owned(), json!("The settings file of Serow"));

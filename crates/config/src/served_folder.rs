@@ -7,11 +7,11 @@ use std::{
 
 use serow::Address;
 
-use crate::settings::{ListenerSettings, Purpose};
 use rustix::{
     fs::{Access, AtFlags, CWD, accessat},
     process::geteuid,
 };
+use serow_settings::{ListenerSettings, Purpose};
 
 /// A folder that is served.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
-use serow_config::values::{Amount, Count, Field, Period, Rate};
+use serow_settings::values::{Amount, Count, Field, Period, Rate};
 
 use super::WaterfallArguments;
 

@@ -1,7 +1,7 @@
 //! What `serow proxy` proxies.
 
 use clap::Args;
-use serow_config::{
+use serow_settings::{
     options::{ForwardingOptions, GeneralOptions, UpstreamOptions},
     values::ServerRule,
 };

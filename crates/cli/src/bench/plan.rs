@@ -6,11 +6,11 @@ use bytes::Bytes;
 use rustix::process::{Resource, getrlimit};
 use serow::Version;
 use serow_client::{Destination, Origin};
-use serow_config::values::Period;
 use serow_load::{
     Batch, Parts, Plan, Requests,
     script::{Script, ScriptTarget},
 };
+use serow_settings::values::Period;
 
 use super::{
     BenchError, target,

@@ -8,12 +8,10 @@ use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
-use serow_config::{
-    AccessControl, Account, Application, Configuration, ServedFolder, open_to_changes,
-    settings::{Encryption, ServerSettings},
-};
+use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
+use serow_settings::{Application, Encryption, ServerSettings};
 use serow_site::MaintenanceSwitch;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 

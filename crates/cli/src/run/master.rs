@@ -5,8 +5,9 @@ use std::{path::PathBuf, process::Command, thread};
 use serde::Deserialize;
 use serde_json::Value;
 use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
-use serow_config::{Source, values::AdminAddress};
+use serow_config::Source;
 use serow_net::process::forbid_tracing;
+use serow_settings::values::AdminAddress;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_acme::CertificateCommand;
 use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
-use serow_config::Application;
+use serow_settings::Application;
 use serow_supervisor::master::{Orders, StopReason};
 
 /// Obeys for the server of this process.

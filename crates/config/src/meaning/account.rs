@@ -4,10 +4,8 @@ use std::{convert::Infallible, fmt, fs, io, str::FromStr};
 
 use serde_json::{Value, json};
 
-use crate::{
-    settings::SettingError,
-    values::{SettingValue, Unquoted, in_settings_file},
-};
+use crate::values::{SettingValue, Unquoted, in_settings_file};
+use serow_settings::SettingError;
 
 /// A user and groups, as the system counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use serow_document::{Place, Problem, Problems};
 
 use crate::{
-    application::Application,
     meaning::paths::resolve_path,
-    options::ApplicationOptions,
-    settings::{ApplicationHost, SettingError, application, program},
     tables::{FromTable, TableReading},
     values::NetworkRule,
 };
+use serow_settings::{Application, ApplicationHost, SettingError, application, options::ApplicationOptions, program};
 
 /// What an application answers.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use serow::Limits;
 use serow_site::RoutePolicy;
 
 use crate::{
-    options::LimitOptions,
     tables::{
         handlers::HandlerTable,
         sites::{SiteContent, SiteTable},
     },
     values::SizeLimit,
 };
+use serow_settings::options::LimitOptions;
 
 /// How long the bodies of requests may be: those of the whole server, and those of each handler.
 ///

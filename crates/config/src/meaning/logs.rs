@@ -9,10 +9,10 @@ use serow_variables::{Expression, SERVER_NAME, Scope};
 
 use crate::{
     meaning::paths::resolve_logs,
-    options::{AccessLogChoice, LogTable, LoggingOptions},
     tables::sites::{SiteContent, SiteTable},
     values::StatusRange,
 };
+use serow_settings::options::{AccessLogChoice, LogTable, LoggingOptions};
 
 /// Finds out what access logs mean, and notes what means nothing.
 pub(crate) struct Logs<'a> {

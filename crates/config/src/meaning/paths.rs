@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serow::Address;
 
-use crate::{
-    options::{AccessLogChoice, AcmeOptions, CertificateChoice, GeneralOptions, TlsOptions, UpstreamTlsOptions},
-    values::{DnsProviderRule, ServerRule},
+use crate::values::{DnsProviderRule, ServerRule};
+use serow_settings::options::{
+    AccessLogChoice, AcmeOptions, CertificateChoice, GeneralOptions, TlsOptions, UpstreamTlsOptions,
 };
 
 /// Makes the paths of the settings those that the system knows.
@@ -81,7 +81,7 @@ pub(crate) fn resolve_address(address: &mut Address, folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::without_options;
+    use serow_settings::options::without_options;
 
     #[test]
     fn paths_are_relative_to_the_folder_of_the_file() {

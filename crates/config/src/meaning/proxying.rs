@@ -13,13 +13,16 @@ use serow_variables::Scope;
 
 use crate::{
     meaning::paths::{resolve_server, resolve_upstream_tls},
-    options::{CertificateChoice, ForwardingOptions, UpstreamOptions, without_options},
-    settings::{SettingError, forwarding_settings, upstream_settings},
     tables::{
         mirror::MirrorTable,
         upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     },
     values::{NetworkRule, ServerRule},
+};
+use serow_settings::{
+    SettingError, forwarding_settings,
+    options::{CertificateChoice, ForwardingOptions, UpstreamOptions, without_options},
+    upstream_settings,
 };
 
 /// Which variables the texts of a proxy may name.

@@ -15,7 +15,6 @@ use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
 
 use crate::{
-    descriptor_shares::Shares,
     meaning::{
         access::Access,
         applications::{AppTable, Applications},
@@ -31,8 +30,6 @@ use crate::{
         site_listeners::SiteListeners,
         site_places::{SitePlaces, of_router},
     },
-    options::FolderOptions,
-    settings::{SettingError, folder_settings},
     tables::{
         access::AccessSettings,
         compression::CompressionSetting,
@@ -46,6 +43,7 @@ use crate::{
     },
     values::{Count, NetworkRule, Size},
 };
+use serow_settings::{SettingError, descriptor_shares::Shares, folder_settings, options::FolderOptions};
 
 /// Finds out what sites mean, and notes what means nothing.
 pub(crate) struct Routing<'a> {

@@ -8,7 +8,8 @@ use serow_gateway::TrustedProxies;
 use serow_router::{Router, RouterError, Site as RouterSite};
 use serow_site::{RouteHandler, Site, SitePolicies, SitesByAddress};
 
-use crate::{options::ListeningOptions, settings::overlap, tables::sites::SiteTable, values::ListenRule};
+use crate::{tables::sites::SiteTable, values::ListenRule};
+use serow_settings::{options::ListeningOptions, overlap};
 
 /// Which sites are reached at which addresses.
 #[derive(Debug, Default)]

@@ -1,6 +1,22 @@
 //! The description of a key, made from the help of the option.
 
+use serde_json::{Value, json};
+
 use crate::tables::kinds;
+
+/// Explains the keys of a schema to readers of the file.
+pub(crate) fn explain(schema: &mut Value) {
+    match schema {
+        Value::Object(entries) => {
+            if let Some(text) = entries.get("description").and_then(Value::as_str).map(of_key) {
+                entries.insert("description".to_owned(), json!(text));
+            }
+            entries.values_mut().for_each(explain);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(explain),
+        _ => (),
+    }
+}
 
 /// The explanation of a key.
 pub(crate) fn of_key(documentation: &str) -> String {

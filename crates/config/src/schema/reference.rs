@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::{
     markdown::escaped,
-    options::{AcmeOptions, LogTable},
-    schema::{self, shape::Shape},
+    schema::{self, description},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
         compression::CompressionTable,
@@ -19,6 +18,10 @@ use crate::{
         policies::{CorsTable, PolicySettings},
         sites::{RouteSettings, SiteSettings},
     },
+};
+use serow_settings::{
+    Shape,
+    options::{AcmeOptions, LogTable},
 };
 
 /// The whole text.
@@ -114,8 +117,8 @@ fn push(text: &mut String, heading: &str, shape: &Shape) {
 fn push_keys(text: &mut String, shape: &Shape) {
     for (key, schema) in &shape.properties {
         let _ = write!(text, "**`{key}`**: {}\n\n", escaped(&value(schema)));
-        let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let _ = write!(text, "{}\n\n", escaped(description));
+        let description = schema.get("description").and_then(Value::as_str).map(description::of_key);
+        let _ = write!(text, "{}\n\n", escaped(&description.unwrap_or_default()));
         if let Some(default) = schema.get("default").filter(|default| **default != Value::Bool(false)) {
             let _ = write!(text, "Default: `{default}`.\n\n");
         }

@@ -12,10 +12,10 @@ use serde_json::json;
 use serow_document::Place;
 
 use crate::{
-    schema::shape::Shape,
     tables::{FromTable, TableReading},
     values::{Count, RequestRate, choice},
 };
+use serow_settings::Shape;
 
 /// What requests must pass; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -9,10 +9,8 @@ use serde::{
 };
 use serde_json::json;
 
-use crate::{
-    schema::shape::Shape,
-    values::{Codings, Size},
-};
+use crate::values::{Codings, Size};
+use serow_settings::Shape;
 
 /// Whether and how responses are compressed.
 #[derive(Clone, Debug)]

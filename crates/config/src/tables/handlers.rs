@@ -9,10 +9,10 @@ use serow_document::Problem;
 
 use crate::{
     meaning::applications::AppTable,
-    options::FolderOptions,
     tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
     values::{Count, choice},
 };
+use serow_settings::options::FolderOptions;
 
 /// What a route answers with.
 #[derive(Debug)]

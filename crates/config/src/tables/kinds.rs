@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use crate::{
     meaning::applications::AppTable,
-    options::AcmeOptions,
     tables::{
         FromTable,
         access::LimitTable,
@@ -18,6 +17,7 @@ use crate::{
     },
 };
 use serow_document::names::{self, Telling};
+use serow_settings::options::AcmeOptions;
 
 /// A kind of table: how it is called, and its keys.
 type Kind = (&'static str, fn() -> Vec<&'static str>);

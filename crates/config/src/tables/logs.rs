@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::options::AccessLogChoice;
+use serow_settings::options::AccessLogChoice;
 
 /// The access log of a site or a route.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

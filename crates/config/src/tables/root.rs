@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     meaning::account::AccountName,
-    options::{AcmeOptions, GeneralOptions, without_options},
     tables::{FromTable, TableReading, access::LimitTable, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
     values::{Span, choice},
 };
+use serow_settings::options::{AcmeOptions, GeneralOptions, without_options};
 
 /// The root, as it is written.
 #[derive(Debug)]

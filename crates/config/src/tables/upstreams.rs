@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serow_document::Place;
 
 use crate::{
-    options::{ForwardingOptions, UpstreamOptions},
     tables::{FromTable, TableReading},
     values::ServerRule,
 };
+use serow_settings::options::{ForwardingOptions, UpstreamOptions};
 
 /// An upstream.
 #[derive(Debug)]

@@ -135,7 +135,7 @@ pub(super) fn refuse_duplicates(listeners: &[ListenerSettings], admin: Option<&A
 }
 
 /// Whether two sockets cannot have these addresses.
-pub(crate) fn overlap(one: &Address, other: &Address) -> bool {
+pub fn overlap(one: &Address, other: &Address) -> bool {
     let (Address::Tcp(one), Address::Tcp(other)) = (one, other) else { return one == other };
     let (ip, other_ip) = (one.ip().to_canonical(), other.ip().to_canonical());
     // An address of zeroes is every address; of IPv6, those of IPv4 too.

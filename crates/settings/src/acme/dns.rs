@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serow_acme::{DnsCommand, DnsPersist, DnsProvider, DnsUpdate, KeyFileError, TsigKey};
 
-use crate::{options::AcmeOptions, settings::SettingError, values::DnsProviderRule};
+use crate::{SettingError, options::AcmeOptions, values::DnsProviderRule};
 
 /// The provider that the options name.
 pub(super) fn dns_provider(options: &AcmeOptions) -> Result<Option<DnsProvider>, SettingError> {

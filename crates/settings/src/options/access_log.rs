@@ -12,7 +12,7 @@ use serow_access_log::{Destination, DestinationError, Format, FormatError, Other
 use serow_variables::Scope;
 
 use crate::{
-    schema::shape::Shape,
+    Shape,
     values::{Count, SettingValue, StatusRange, Statuses, ValueError, in_settings_file, setting_value},
 };
 

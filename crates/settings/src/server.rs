@@ -1,18 +1,4 @@
-//! What options mean: the settings of the parts, checked. This is the only place that sees both, for a command line and
-//! for a settings file alike.
-
-mod acme;
-mod application;
-mod check;
-mod folder;
-mod listeners;
-mod process;
-mod program;
-mod proxy;
-mod running;
-mod setting_error;
-mod tls;
-mod upstream;
+//! How a server serves, whatever it serves: what the options of the root mean together.
 
 use std::{mem, path::Path, time::Duration};
 
@@ -20,30 +6,15 @@ use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Ti
 use serow_access_log::{ClientRules, Destination, Format};
 use tracing::level_filters::LevelFilter;
 
-use self::tls::tls_settings;
-pub use self::{
-    acme::{AcmePlan, Reachable},
-    application::application,
-    folder::folder_settings,
-    listeners::{ListenerSettings, Purpose},
-    process::ApplicationHost,
-    program::program,
-    proxy::{forwarding_settings, reads_attempts},
-    setting_error::{SettingError, in_options},
-    tls::{DevelopmentCertificate, Encryption},
-    upstream::upstream_settings,
-};
-pub(crate) use self::{
-    listeners::overlap,
-    tls::{renewed_files, unusable_files},
-};
 use crate::{
-    admin_token,
+    AcmePlan, DevelopmentCertificate, Encryption, ListenerSettings, Reachable, SettingError, admin_token,
     descriptor_shares::Shares,
+    listeners,
     options::{
         AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LoggingOptions,
         TimeoutOptions, VersionsOfHttp,
     },
+    tls::tls_settings,
     values::AdminAddress,
 };
 
@@ -89,7 +60,11 @@ impl ServerSettings {
     }
 
     /// The same for a settings file, whose access logs depend on its sites.
-    pub(crate) fn for_sites(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`ServerSettings::new`].
+    pub fn for_sites(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
         let GeneralOptions { mut listening, mut tls, acme, http, logging, admin, limits, timeouts } = options;
         let acme = AcmePlan::new(&acme)?;
         if acme.is_some() {

@@ -4,24 +4,23 @@ use clap::{Args, Command};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::schema::description;
-
 /// The keys of a table.
 #[derive(Default)]
-pub(crate) struct Shape {
-    pub(crate) properties: Map<String, Value>,
+pub struct Shape {
+    /// The schema of each key, by its name.
+    pub properties: Map<String, Value>,
     required: Vec<Value>,
 }
 
 impl Shape {
     /// The keys of a type.
-    pub(crate) fn of<T: JsonSchema>() -> Self {
+    pub fn of<T: JsonSchema>() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut schema = T::json_schema(&mut SchemaGenerator::new(settings)).to_value();
         let mut part = |name| schema.get_mut(name).map(Value::take);
         let mut properties = Map::new();
         if let Some(Value::Object(written)) = part("properties") {
-            properties.extend(written.into_iter().map(|(key, schema)| (key, described(as_written(schema)))));
+            properties.extend(written.into_iter().map(|(key, schema)| (key, as_written(schema))));
         }
         let required = match part("required") {
             Some(Value::Array(required)) => required,
@@ -31,21 +30,21 @@ impl Shape {
     }
 
     /// The keys that are options too, and what stands above them in the help.
-    pub(crate) fn of_options<T: JsonSchema + Args>() -> (String, Self) {
+    pub fn of_options<T: JsonSchema + Args>() -> (String, Self) {
         let command = T::augment_args(Command::new(""));
         let heading = command.get_arguments().find_map(|argument| argument.get_help_heading()).unwrap_or_default();
         (heading.to_owned(), Self::of::<T>())
     }
 
     /// These keys and others.
-    pub(crate) fn and(mut self, mut others: Self) -> Self {
+    pub fn and(mut self, mut others: Self) -> Self {
         self.properties.append(&mut others.properties);
         self.required.append(&mut others.required);
         self
     }
 
     /// A key with what is there.
-    pub(crate) fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
+    pub fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
         if let Value::Object(schema) = &mut schema {
             schema.insert("description".to_owned(), json!(description));
         }
@@ -53,17 +52,19 @@ impl Shape {
         self
     }
 
-    pub(crate) fn required(mut self, key: &str) -> Self {
+    /// This key has to be there.
+    pub fn required(mut self, key: &str) -> Self {
         self.required.push(json!(key));
         self
     }
 
     /// None of the keys has to be there.
-    pub(crate) fn optional(self) -> Self {
+    pub fn optional(self) -> Self {
         Self { required: Vec::new(), ..self }
     }
 
-    pub(crate) fn schema(self) -> Value {
+    /// The table as a schema.
+    pub fn schema(self) -> Value {
         let Self { properties, required } = self;
         let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
         if let (false, Value::Object(schema)) = (required.is_empty(), &mut schema) {
@@ -77,7 +78,7 @@ impl Shape {
 fn as_written(schema: Value) -> Value {
     let Value::Object(mut schema) = without_null(schema) else { return Value::Bool(true) };
     if let Some(Value::Object(below)) = schema.get_mut("properties") {
-        below.values_mut().for_each(|below| *below = described(as_written(below.take())));
+        below.values_mut().for_each(|below| *below = as_written(below.take()));
     }
     if let Some(Value::Array(below)) = schema.get_mut("anyOf") {
         below.iter_mut().for_each(|below| *below = as_written(below.take()));
@@ -116,14 +117,6 @@ fn without_null(mut schema: Value) -> Value {
             (1, Some(Value::Object(only))) => keys.extend(only),
             (_, last) => drop(keys.insert("anyOf".to_owned(), choices.into_iter().chain(last).collect())),
         }
-    }
-    schema
-}
-
-/// The same with a description for readers of the file.
-fn described(mut schema: Value) -> Value {
-    if let Some(text) = schema.get("description").and_then(Value::as_str).map(description::of_key) {
-        schema["description"] = json!(text);
     }
     schema
 }

@@ -6,7 +6,7 @@ use serow::Address;
 use serow_acme::CertificateName;
 
 use super::AcmePlan;
-use crate::settings::{ListenerSettings, Purpose};
+use crate::{ListenerSettings, Purpose};
 
 impl AcmePlan {
     /// Why names may not be validated with these listeners, in a line for each reason.

@@ -52,7 +52,7 @@ impl SettingError {
     }
 
     /// The problem of a table of the settings file whose keys mean nothing.
-    pub(crate) fn problem(self, table: &Place) -> Problem {
+    pub fn problem(self, table: &Place) -> Problem {
         // The settings of this table have its name in front as options.
         let place = match self.key.strip_prefix("acme") {
             Some("") => table.key("acme").key("names"),

@@ -160,7 +160,7 @@ impl ContentOptions {
 
 impl WriteChoice {
     /// What clients may do; nothing if they may only read.
-    pub(crate) fn mode(self) -> Option<WriteMode> {
+    pub fn mode(self) -> Option<WriteMode> {
         match self {
             Self::Off => None,
             Self::Form => Some(WriteMode::Form),

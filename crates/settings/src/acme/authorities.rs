@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use data_encoding::{BASE64URL_NOPAD, Encoding};
 use serow_acme::{Authority, ExternalAccount};
 
-use crate::{options::AcmeOptions, settings::SettingError};
+use crate::{SettingError, options::AcmeOptions};
 
 /// The second authority. Profile and chain are the first one's: another authority has others.
 pub(super) fn fallback(options: &AcmeOptions) -> Result<Option<Authority>, SettingError> {
