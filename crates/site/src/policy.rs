@@ -23,13 +23,13 @@ pub(crate) use self::{
     asked::Asked,
     body_limit::{Bounded, CountedBody},
     cors::CorsRequest,
-    guard::{Admission, Passage},
+    guard::{Admission, Identity, Passage, ResponseFields},
 };
 pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
-    guard::{BasicUsers, Guard, Satisfy},
+    guard::{BasicUsers, Guard, IdentityChecks, Satisfy},
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},
 };

@@ -9,12 +9,14 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Request, Response, User};
+use serow::{Request, Response};
 use serow_router::HeaderChanges;
 
 use crate::{
     internal_redirects::FollowedResponse,
-    policy::{Admission, Asked, CorsRequest, CountedBody, Guard, Passage, RoutePolicy, Source},
+    policy::{
+        Admission, Asked, CorsRequest, CountedBody, Guard, Identity, Passage, ResponseFields, RoutePolicy, Source,
+    },
     strict_transport::StrictTransport,
 };
 
@@ -69,9 +71,13 @@ impl Surrounding {
         hand_over: impl FnOnce(Request) -> SiteResponse + 'static,
     ) -> SiteResponse {
         let response = match self.admit(&request) {
-            Admission::Granted(user) => match self.policy.answer(&self.asked) {
+            Admission::Granted(identity) => match self.policy.answer(&self.asked) {
                 Some(response) => return SiteResponse::Ready(Some(response)),
-                None => hand_over(identified(self.policy.guard.as_deref(), request, user)),
+                None => {
+                    let (request, fields) = identified(self.policy.guard.as_deref(), request, identity);
+                    self.passage.add(fields);
+                    hand_over(request)
+                }
             },
             Admission::Refused(response) => SiteResponse::Ready(Some(response)),
             Admission::Pending(admitted) => {
@@ -80,7 +86,12 @@ impl Surrounding {
                     match (admitted.await, answer) {
                         (Err(refusal), _) => refusal,
                         (Ok(_), Some(answer)) => answer,
-                        (Ok(user), None) => hand_over(identified(guard.as_deref(), request, user)).await,
+                        (Ok(identity), None) => {
+                            let (request, fields) = identified(guard.as_deref(), request, identity);
+                            let mut response = hand_over(request).await;
+                            fields.apply(&mut response);
+                            response
+                        }
                     }
                 }))
             }
@@ -108,7 +119,7 @@ impl Surrounding {
 
     #[inline]
     fn admit(&mut self, request: &Request) -> Admission {
-        let Some(guard) = &self.policy.guard else { return Admission::Granted(None) };
+        let Some(guard) = &self.policy.guard else { return Admission::Granted(Identity::default()) };
         let is_preflight = self.asked.cors.as_ref().is_some_and(CorsRequest::is_preflight);
         guard.admit(request, is_preflight, &mut self.passage)
     }
@@ -120,10 +131,10 @@ impl Surrounding {
     }
 }
 
-/// A request that names its user as the guard says.
-fn identified(guard: Option<&Guard>, mut request: Request, user: Option<User>) -> Request {
-    guard.into_iter().for_each(|guard| guard.identify(&mut request, user.clone()));
-    request
+/// A request that names its user as the guard says, and the fields of its response.
+fn identified(guard: Option<&Guard>, mut request: Request, identity: Identity) -> (Request, ResponseFields) {
+    let fields = guard.map(|guard| guard.identify(&mut request, identity)).unwrap_or_default();
+    (request, fields)
 }
 
 impl SiteResponse {

@@ -12,7 +12,7 @@ use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
-use serow_site::{BasicUsers, Guard, RateLimit, Satisfy};
+use serow_site::{BasicUsers, Guard, IdentityChecks, RateLimit, Satisfy};
 use serow_variables::{Scope, Text};
 
 use crate::{
@@ -130,8 +130,8 @@ impl<'a> Access<'a> {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
         };
-        let users = match &settings.basic {
-            None => Some(outer.users),
+        let basic = match &settings.basic {
+            None => Some(outer.identity.basic),
             Some(BasicSetting::Off) => Some(None),
             Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
         };
@@ -140,12 +140,13 @@ impl<'a> Access<'a> {
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
-        let (addresses, limits, users) = (addresses?, limits?, users?);
-        if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || users.is_none()) {
+        let (addresses, limits) = (addresses?, limits?);
+        let identity = IdentityChecks { basic: basic? };
+        if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
             let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
-        let guard = Guard { addresses, limits, users, satisfy, trust: Arc::clone(&self.trust) };
+        let guard = Guard { addresses, limits, identity, satisfy, trust: Arc::clone(&self.trust) };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
     }
 

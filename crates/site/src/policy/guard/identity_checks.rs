@@ -1,0 +1,132 @@
+//! How it is found out who sends a request: each check that a site or a route may have, and what they mean together.
+
+use std::net::IpAddr;
+
+use serow_message::{KnownHeader, Request, Response, StatusCode};
+
+use super::{
+    BasicUsers, Satisfy,
+    identity::{Identity, PendingIdentity, Verdict},
+};
+
+/// The checks that a request must pass; by default none.
+#[derive(Clone, Debug, Default)]
+pub struct IdentityChecks {
+    /// Users with passwords.
+    pub basic: Option<BasicUsers>,
+}
+
+impl IdentityChecks {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { basic } = self;
+        basic.is_none()
+    }
+
+    /// The fields of a request that only the checks may set.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.basic.iter().filter_map(|users| users.header.as_deref())
+    }
+
+    /// Asks the checks in their order: all of them, or until one is passed.
+    pub(super) fn check(&self, request: &Request, client: Option<IpAddr>, satisfy: Satisfy) -> Verdict {
+        let mut outcome = Outcome { satisfy, passed: Identity::default(), refused: None, pending: Vec::new() };
+        let _ = self.each(|verdict| outcome.add(verdict), request, client);
+        outcome.into_verdict()
+    }
+
+    /// Hands over each verdict, until one decides.
+    fn each(
+        &self,
+        mut add: impl FnMut(Verdict) -> Option<()>,
+        request: &Request,
+        client: Option<IpAddr>,
+    ) -> Option<()> {
+        if let Some(users) = &self.basic {
+            add(users.check(request, client))?;
+        }
+        Some(())
+    }
+}
+
+/// What the checks have found out so far.
+struct Outcome {
+    satisfy: Satisfy,
+    passed: Identity,
+    /// The response, if nothing else is found out.
+    refused: Option<Response>,
+    pending: Vec<PendingIdentity>,
+}
+
+impl Outcome {
+    /// Notes a verdict; `None` if no other matters.
+    fn add(&mut self, verdict: Verdict) -> Option<()> {
+        match (verdict, self.satisfy) {
+            (Verdict::Passed(identity), Satisfy::All) => self.passed = std::mem::take(&mut self.passed).and(identity),
+            (Verdict::Passed(identity), Satisfy::Any) => {
+                (self.passed, self.refused, self.pending) = (identity, None, Vec::new());
+                return None;
+            }
+            (Verdict::Refused(response), Satisfy::All) => {
+                (self.refused, self.pending) = (Some(response), Vec::new());
+                return None;
+            }
+            (Verdict::Refused(response), Satisfy::Any) => self.refuse(response),
+            (Verdict::Pending(identity), _) => self.pending.push(identity),
+        }
+        Some(())
+    }
+
+    fn refuse(&mut self, response: Response) {
+        self.refused = Some(match self.refused.take() {
+            Some(earlier) => merged(earlier, response),
+            None => response,
+        });
+    }
+
+    fn into_verdict(self) -> Verdict {
+        let Self { satisfy, passed, refused, pending } = self;
+        match (pending.is_empty(), refused) {
+            (true, Some(response)) => Verdict::Refused(response),
+            (true, None) => Verdict::Passed(passed),
+            (false, refused) => Verdict::Pending(match satisfy {
+                Satisfy::All => Box::pin(all(passed, pending)),
+                Satisfy::Any => Box::pin(any(refused, pending)),
+            }),
+        }
+    }
+}
+
+async fn all(mut passed: Identity, pending: Vec<PendingIdentity>) -> Result<Identity, Response> {
+    for identity in pending {
+        passed = passed.and(identity.await?);
+    }
+    Ok(passed)
+}
+
+async fn any(mut refused: Option<Response>, pending: Vec<PendingIdentity>) -> Result<Identity, Response> {
+    for identity in pending {
+        match identity.await {
+            Ok(identity) => return Ok(identity),
+            Err(response) => {
+                refused = Some(match refused {
+                    Some(earlier) => merged(earlier, response),
+                    None => response,
+                });
+            }
+        }
+    }
+    // There is one: `any` is called with checks that have not passed.
+    Err(refused.unwrap_or_else(|| Response::new(StatusCode::FORBIDDEN)))
+}
+
+/// The response where each of two checks would be enough: RFC 9110 §11.6.1 lets it name both ways.
+fn merged(earlier: Response, mut response: Response) -> Response {
+    if earlier.status == StatusCode::UNAUTHORIZED && response.status == StatusCode::UNAUTHORIZED {
+        for challenge in earlier.headers.get_all(KnownHeader::WwwAuthenticate) {
+            let _ = response.headers.append(KnownHeader::WwwAuthenticate, challenge);
+        }
+    }
+    response
+}
