@@ -163,6 +163,10 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "SIZE")]
     pub max_message: Option<Size>,
 
+    /// ASGI: compress WebSocket messages for clients that support it (permessage-deflate): true or false [default: true]
+    #[arg(long, value_name = "true|false", hide_possible_values = true)]
+    pub websocket_compression: Option<bool>,
+
     /// Development mode: show errors in the browser, and reload the application when a file changes.
     #[arg(long)]
     pub dev: bool,
