@@ -61,7 +61,8 @@ pub struct ApplicationOptions {
     /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
     /// (`internal` in [[site.route]]) [default: true, if the site has such a route]
     ///
-    /// Clients never receive these fields, nor other X-Accel-* fields; a trusted proxy in front of Serow does.
+    /// X-Accel-Limit-Rate of such responses applies, too. Clients never receive these fields, nor other X-Accel-* fields; a
+    /// trusted proxy in front of Serow does.
     // A command line has no routes.
     #[arg(skip)]
     pub accel_redirect: Option<bool>,
