@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod compression;
+pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
 pub(crate) mod kinds;
@@ -10,6 +11,7 @@ pub(crate) mod maps;
 pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod nginx;
+pub(crate) mod or_off;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
 pub(crate) mod root;

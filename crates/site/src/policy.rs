@@ -29,7 +29,7 @@ pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
-    guard::{BasicUsers, Guard, IdentityChecks, Satisfy},
+    guard::{BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, Satisfy},
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},
 };

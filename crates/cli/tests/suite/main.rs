@@ -10,6 +10,7 @@ mod bench;
 mod certificates_dns;
 mod client_addresses;
 mod configuration;
+mod forward_auth;
 mod header_rules;
 mod help;
 mod init;

@@ -12,12 +12,15 @@ use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
-use serow_site::{BasicUsers, Guard, IdentityChecks, RateLimit, Satisfy};
+use serow_site::{BasicUsers, ForwardAuth, Guard, IdentityChecks, RateLimit, Satisfy};
 use serow_variables::{Scope, Text};
 
 use crate::{
-    meaning::paths::resolved,
-    tables::access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+    meaning::{forward_auth, paths::resolved, proxying::Proxying},
+    tables::{
+        access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+        or_off::OrOff,
+    },
     values::Statuses,
 };
 
@@ -26,6 +29,7 @@ pub(crate) struct Access<'a> {
     /// The folder of the settings file.
     folder: &'a Path,
     trust: Arc<TrustedProxies>,
+    proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
     queue: PasswordQueue,
@@ -58,11 +62,13 @@ impl<'a> Access<'a> {
         scope: &Scope,
         folder: &'a Path,
         trust: TrustedProxies,
+        proxying: &'a Proxying<'a>,
         problems: &'a Problems,
     ) -> Self {
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
+            proxying,
             problems,
             limits: BTreeMap::new(),
             queue: PasswordQueue::new(),
@@ -125,29 +131,50 @@ impl<'a> Access<'a> {
             return Some(outer.cloned());
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
+        let outer_identity = &outer.identity;
         let addresses = self.addresses(&outer, settings, place);
         let limits = match &settings.limits {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
         };
         let basic = match &settings.basic {
-            None => Some(outer.identity.basic),
+            None => Some(outer_identity.basic.clone()),
             Some(BasicSetting::Off) => Some(None),
             Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
         };
+        let forward_auth = self.forward_auth(outer_identity.forward_auth.as_ref(), settings, place);
         let satisfy = match settings.satisfy {
             None => outer.satisfy,
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
         let (addresses, limits) = (addresses?, limits?);
-        let identity = IdentityChecks { basic: basic? };
+        let mut identity = IdentityChecks { basic: basic?, forward_auth: forward_auth?, ..IdentityChecks::default() };
+        identity.reserved =
+            outer_identity.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
         if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
             let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
         let guard = Guard { addresses, limits, identity, satisfy, trust: Arc::clone(&self.trust) };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
+    }
+
+    /// The server that decides, unless there is none.
+    fn forward_auth(
+        &self,
+        outer: Option<&ForwardAuth>,
+        settings: &AccessSettings,
+        place: &Place,
+    ) -> Option<Option<ForwardAuth>> {
+        match &settings.forward_auth {
+            None => Some(outer.cloned()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => {
+                let place = place.key("forward-auth");
+                forward_auth::of(table, &place, &self.trust, self.proxying, self.problems).map(Some)
+            }
+        }
     }
 
     fn addresses(&self, outer: &Guard, settings: &AccessSettings, place: &Place) -> Option<Option<Arc<AddressRules>>> {
@@ -233,7 +260,7 @@ impl<'a> Access<'a> {
 }
 
 /// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.
-fn is_user_field(name: &str) -> bool {
+pub(crate) fn is_user_field(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !name.is_empty() && name.bytes().all(is_letter) && KnownHeader::recognise(name.as_bytes()).is_none()
 }
