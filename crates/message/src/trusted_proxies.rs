@@ -5,6 +5,7 @@ use std::{
     vec::Vec,
 };
 
+use ipnet::IpNet;
 use smallvec::SmallVec;
 
 use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
@@ -38,6 +39,13 @@ impl TrustedProxies {
             Peer::Tcp(address) => self.contains_address(address.ip()),
             Peer::Unix => self.networks.contains(&Network::Unix),
         }
+    }
+
+    /// Whether one of these addresses may be that of a trusted proxy.
+    #[must_use]
+    pub fn overlaps(&self, addresses: IpNet) -> bool {
+        let overlaps = |trusted: &IpNet| trusted.contains(&addresses) || addresses.contains(trusted);
+        self.networks.iter().any(|network| matches!(network, Network::Addresses(trusted) if overlaps(trusted)))
     }
 
     fn contains_address(&self, address: IpAddr) -> bool {
