@@ -48,7 +48,9 @@ impl TrustedProxies {
         self.networks.iter().any(|network| matches!(network, Network::Addresses(trusted) if overlaps(trusted)))
     }
 
-    fn contains_address(&self, address: IpAddr) -> bool {
+    /// Whether a peer with this address is trusted.
+    #[must_use]
+    pub fn contains_address(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
 

@@ -18,6 +18,7 @@
 
 mod accepting;
 mod access_log;
+mod client_rules;
 mod connection;
 mod connection_counter;
 mod connection_deadline;
@@ -53,6 +54,7 @@ pub use serow_tls::{
 
 pub use self::{
     access_log::{AccessLog, Served, ServedStream},
+    client_rules::ClientRules,
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},
