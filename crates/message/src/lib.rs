@@ -101,7 +101,7 @@ pub use self::{
     request::Request,
     request_client::RequestClient,
     response::Response,
-    route_note::RouteNote,
+    route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,

@@ -1,17 +1,10 @@
 //! Which clients may connect: not those that are banned, and each only so often at a time.
 
-use std::{
-    fmt,
-    net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fmt, net::IpAddr, sync::Arc};
 
 use serow_bans::Bans;
 use serow_message::{ClientNetwork, TrustedProxies};
-use serow_net::monotonic;
+use serow_net::{WarningPace, monotonic};
 use serow_rate_limit::{Concurrency, ConcurrencyGuard};
 
 /// Which clients may connect. By default, all may.
@@ -33,7 +26,7 @@ pub struct ClientRules {
 pub(crate) struct ClientPolicy {
     rules: Arc<ClientRules>,
     connections: Concurrency<ClientNetwork>,
-    warning: Arc<Warning>,
+    warning: Arc<WarningPace>,
 }
 
 /// Counts a connection of its client until it is dropped.
@@ -75,29 +68,11 @@ impl ClientPolicy {
         match self.connections.enter(client, *connections) {
             Some(guard) => Ok(Some(guard)),
             None => {
-                self.warning.tell(client, *connections);
+                if self.warning.is_due() {
+                    tracing::warn!(%client, "a client has {connections} connections, as many as `max-connections-per-client`: others are closed");
+                }
                 Err(ClientRefusal::TooManyConnections)
             }
-        }
-    }
-}
-
-/// A line about connections that are closed, once a minute.
-#[derive(Debug, Default)]
-struct Warning {
-    /// The minute of the last line, and one.
-    minute: AtomicU64,
-}
-
-impl Warning {
-    #[cold]
-    fn tell(&self, client: ClientNetwork, connections: u32) {
-        let minute = monotonic().as_secs() / 60 + 1;
-        if self.minute.swap(minute, Ordering::Relaxed) != minute {
-            tracing::warn!(
-                %client,
-                "a client has {connections} connections, the limit (max-connections-per-client): further ones are closed"
-            );
         }
     }
 }

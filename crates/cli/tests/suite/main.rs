@@ -5,6 +5,7 @@ mod access;
 mod access_log;
 mod admin;
 mod applications;
+mod bans;
 #[cfg(feature = "bench")]
 mod bench;
 mod certificates_dns;
