@@ -13,11 +13,11 @@ pub struct Ban {
     pub until: Duration,
     /// Why the client is banned: one line of at most 200 bytes.
     pub reason: Arc<str>,
-    /// Who has banned it.
+    /// What has banned it.
     pub origin: BanOrigin,
 }
 
-/// Who has banned a client.
+/// What has banned a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BanOrigin {
     /// A limit that the client broke too often.

@@ -11,6 +11,7 @@ mod bench;
 mod certificates_dns;
 mod client_addresses;
 mod configuration;
+mod forged_addresses;
 mod header_rules;
 mod help;
 mod init;

@@ -8,7 +8,7 @@ mod refused_addresses;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
-use serow_gateway::{TrustedProxies, error_page};
+use serow_gateway::{FieldNames, TrustedProxies, error_page};
 use serow_message::{Headers, KnownHeader, LimitStatus, Request, Response, RouteNote, StatusCode};
 use tokio::time::sleep;
 
@@ -124,6 +124,8 @@ impl Guard {
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         for name in self.identity.fields() {
             request.headers.remove(name);
+            // Remote_User is the same variable as Remote-User to CGI, WSGI and Rack.
+            FieldNames::Any.remove_look_alikes(name, &mut request.headers);
         }
         identity.describe(request)
     }
