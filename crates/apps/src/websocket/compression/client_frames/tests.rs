@@ -89,7 +89,7 @@ fn rewritten(frames: &mut ClientFrames, input: &[u8], size: usize) -> Result<Vec
 
 #[test]
 fn messages_are_decompressed_however_they_are_cut() {
-    let long: Vec<u8> = (0..90_000_u32).map(|place| noise(place)).collect();
+    let long: Vec<u8> = (0..90_000).map(noise).collect();
     let zeros = vec![0; 90_000];
     let mut input = Vec::new();
     input.extend(frame(0xc1, &compressed(b"Hello")));
