@@ -1,0 +1,204 @@
+//! The keys of one shared limit, in bounded memory.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serow_rate_limit::{Decision, Limit};
+
+use crate::{Consumption, KeyName, Peers, Standing, entry::Entry};
+
+/// What this server knows of the keys of a limit that several servers share. Requests are decided about at once, from
+/// this table; another thread exchanges what has changed with Redis.
+///
+/// As in [`KeyTable`](serow_rate_limit::KeyTable), a key has a place in one bucket of eight, and a new key takes the place
+/// of the one with the most of its burst left. At most [`MAX_LISTED`] keys wait for the next exchange; others wait until
+/// they are used again.
+#[derive(Debug)]
+pub struct SharedTable {
+    name: Box<str>,
+    limit: Limit,
+    peers: Arc<Peers>,
+    hasher: RandomState,
+    shards: Box<[Mutex<Shard>]>,
+    buckets_per_shard: u64,
+    displaced: AtomicU64,
+    /// Where the next collection begins, so that all shards have their turn.
+    next_shard: AtomicUsize,
+}
+
+/// A key as this server's table knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedKey(u64);
+
+#[derive(Debug)]
+struct Shard {
+    entries: Box<[Entry]>,
+    /// The places of keys that have something for Redis.
+    listed: Vec<u32>,
+}
+
+impl SharedTable {
+    /// A table for so many keys, rounded up; it takes 72 bytes for each. The system provides the memory when it is used.
+    #[must_use]
+    pub fn new(name: &str, limit: Limit, keys: usize, peers: Arc<Peers>) -> Self {
+        let buckets = keys.div_ceil(WAYS).max(1).div_ceil(SHARDS);
+        let shard = || Mutex::new(Shard { entries: vec![Entry::FREE; buckets * WAYS].into(), listed: Vec::new() });
+        Self {
+            name: name.into(),
+            limit,
+            peers,
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            buckets_per_shard: buckets as u64,
+            displaced: AtomicU64::new(0),
+            next_shard: AtomicUsize::new(0),
+        }
+    }
+
+    /// The name of the limit, by which servers share it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The limit.
+    #[must_use]
+    pub fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    /// Decides about a request whose key has these bytes, and which counts as `cost` requests.
+    #[must_use]
+    pub fn decide(&self, key: &[u8], cost: u32, now: u64) -> (SharedKey, Decision) {
+        let share = self.peers.weight_without_contact(now);
+        // 0 marks a free place.
+        let hash = self.hasher.hash_one(key).max(1);
+        let mut shard = self.shard(hash);
+        let bucket = self.bucket(hash);
+        let place = shard.find(bucket, hash).unwrap_or_else(|| self.insert(&mut shard, bucket, hash, key, now));
+        let decision = shard.entries[place].decide(&self.limit, cost, now, share);
+        shard.list(place);
+        (SharedKey(hash), decision)
+    }
+
+    /// Counts `cost` more requests of a key, or fewer if it is negative, without deciding about one.
+    pub fn charge(&self, key: SharedKey, cost: i32, now: u64) {
+        let mut shard = self.shard(key.0);
+        if let Some(place) = shard.find(self.bucket(key.0), key.0) {
+            shard.entries[place].charge(&self.limit, cost, now);
+            shard.list(place);
+        }
+    }
+
+    /// Takes what Redis does not know of, of at most so many keys. The keys stay in the table.
+    pub fn collect(&self, most: usize, now: u64) -> Vec<(SharedKey, Consumption)> {
+        let begin = self.next_shard.fetch_add(1, Ordering::Relaxed);
+        let mut collected = Vec::new();
+        for number in 0..SHARDS {
+            let mut shard = self.lock((begin + number) % SHARDS);
+            while collected.len() < most {
+                let Some(place) = shard.listed.pop() else { break };
+                let entry = &mut shard.entries[place as usize];
+                collected.push((SharedKey(entry.hash), entry.collect(now)));
+            }
+        }
+        collected
+    }
+
+    /// Takes in what Redis has answered to a consumption.
+    pub fn merge(&self, key: SharedKey, sent: &Consumption, standing: Standing) {
+        let most = self.most_ahead();
+        let mut shard = self.shard(key.0);
+        if let Some(place) = shard.find(self.bucket(key.0), key.0) {
+            shard.entries[place].merge(&self.limit, sent, standing, most);
+        }
+    }
+
+    /// How far in the future the requests of a key may end, in nanoseconds: all servers may have served a burst before
+    /// they heard of one another, and repay it. Beyond that, an error of Redis would lock clients out.
+    #[must_use]
+    pub fn most_ahead(&self) -> u64 {
+        let bursts = u64::from(self.peers.instances()) + 1;
+        self.limit.capacity().saturating_mul(bursts).saturating_add(SLACK).min(MAX_MOST)
+    }
+
+    /// How many keys lost their place although they had not all of their burst.
+    #[must_use]
+    pub fn displaced(&self) -> u64 {
+        self.displaced.load(Ordering::Relaxed)
+    }
+
+    /// Gives a new key the place of another one.
+    fn insert(&self, shard: &mut Shard, bucket: usize, hash: u64, key: &[u8], now: u64) -> usize {
+        let place = (bucket..bucket + WAYS).min_by_key(|place| shard.entries[*place].end()).unwrap_or(bucket);
+        let entry = &mut shard.entries[place];
+        if entry.end() > now {
+            self.displaced.fetch_add(1, Ordering::Relaxed);
+        }
+        // The list has the place, and not the key.
+        let is_listed = entry.is_listed;
+        *entry = Entry::new(hash, name_of(key));
+        entry.is_listed = is_listed;
+        place
+    }
+
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        self.lock(hash as usize % SHARDS)
+    }
+
+    fn lock(&self, number: usize) -> MutexGuard<'_, Shard> {
+        // No one panics while it is locked.
+        self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first place of a key's bucket.
+    fn bucket(&self, hash: u64) -> usize {
+        // The upper bits, scaled: the lower ones have selected the shard.
+        ((u128::from(hash) * u128::from(self.buckets_per_shard)) >> 64) as usize * WAYS
+    }
+}
+
+impl Shard {
+    fn find(&self, bucket: usize, hash: u64) -> Option<usize> {
+        (bucket..bucket + WAYS).find(|place| self.entries[*place].hash == hash)
+    }
+
+    fn list(&mut self, place: usize) {
+        if !self.entries[place].is_listed && self.listed.len() < MAX_LISTED / SHARDS {
+            self.entries[place].is_listed = true;
+            self.listed.push(place as u32);
+        }
+    }
+}
+
+fn name_of(key: &[u8]) -> KeyName {
+    let mut name = KeyName::default();
+    let length = name.len();
+    name.copy_from_slice(&digest(&SHA256, key).as_ref()[..length]);
+    name
+}
+
+/// With more, displacement finds a better one of them, and each decision compares more keys.
+const WAYS: usize = 8;
+
+/// More than there are threads on most machines, so that two seldom want the same.
+const SHARDS: usize = 64;
+
+/// How many keys wait for an exchange at most. An attacker who never uses a key twice fills this, and no more.
+pub const MAX_LISTED: usize = 65_536;
+
+/// What servers serve too much in the time of an exchange, in nanoseconds: more than a server that falls out of contact
+/// needs to notice it.
+const SLACK: u64 = 1_000_000_000;
+
+/// 90 years in nanoseconds: nothing that is added to a time of this server overflows.
+const MAX_MOST: u64 = 2_800_000_000_000_000_000;
+
+#[cfg(test)]
+mod tests;
