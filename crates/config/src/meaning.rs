@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
+pub(crate) mod fleet;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
 pub(crate) mod logs;
@@ -57,7 +58,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, redis, limits, upstreams, sites } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -76,7 +77,8 @@ pub(crate) fn of(
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
-    let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
+    let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
+    let access = Access::new(limits, fleet.as_ref(), &scope, folder, trusted(&trust), problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {

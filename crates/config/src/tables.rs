@@ -12,6 +12,7 @@ pub(crate) mod mirror;
 pub(crate) mod nginx;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
+pub(crate) mod redis;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;

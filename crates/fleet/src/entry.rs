@@ -4,6 +4,9 @@ use serow_rate_limit::{Decision, Limit, Weight};
 
 use crate::{Consumption, KeyName, Standing};
 
+/// An entry as its table has it: numbers, of which the system provides many zeros at once. The first is the key's hash.
+pub(crate) type Words = [u64; 9];
+
 /// What a server knows of one key.
 ///
 /// It has two ends, times as of the generic cell rate algorithm. `known` is what has been consumed: by this server up to
@@ -31,23 +34,38 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) const FREE: Self = Self {
-        hash: 0,
-        name: [0; 16],
-        known: 0,
-        expected: 0,
-        since: 0,
-        exchanged: 0,
-        admitted: 0,
-        demand: 0,
-        total: 0,
-        weight: Weight::ONE,
-        is_listed: false,
-    };
+    /// The entry in a place of a table.
+    pub(crate) fn load(words: &Words) -> Self {
+        let [hash, first, second, known, expected, since, sent, counts, rest] = *words;
+        let mut name = KeyName::default();
+        name[..8].copy_from_slice(&first.to_le_bytes());
+        name[8..].copy_from_slice(&second.to_le_bytes());
+        let ((exchanged, admitted), (demand, total), (weight, listed)) = (halves(sent), halves(counts), halves(rest));
+        let (admitted, weight) = (admitted.cast_signed(), Weight::from_bits(weight));
+        let is_listed = listed != 0;
+        Self { hash, name, known, expected, since, exchanged, admitted, demand, total, weight, is_listed }
+    }
+
+    /// Puts the entry into a place of a table.
+    pub(crate) fn store(&self, words: &mut Words) {
+        let (first, second) = self.name.split_at(8);
+        let half = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        *words = [
+            self.hash,
+            half(first),
+            half(second),
+            self.known,
+            self.expected,
+            self.since,
+            word(self.exchanged, self.admitted.cast_unsigned()),
+            word(self.demand, self.total),
+            word(self.weight.to_bits(), u32::from(self.is_listed)),
+        ];
+    }
 
     /// A key without requests.
-    pub(crate) fn new(hash: u64, name: KeyName) -> Self {
-        Self { hash, name, ..Self::FREE }
+    pub(crate) fn new(hash: u64, name: KeyName, is_listed: bool) -> Self {
+        Self { hash, name, is_listed, ..Self::load(&[0; 9]) }
     }
 
     /// When its requests will have ended: the later, the more its loss would matter.
@@ -137,6 +155,15 @@ impl Entry {
     }
 }
 
+fn word(upper: u32, lower: u32) -> u64 {
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+/// Splits what [`word`] has made.
+fn halves(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
 /// A time in a form that takes less memory; never 0.
 fn units(time: u64) -> u32 {
     ((time >> 20) as u32).max(1)
@@ -153,3 +180,21 @@ const MAX_AHEAD: i64 = 3_000_000_000_000_000;
 
 /// Totals are smaller than 2^31.
 pub(crate) const MAX_TOTAL: u32 = 0x7fff_ffff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_the_same_after_a_stay_in_their_table() {
+        let words = [1, 0x0807_0605_0403_0201, u64::MAX, 4, 5, 6, 7 << 32 | 8, 9 << 32 | 10, 11 << 32 | 1];
+        let entry = Entry::load(&words);
+        assert_eq!(entry.name[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((entry.exchanged, entry.admitted, entry.demand, entry.total, entry.is_listed), (7, 8, 9, 10, true));
+        let mut stored = [0; 9];
+        entry.store(&mut stored);
+        assert_eq!(stored, words);
+        Entry { admitted: -5, ..entry }.store(&mut stored);
+        assert_eq!(Entry::load(&stored).admitted, -5);
+    }
+}

@@ -13,17 +13,40 @@
 //!
 //! These files are pure: they do no I/O and ask no clock. Times are nanoseconds since any fixed moment, and arguments. A
 //! simulation in `simulation.rs` runs ten of these servers with a Redis that is slow, away, and forgets.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the fleet as one server sees it | `fleet.rs` |
+//! | how to reach Redis | `address.rs`, `settings.rs` |
+//! | the thread that talks to Redis | `redis_link.rs` |
+//! | its connection: sentinels, clusters, TLS | `redis_link/connection.rs` |
+//! | one exchange, and the scripts that it calls | `redis_link/round.rs`, `redis_link/scripts.rs` |
+//! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
+//! | what the status says | `report.rs` |
 #![forbid(unsafe_code)]
 
+mod address;
+mod clock;
 mod entry;
+mod events;
 mod exchange;
+mod fleet;
 mod peers;
+mod redis_link;
+mod report;
+mod settings;
 mod shared_table;
 #[cfg(test)]
 mod simulation;
 
 pub use self::{
+    address::{RedisUrl, RedisUrlError},
+    clock::now,
+    events::{Event, EventCounts, Events, MAX_EVENTS, MAX_PAYLOAD, MAX_WAITING},
     exchange::{Consumption, KeyName, Standing},
+    fleet::{Fleet, FleetThread},
     peers::{MAX_INSTANCES, Peers},
+    report::FleetReport,
+    settings::{DEFAULT_TIMEOUT, FleetFileError, FleetSettings},
     shared_table::{MAX_LISTED, SharedKey, SharedTable},
 };

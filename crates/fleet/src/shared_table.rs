@@ -4,14 +4,14 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serow_rate_limit::{Decision, Limit};
 
-use crate::{Consumption, KeyName, Peers, Standing, entry::Entry};
+use crate::{Consumption, KeyName, Peers, Standing, entry::{Entry, Words}};
 
 /// What this server knows of the keys of a limit that several servers share. Requests are decided about at once, from
 /// this table; another thread exchanges what has changed with Redis.
@@ -28,6 +28,8 @@ pub struct SharedTable {
     shards: Box<[Mutex<Shard>]>,
     buckets_per_shard: u64,
     displaced: AtomicU64,
+    /// Whether any key is listed, so that nobody has to look into all shards for it.
+    waiting: AtomicBool,
     /// Where the next collection begins, so that all shards have their turn.
     next_shard: AtomicUsize,
 }
@@ -38,7 +40,7 @@ pub struct SharedKey(u64);
 
 #[derive(Debug)]
 struct Shard {
-    entries: Box<[Entry]>,
+    entries: Box<[Words]>,
     /// The places of keys that have something for Redis.
     listed: Vec<u32>,
 }
@@ -48,7 +50,7 @@ impl SharedTable {
     #[must_use]
     pub fn new(name: &str, limit: Limit, keys: usize, peers: Arc<Peers>) -> Self {
         let buckets = keys.div_ceil(WAYS).max(1).div_ceil(SHARDS);
-        let shard = || Mutex::new(Shard { entries: vec![Entry::FREE; buckets * WAYS].into(), listed: Vec::new() });
+        let shard = || Mutex::new(Shard { entries: vec![Words::default(); buckets * WAYS].into(), listed: Vec::new() });
         Self {
             name: name.into(),
             limit,
@@ -57,6 +59,7 @@ impl SharedTable {
             shards: (0..SHARDS).map(|_| shard()).collect(),
             buckets_per_shard: buckets as u64,
             displaced: AtomicU64::new(0),
+            waiting: AtomicBool::new(false),
             next_shard: AtomicUsize::new(0),
         }
     }
@@ -82,8 +85,8 @@ impl SharedTable {
         let mut shard = self.shard(hash);
         let bucket = self.bucket(hash);
         let place = shard.find(bucket, hash).unwrap_or_else(|| self.insert(&mut shard, bucket, hash, key, now));
-        let decision = shard.entries[place].decide(&self.limit, cost, now, share);
-        shard.list(place);
+        let decision = shard.change(place, |entry| entry.decide(&self.limit, cost, now, share));
+        self.list(&mut shard, place);
         (SharedKey(hash), decision)
     }
 
@@ -91,21 +94,31 @@ impl SharedTable {
     pub fn charge(&self, key: SharedKey, cost: i32, now: u64) {
         let mut shard = self.shard(key.0);
         if let Some(place) = shard.find(self.bucket(key.0), key.0) {
-            shard.entries[place].charge(&self.limit, cost, now);
-            shard.list(place);
+            shard.change(place, |entry| entry.charge(&self.limit, cost, now));
+            self.list(&mut shard, place);
         }
+    }
+
+    /// Whether Redis does not know of something. Requests that come at the same time may be missed.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Takes what Redis does not know of, of at most so many keys. The keys stay in the table.
     pub fn collect(&self, most: usize, now: u64) -> Vec<(SharedKey, Consumption)> {
+        // Before the shards are looked at: what is listed meanwhile sets it again.
+        self.waiting.store(false, Ordering::Relaxed);
         let begin = self.next_shard.fetch_add(1, Ordering::Relaxed);
         let mut collected = Vec::new();
         for number in 0..SHARDS {
             let mut shard = self.lock((begin + number) % SHARDS);
             while collected.len() < most {
                 let Some(place) = shard.listed.pop() else { break };
-                let entry = &mut shard.entries[place as usize];
-                collected.push((SharedKey(entry.hash), entry.collect(now)));
+                collected.push(shard.change(place as usize, |entry| (SharedKey(entry.hash), entry.collect(now))));
+            }
+            if !shard.listed.is_empty() {
+                self.waiting.store(true, Ordering::Relaxed);
             }
         }
         collected
@@ -116,7 +129,7 @@ impl SharedTable {
         let most = self.most_ahead();
         let mut shard = self.shard(key.0);
         if let Some(place) = shard.find(self.bucket(key.0), key.0) {
-            shard.entries[place].merge(&self.limit, sent, standing, most);
+            shard.change(place, |entry| entry.merge(&self.limit, sent, standing, most));
         }
     }
 
@@ -136,16 +149,26 @@ impl SharedTable {
 
     /// Gives a new key the place of another one.
     fn insert(&self, shard: &mut Shard, bucket: usize, hash: u64, key: &[u8], now: u64) -> usize {
-        let place = (bucket..bucket + WAYS).min_by_key(|place| shard.entries[*place].end()).unwrap_or(bucket);
-        let entry = &mut shard.entries[place];
-        if entry.end() > now {
-            self.displaced.fetch_add(1, Ordering::Relaxed);
-        }
-        // The list has the place, and not the key.
-        let is_listed = entry.is_listed;
-        *entry = Entry::new(hash, name_of(key));
-        entry.is_listed = is_listed;
+        let end = |place: &usize| Entry::load(&shard.entries[*place]).end();
+        let place = (bucket..bucket + WAYS).min_by_key(end).unwrap_or(bucket);
+        shard.change(place, |entry| {
+            if entry.end() > now {
+                self.displaced.fetch_add(1, Ordering::Relaxed);
+            }
+            // The list has the place, and not the key.
+            *entry = Entry::new(hash, name_of(key), entry.is_listed);
+        });
         place
+    }
+
+    /// Has a key exchanged.
+    fn list(&self, shard: &mut Shard, place: usize) {
+        let is_listed = Entry::load(&shard.entries[place]).is_listed;
+        if !is_listed && shard.listed.len() < MAX_LISTED / SHARDS {
+            shard.change(place, |entry| entry.is_listed = true);
+            shard.listed.push(place as u32);
+            self.waiting.store(true, Ordering::Relaxed);
+        }
     }
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
@@ -165,15 +188,15 @@ impl SharedTable {
 }
 
 impl Shard {
-    fn find(&self, bucket: usize, hash: u64) -> Option<usize> {
-        (bucket..bucket + WAYS).find(|place| self.entries[*place].hash == hash)
+    fn change<T>(&mut self, place: usize, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let mut entry = Entry::load(&self.entries[place]);
+        let found = change(&mut entry);
+        entry.store(&mut self.entries[place]);
+        found
     }
 
-    fn list(&mut self, place: usize) {
-        if !self.entries[place].is_listed && self.listed.len() < MAX_LISTED / SHARDS {
-            self.entries[place].is_listed = true;
-            self.listed.push(place as u32);
-        }
+    fn find(&self, bucket: usize, hash: u64) -> Option<usize> {
+        (bucket..bucket + WAYS).find(|place| self.entries[*place][0] == hash)
     }
 }
 

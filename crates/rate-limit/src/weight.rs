@@ -28,6 +28,18 @@ impl Weight {
         Self((self.0 * 3 + other.0) / 4)
     }
 
+    /// A number for it, for tables whose memory is zero at first.
+    #[must_use]
+    pub fn to_bits(self) -> u32 {
+        self.0 - ONE
+    }
+
+    /// The weight of such a number.
+    #[must_use]
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits.saturating_add(ONE).min(Self::MAX.0))
+    }
+
     /// So many times an interval in nanoseconds.
     #[must_use]
     pub fn of(self, interval: u64) -> u64 {
@@ -58,6 +70,8 @@ mod tests {
         }
         assert_eq!(Weight::MAX.of(u64::MAX), u64::MAX);
         assert_eq!(Weight::MAX.approach(Weight::MAX), Weight::MAX);
+        assert_eq!([0, u32::MAX].map(Weight::from_bits), [Weight::ONE, Weight::MAX]);
+        assert_eq!(Weight::from_bits(Weight::ratio(7, 2).to_bits()), Weight::ratio(7, 2));
         assert_eq!(Weight::ONE.approach(Weight::ratio(5, 1)).of(1000), 2000);
     }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
 use serow_document::{Place, Problem, Problems, names::near};
+use serow_fleet::{Fleet, SharedTable};
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
@@ -28,6 +29,8 @@ pub(crate) struct Access<'a> {
     trust: Arc<TrustedProxies>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    /// What shares limits; nothing in it if it has errors.
+    fleet: Option<&'a Option<Arc<Fleet>>>,
     queue: PasswordQueue,
     found: RefCell<Found>,
 }
@@ -47,6 +50,8 @@ pub struct AccessControl {
     pub limits: Vec<Arc<RateLimit>>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
+    /// What shares limits with other servers.
+    pub fleet: Option<Arc<Fleet>>,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
 }
@@ -55,6 +60,7 @@ impl<'a> Access<'a> {
     /// With these limits.
     pub(crate) fn new(
         limits: Vec<LimitTable>,
+        fleet: Option<&'a Option<Arc<Fleet>>>,
         scope: &Scope,
         folder: &'a Path,
         trust: TrustedProxies,
@@ -65,6 +71,7 @@ impl<'a> Access<'a> {
             trust: Arc::new(trust),
             problems,
             limits: BTreeMap::new(),
+            fleet,
             queue: PasswordQueue::new(),
             found: RefCell::default(),
         };
@@ -79,7 +86,7 @@ impl<'a> Access<'a> {
     }
 
     fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
-        let LimitSettings { name, key, rate, burst, delay, cost, dry_run, keys } = settings;
+        let LimitSettings { name, key, rate, burst, delay, cost, dry_run, shared, keys } = settings;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if name.is_empty() || !name.bytes().all(is_name) {
             let text = format!("{name:?} is not a name: use letters, digits, - and _");
@@ -109,7 +116,25 @@ impl<'a> Access<'a> {
         costs.sort_by_key(|(range, _)| range.end() - range.start());
         let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
         let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
-        let limit = RateLimit::new(&name, limit, key, keys).with_costs(costs);
+        let table = match self.fleet {
+            _ if !shared => None,
+            None => {
+                let text = "`shared` needs Redis: write [redis] and below it url = \"redis://10.0.0.1:6379\"";
+                return self.noted(Err(Problem::of_key(place.key("shared"), text)));
+            }
+            Some(fleet) => {
+                let fleet = fleet.as_ref()?;
+                let table = Arc::new(SharedTable::new(&name, limit, keys, Arc::clone(fleet.peers())));
+                fleet.add(Arc::clone(&table));
+                Some(table)
+            }
+        };
+        // The table of a shared limit has the keys.
+        let own_keys = if shared { 1 } else { keys };
+        let mut limit = RateLimit::new(&name, limit, key, own_keys).with_costs(costs);
+        if let Some(table) = table {
+            limit = limit.shared(table);
+        }
         Some(if dry_run { limit.in_dry_run() } else { limit })
     }
 
@@ -227,6 +252,7 @@ impl<'a> Access<'a> {
         AccessControl {
             limits: self.limits.into_values().flatten().collect(),
             watched: found.watched,
+            fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
         }
     }
