@@ -183,7 +183,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, mirrors, subject};
+    use crate::{CountedRoutes, FIELDS, fleet, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -235,6 +235,7 @@ mod tests {
         let mut document =
             value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates());
         document["routes"] = CountedRoutes::new(Vec::new()).document();
+        document["fleet"] = fleet::document(Some(&fleet::example()));
         let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
         document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);
         paths(&document, "", &mut found);

@@ -34,6 +34,7 @@ mod error;
 #[cfg(test)]
 mod exposition;
 mod fields;
+mod fleet;
 mod maintenance_command;
 mod metric_head;
 mod metrics;

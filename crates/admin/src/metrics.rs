@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{application_metrics, certificate_metrics, metric_head::head, mirrors, route_metrics, server_metrics};
+use super::{
+    application_metrics, certificate_metrics, fleet, metric_head::head, mirrors, route_metrics, server_metrics,
+};
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -29,6 +31,7 @@ pub(super) fn text(status: &Value) -> String {
     route_metrics::push(status, &mut text);
     application_metrics::push(status, &mut text);
     mirrors::push(status, &mut text);
+    fleet::push(status, &mut text);
     certificate_metrics::push(status, &mut text);
     server_metrics::push(status, &mut text);
     generations(status, &mut text);

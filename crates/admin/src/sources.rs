@@ -6,11 +6,12 @@ use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
+use serow_fleet::Fleet;
 use serow_proxy::Upstream;
 use serow_settings::Application;
 use serow_site::{MaintenanceSwitch, Mirror};
 
-use super::{CountedRoutes, document, mirrors};
+use super::{CountedRoutes, document, fleet, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub struct Sources {
     pub applications: Vec<Application>,
     /// What copies requests.
     pub mirrors: Vec<Mirror>,
+    /// What shares limits with other servers.
+    pub fleet: Option<Arc<Fleet>>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
     /// Whether it is in maintenance.
@@ -52,6 +55,7 @@ impl Sources {
             &certificates,
         );
         document["routes"] = self.routes.document();
+        document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
         document
     }

@@ -81,6 +81,7 @@ impl Serving {
                 upstreams,
                 applications,
                 mirrors: Vec::new(),
+                fleet: None,
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),

@@ -11,7 +11,10 @@ use std::{
 use aws_lc_rs::digest::{SHA256, digest};
 use serow_rate_limit::{Decision, Limit};
 
-use crate::{Consumption, KeyName, Peers, Standing, entry::{Entry, Words}};
+use crate::{
+    Consumption, KeyName, Peers, Standing,
+    entry::{Entry, Words},
+};
 
 /// What this server knows of the keys of a limit that several servers share. Requests are decided about at once, from
 /// this table; another thread exchanges what has changed with Redis.

@@ -45,7 +45,9 @@ mod tests {
 
     #[test]
     fn urls_are_parsed_or_refused_without_their_password() {
-        for text in ["redis://10.0.0.1:6379", "rediss://u:secret@a/1", "redis+sentinel://a,b/main", "unix:///run/a.sock"] {
+        for text in
+            ["redis://10.0.0.1:6379", "rediss://u:secret@a/1", "redis+sentinel://a,b/main", "unix:///run/a.sock"]
+        {
             assert_eq!(text.parse::<FleetUrl>().unwrap().to_string(), text);
         }
         for text in ["", "10.0.0.1:6379", "redis://:secret@a:b", "http://:secret@a"] {

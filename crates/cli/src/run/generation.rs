@@ -9,6 +9,7 @@ use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
+use serow_fleet::{Fleet, FleetThread};
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
@@ -147,8 +148,17 @@ impl Generation {
             access,
             certificates,
         } = self;
-        let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
-            configuration;
+        let Configuration {
+            server: settings,
+            site,
+            upstreams,
+            applications,
+            mirrors,
+            sites,
+            reload_grace,
+            access: access_control,
+            ..
+        } = configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
@@ -157,6 +167,7 @@ impl Generation {
             upstreams,
             applications,
             mirrors,
+            fleet: access_control.fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             maintenance: maintenance.clone(),
             sandbox,
@@ -214,12 +225,14 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 struct AccessThreads {
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
+    _fleet: Option<FleetThread>,
 }
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
+        let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
+        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _fleet: fleet })
     }
 }
 

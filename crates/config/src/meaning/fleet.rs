@@ -55,9 +55,9 @@ fn unusable(urls: &[RedisUrl]) -> Option<&'static str> {
     match urls {
         [] => Some("there is no URL: write one, as in \"redis://10.0.0.1:6379\""),
         [_] => None,
-        urls if !urls.iter().all(RedisUrl::can_be_cluster_node) => {
-            Some("several URLs are nodes of a cluster: each is redis://HOST:PORT or rediss://HOST:PORT, without a database")
-        }
+        urls if !urls.iter().all(RedisUrl::can_be_cluster_node) => Some(
+            "several URLs are nodes of a cluster: each is redis://HOST:PORT or rediss://HOST:PORT, without a database",
+        ),
         [first, others @ ..] if others.iter().any(|url| url.is_tls() != first.is_tls()) => {
             Some("all nodes of a cluster have TLS, or none: write redis:// or rediss:// for all")
         }
