@@ -17,6 +17,7 @@ mod credentials;
 mod htpasswd;
 mod network_set;
 mod password_checker;
+mod password_counts;
 mod password_hash;
 mod verified;
 mod watched_file;
@@ -28,6 +29,7 @@ pub use self::{
     htpasswd::{Htpasswd, HtpasswdError},
     network_set::NetworkSet,
     password_checker::{PasswordChecker, PasswordQueue},
+    password_counts::PasswordCounts,
     password_hash::{HashError, HashKind, PasswordHash, hash_password},
     watched_file::{FileWatch, WatchedFile, WatchedFileError, WatchedFiles},
 };

@@ -6,12 +6,13 @@ use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
+use serow_bans::Bans;
 use serow_fleet::Fleet;
 use serow_proxy::Upstream;
 use serow_settings::Application;
 use serow_site::{MaintenanceSwitch, Mirror};
 
-use super::{CountedRoutes, document, fleet, mirrors};
+use super::{AccessCounts, CountedRoutes, bans, document, fleet, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -32,6 +33,10 @@ pub struct Sources {
     pub fleet: Option<Arc<Fleet>>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
+    /// The clients that it refuses.
+    pub bans: Bans,
+    /// What its limits have decided.
+    pub access: AccessCounts,
     /// Whether it is in maintenance.
     pub maintenance: MaintenanceSwitch,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
@@ -54,6 +59,8 @@ impl Sources {
             &upstreams,
             &certificates,
         );
+        document["bans"] = bans::document(&self.bans);
+        self.access.add_to(&mut document);
         document["routes"] = self.routes.document();
         document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());

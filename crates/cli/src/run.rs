@@ -5,12 +5,15 @@
 //! | the master starts generations and answers those who run the server | `run/master.rs` |
 //! | as which program | `run/program.rs` |
 //! | a generation reads the file, gets its sockets, serves | `run/generation.rs` |
+//! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
 
+mod ban_storage;
 mod generation;
 mod master;
 mod orders;
 mod program;
+mod shared_bans;
 
 use std::process::ExitCode;
 

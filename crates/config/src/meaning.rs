@@ -78,7 +78,8 @@ pub(crate) fn of(
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
-    let access = Access::new(limits, fleet.as_ref(), &scope, folder, trusted(&trust), problems);
+    let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
+    let access = Access::new(limits, fleet.as_ref(), &scope, folder, trusted(&trust), bans, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {
@@ -101,6 +102,7 @@ pub(crate) fn of(
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
+        server.clients.has_notes = access.has_notes();
     }
     Some(Configuration {
         server: server?,

@@ -5,7 +5,7 @@ use serow_rate_limit::{Decision, Limit, Weight};
 use crate::{Consumption, KeyName, Standing};
 
 /// An entry as its table has it: numbers, of which the system provides many zeros at once. The first is the key's hash.
-pub(crate) type Words = [u64; 9];
+pub(crate) type Slot = [u64; 9];
 
 /// What a server knows of one key.
 ///
@@ -35,8 +35,8 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The entry in a place of a table.
-    pub(crate) fn load(words: &Words) -> Self {
-        let [hash, first, second, known, expected, since, sent, counts, rest] = *words;
+    pub(crate) fn load(slot: &Slot) -> Self {
+        let [hash, first, second, known, expected, since, sent, counts, rest] = *slot;
         let mut name = KeyName::default();
         name[..8].copy_from_slice(&first.to_le_bytes());
         name[8..].copy_from_slice(&second.to_le_bytes());
@@ -47,10 +47,10 @@ impl Entry {
     }
 
     /// Puts the entry into a place of a table.
-    pub(crate) fn store(&self, words: &mut Words) {
+    pub(crate) fn store(&self, slot: &mut Slot) {
         let (first, second) = self.name.split_at(8);
         let half = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        *words = [
+        *slot = [
             self.hash,
             half(first),
             half(second),
@@ -187,13 +187,13 @@ mod tests {
 
     #[test]
     fn entries_are_the_same_after_a_stay_in_their_table() {
-        let words = [1, 0x0807_0605_0403_0201, u64::MAX, 4, 5, 6, 7 << 32 | 8, 9 << 32 | 10, 11 << 32 | 1];
-        let entry = Entry::load(&words);
+        let slot = [1, 0x0807_0605_0403_0201, u64::MAX, 4, 5, 6, 7 << 32 | 8, 9 << 32 | 10, 11 << 32 | 1];
+        let entry = Entry::load(&slot);
         assert_eq!(entry.name[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!((entry.exchanged, entry.admitted, entry.demand, entry.total, entry.is_listed), (7, 8, 9, 10, true));
         let mut stored = [0; 9];
         entry.store(&mut stored);
-        assert_eq!(stored, words);
+        assert_eq!(stored, slot);
         Entry { admitted: -5, ..entry }.store(&mut stored);
         assert_eq!(Entry::load(&stored).admitted, -5);
     }

@@ -15,7 +15,7 @@ use std::{
 pub struct Event {
     /// What it is about, as `ban`.
     pub kind: String,
-    /// What it says. Whoever can write to Redis may have written it.
+    /// What it says. Anything that can write to Redis may have written it.
     pub payload: Vec<u8>,
     /// How long ago it was published. A server that starts receives what was published before.
     pub age: Duration,
@@ -23,7 +23,7 @@ pub struct Event {
 
 /// The events that this server has published and Redis does not have yet, and who receives those of others.
 ///
-/// An event reaches every server that reaches Redis within a day and [`MAX_EVENTS`] further events. It may reach a server
+/// An event reaches every server that reaches Redis within a week and [`MAX_EVENTS`] further events. It may reach a server
 /// more than once, and long after it was published.
 #[derive(Default)]
 pub struct Events {

@@ -1,4 +1,4 @@
-//! What a server knows of the others: how many there are, and when it last heard of them.
+//! What a server knows of the others: how many there are, and when the last exchange with them was.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -52,7 +52,7 @@ impl Peers {
 /// How long an exchange tells enough of the others, in nanoseconds: three times the longest pause between two exchanges.
 const CONTACT_LIFE: u64 = 300_000_000;
 
-/// More servers hardly share a limit; and whoever can write to Redis could otherwise make all shares nothing.
+/// More servers hardly share a limit; and a program that can write to Redis could otherwise reduce all shares to nothing.
 pub const MAX_INSTANCES: u32 = 1000;
 
 #[cfg(test)]

@@ -116,11 +116,13 @@ impl Link<'_> {
     }
 
     fn note(&mut self, error: &FleetError) {
-        if let Some(node) = error.moved.clone() {
+        let moved = match &error.moved {
             // Not an error: the first node that is asked may be any.
-            self.connector.follow(node);
-            return;
-        }
+            Some(node) if self.connector.follow(node) => return,
+            Some(_) => Some(FleetError::new(Reason::NotReady, CLUSTER)),
+            None => None,
+        };
+        let error = moved.as_ref().unwrap_or(error);
         self.fleet.state.note_error(error.to_string());
         if self.warnings.admit(error, clock::now()) {
             let place = self.fleet.settings.place();
@@ -168,6 +170,8 @@ fn server_id() -> String {
     let _ = aws_lc_rs::rand::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+const CLUSTER: &str = "it is a node of a cluster: write a list with two and more of its URLs";
 
 /// How often what has changed is exchanged: what all servers may serve too much in that time is a fortieth of a second's
 /// requests each.

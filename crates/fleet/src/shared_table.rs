@@ -13,7 +13,7 @@ use serow_rate_limit::{Decision, Limit};
 
 use crate::{
     Consumption, KeyName, Peers, Standing,
-    entry::{Entry, Words},
+    entry::{Entry, Slot},
 };
 
 /// What this server knows of the keys of a limit that several servers share. Requests are decided about at once, from
@@ -43,7 +43,7 @@ pub struct SharedKey(u64);
 
 #[derive(Debug)]
 struct Shard {
-    entries: Box<[Words]>,
+    entries: Box<[Slot]>,
     /// The places of keys that have something for Redis.
     listed: Vec<u32>,
 }
@@ -53,7 +53,7 @@ impl SharedTable {
     #[must_use]
     pub fn new(name: &str, limit: Limit, keys: usize, peers: Arc<Peers>) -> Self {
         let buckets = keys.div_ceil(WAYS).max(1).div_ceil(SHARDS);
-        let shard = || Mutex::new(Shard { entries: vec![Words::default(); buckets * WAYS].into(), listed: Vec::new() });
+        let shard = || Mutex::new(Shard { entries: vec![Slot::default(); buckets * WAYS].into(), listed: Vec::new() });
         Self {
             name: name.into(),
             limit,
@@ -137,11 +137,11 @@ impl SharedTable {
     }
 
     /// How far in the future the requests of a key may end, in nanoseconds: all servers may have served a burst before
-    /// they heard of one another, and repay it. Beyond that, an error of Redis would lock clients out.
+    /// they learned of one another, and repay it. Beyond that, an error of Redis would lock clients out.
     #[must_use]
     pub fn most_ahead(&self) -> u64 {
         let bursts = u64::from(self.peers.instances()) + 1;
-        self.limit.capacity().saturating_mul(bursts).saturating_add(SLACK).min(MAX_MOST)
+        self.limit.capacity().saturating_mul(bursts).saturating_add(SLACK).min(MAX_AHEAD)
     }
 
     /// How many keys lost their place although they had not all of their burst.
@@ -224,7 +224,7 @@ pub const MAX_LISTED: usize = 65_536;
 const SLACK: u64 = 1_000_000_000;
 
 /// 90 years in nanoseconds: nothing that is added to a time of this server overflows.
-const MAX_MOST: u64 = 2_800_000_000_000_000_000;
+const MAX_AHEAD: u64 = 2_800_000_000_000_000_000;
 
 #[cfg(test)]
 mod tests;

@@ -25,12 +25,14 @@
 //! | how many requests one stands for, where several servers share a limit | `weight.rs` |
 #![forbid(unsafe_code)]
 
+mod concurrency;
 mod key_table;
 mod limit;
 mod rate;
 mod weight;
 
 pub use self::{
+    concurrency::{Concurrency, ConcurrencyGuard},
     key_table::{Key, KeyTable},
     limit::{Decision, Delay, Limit},
     rate::{Rate, RateError},

@@ -8,17 +8,21 @@ use std::{
 };
 
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
+use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
-use serow_fleet::{Fleet, SharedTable};
+use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
-use serow_site::{BasicUsers, Guard, IdentityChecks, RateLimit, Satisfy};
+use serow_site::{BasicUsers, ClientRequests, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy};
 use serow_variables::{Scope, Text};
 
 use crate::{
-    meaning::paths::resolved,
-    tables::access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+    meaning::{fleet, paths::resolved},
+    tables::{
+        access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+        client_limits::BanTable,
+    },
     values::Statuses,
 };
 
@@ -31,6 +35,9 @@ pub(crate) struct Access<'a> {
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
     /// What shares limits; nothing in it if it has errors.
     fleet: Option<&'a Option<Arc<Fleet>>>,
+    /// Where clients are banned who break a limit.
+    bans: Bans,
+    refused_addresses: Arc<RefusedAddresses>,
     queue: PasswordQueue,
     found: RefCell<Found>,
 }
@@ -41,6 +48,7 @@ struct Found {
     files: Vec<PathBuf>,
     /// Password files by their paths: routes share what has been checked.
     users: BTreeMap<PathBuf, Basic>,
+    requests: Vec<Arc<ClientRequests>>,
 }
 
 /// What access control needs while the server runs.
@@ -48,6 +56,10 @@ struct Found {
 pub struct AccessControl {
     /// The limits.
     pub limits: Vec<Arc<RateLimit>>,
+    /// The limits of requests of a client at the same time.
+    pub requests: Vec<Arc<ClientRequests>>,
+    /// What was refused because of addresses.
+    pub refused_addresses: Arc<RefusedAddresses>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
     /// What shares limits with other servers.
@@ -64,6 +76,7 @@ impl<'a> Access<'a> {
         scope: &Scope,
         folder: &'a Path,
         trust: TrustedProxies,
+        bans: Bans,
         problems: &'a Problems,
     ) -> Self {
         let mut this = Self {
@@ -72,6 +85,8 @@ impl<'a> Access<'a> {
             problems,
             limits: BTreeMap::new(),
             fleet,
+            bans,
+            refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
         };
@@ -86,7 +101,7 @@ impl<'a> Access<'a> {
     }
 
     fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
-        let LimitSettings { name, key, rate, burst, delay, cost, dry_run, shared, keys } = settings;
+        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, shared, keys } = settings;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if name.is_empty() || !name.bytes().all(is_name) {
             let text = format!("{name:?} is not a name: use letters, digits, - and _");
@@ -116,25 +131,17 @@ impl<'a> Access<'a> {
         costs.sort_by_key(|(range, _)| range.end() - range.start());
         let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
         let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
-        let table = match self.fleet {
-            _ if !shared => None,
-            None => {
-                let text = "`shared` needs Redis: write [redis] and below it url = \"redis://10.0.0.1:6379\"";
-                return self.noted(Err(Problem::of_key(place.key("shared"), text)));
-            }
-            Some(fleet) => {
-                let fleet = fleet.as_ref()?;
-                let table = Arc::new(SharedTable::new(&name, limit, keys, Arc::clone(fleet.peers())));
-                fleet.add(Arc::clone(&table));
-                Some(table)
-            }
-        };
+        let table = if shared { Some(self.noted(fleet::table(self.fleet, &name, limit, keys, place))??) } else { None };
         // The table of a shared limit has the keys.
-        let own_keys = if shared { 1 } else { keys };
-        let mut limit = RateLimit::new(&name, limit, key, own_keys).with_costs(costs);
-        if let Some(table) = table {
-            limit = limit.shared(table);
-        }
+        let limit = RateLimit::new(&name, limit, key, if shared { 1 } else { keys }).with_costs(costs);
+        let limit = match table {
+            Some(table) => limit.shared(table),
+            None => limit,
+        };
+        let limit = match ban {
+            Some(table) => limit.with_ban(self.noted(ban_rule(table, &place.key("ban")))?, self.bans.clone()),
+            None => limit,
+        };
         Some(if dry_run { limit.in_dry_run() } else { limit })
     }
 
@@ -151,6 +158,10 @@ impl<'a> Access<'a> {
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
         let addresses = self.addresses(&outer, settings, place);
+        let requests = match settings.max_requests_per_client {
+            None => outer.requests,
+            Some(max) => self.client_requests(max.in_memory()),
+        };
         let limits = match &settings.limits {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
@@ -171,7 +182,8 @@ impl<'a> Access<'a> {
             let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
-        let guard = Guard { addresses, limits, identity, satisfy, trust: Arc::clone(&self.trust) };
+        let (trust, refused_addresses) = (Arc::clone(&self.trust), Arc::clone(&self.refused_addresses));
+        let guard = Guard { addresses, requests, limits, identity, satisfy, trust, refused_addresses };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
     }
 
@@ -187,6 +199,14 @@ impl<'a> Access<'a> {
         let rules = rules
             .map_err(|(list, number, error)| Problem::of_value(place.key(list).element(number), error.to_string()));
         self.noted(rules).map(|rules| Some(Arc::new(rules)))
+    }
+
+    /// The limit of a client's requests at the same time; none for 0.
+    fn client_requests(&self, max: usize) -> Option<Arc<ClientRequests>> {
+        let max = u32::try_from(max).ok().filter(|max| *max > 0)?;
+        let requests = Arc::new(ClientRequests::new(max));
+        self.found.borrow_mut().requests.push(Arc::clone(&requests));
+        Some(requests)
     }
 
     fn named_limits(&self, names: &[String], place: &Place) -> Option<Vec<Arc<RateLimit>>> {
@@ -241,6 +261,12 @@ impl<'a> Access<'a> {
         result.map_err(|problem| self.problems.add(problem)).ok()
     }
 
+    /// Whether there is something to note about requests for a log: users, or limits.
+    pub(crate) fn has_notes(&self) -> bool {
+        let found = self.found.borrow();
+        !self.limits.is_empty() || !found.users.is_empty() || !found.requests.is_empty()
+    }
+
     /// The files that are read while the server runs.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.found.borrow().files.clone()
@@ -251,11 +277,26 @@ impl<'a> Access<'a> {
         let found = self.found.into_inner();
         AccessControl {
             limits: self.limits.into_values().flatten().collect(),
+            requests: found.requests,
+            refused_addresses: self.refused_addresses,
             watched: found.watched,
             fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
         }
     }
+}
+
+/// When clients are banned.
+fn ban_rule(table: BanTable, place: &Place) -> Result<BanRule, Problem> {
+    let BanTable { after, within, length } = table;
+    for (key, span) in [("within", within), ("for", length)] {
+        if span.0.is_zero() {
+            let text = format!("`{key}` is 0: write it as in \"10m\"");
+            return Err(Problem::of_value(place.key(key), text));
+        }
+    }
+    let after = u32::try_from(after.in_memory()).unwrap_or(u32::MAX);
+    Ok(BanRule { after, within: within.0, length: length.0 })
 }
 
 /// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use serow_document::{Place, Problem, Problems};
-use serow_fleet::{DEFAULT_TIMEOUT, Fleet, FleetFileError, FleetSettings, RedisUrl};
+use serow_fleet::{DEFAULT_TIMEOUT, Fleet, FleetFileError, FleetSettings, RedisUrl, SharedTable};
+use serow_rate_limit::Limit;
 
 use crate::{
     meaning::paths::resolved,
@@ -44,6 +45,25 @@ pub(crate) fn of(table: RedisTable, folder: &Path, problems: &Problems) -> Optio
     let instances = instances.map_or(1, |instances| instances.in_memory() as u32);
     let settings = FleetSettings { urls, username, password, prefix, timeout, instances, tls };
     Some(Arc::new(Fleet::new(settings)))
+}
+
+/// Where the keys of a shared limit are; nothing where the fleet has errors of its own.
+pub(crate) fn table(
+    fleet: Option<&Option<Arc<Fleet>>>,
+    name: &str,
+    limit: Limit,
+    keys: usize,
+    place: &Place,
+) -> Result<Option<Arc<SharedTable>>, Problem> {
+    let Some(fleet) = fleet else {
+        let text = "`shared` needs Redis: write [redis] and below it url = \"redis://10.0.0.1:6379\"";
+        return Err(Problem::of_key(place.key("shared"), text));
+    };
+    Ok(fleet.as_ref().map(|fleet| {
+        let table = Arc::new(SharedTable::new(name, limit, keys, Arc::clone(fleet.peers())));
+        fleet.add(Arc::clone(&table));
+        table
+    }))
 }
 
 fn noted<T>(result: Result<T, FleetFileError>, place: &Place, problems: &Problems) -> Option<T> {

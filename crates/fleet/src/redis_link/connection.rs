@@ -66,11 +66,13 @@ impl Connector {
         }
     }
 
-    /// A node of a cluster has said that another one has the keys. Only nodes of a cluster may send servers elsewhere.
-    pub(super) fn follow(&mut self, node: Node) {
+    /// A node of a cluster has said that another one has the keys. Only nodes of a cluster may send servers elsewhere;
+    /// returns whether this is one.
+    pub(super) fn follow(&mut self, node: &Node) -> bool {
         if self.is_cluster() {
-            self.moved = Some(node);
+            self.moved = Some(node.clone());
         }
+        self.is_cluster()
     }
 
     fn is_cluster(&self) -> bool {

@@ -17,6 +17,8 @@ pub(super) struct Session {
     server: String,
     /// The last event that was read.
     last: EntryId,
+    /// Whether events are read a second time: in their order with this server's own, so that the last of them counts.
+    rereads: bool,
     /// What Redis' clock showed at this time: milliseconds since 1970, and nanoseconds.
     clock: (u64, u64),
     /// When the next heartbeat and the next trimming are due.
@@ -45,7 +47,7 @@ enum Part {
 
 impl Session {
     pub(super) fn new(server: String) -> Self {
-        Self { server, last: (0, 0), clock: (0, 0), heartbeat_at: 0, trim_at: 0, settled_at: 0 }
+        Self { server, last: (0, 0), rereads: false, clock: (0, 0), heartbeat_at: 0, trim_at: 0, settled_at: 0 }
     }
 
     /// Gets to know a Redis to which a connection was opened. One that has lost its events, or whose clock is behind, is
@@ -57,7 +59,7 @@ impl Session {
         self.note_heartbeat(fleet, &answer, now)?;
         let answer = connection.call(&stream::last(&fleet.settings.key(EVENTS))).await;
         match answer.and_then(|answer| stream::last_id(&answer)) {
-            Ok(last) if last < self.last => self.last = (0, 0),
+            Ok(last) if last < self.last => (self.last, self.rereads) = ((0, 0), true),
             Ok(_) => {}
             // Each exchange says it as well.
             Err(error) if error.reason == Reason::Refused => {}
@@ -156,16 +158,19 @@ impl Session {
             Part::Published(number) => fleet.events.note_published(&events[number..=number]),
             Part::Events => {
                 let entries = stream::entries(answer, &self.server, self.redis_time(now))?;
-                outcome.has_more |= entries.len() >= stream::MAX_READ;
+                let has_more = entries.len() >= stream::MAX_READ;
+                outcome.has_more |= has_more;
                 for entry in entries {
                     // They grow; what does not is not of Redis, and would be read again and again.
                     self.last = self.last.max(entry.id);
                     match entry.content {
                         Content::Event(event) => fleet.events.deliver(&event),
-                        Content::Own => {}
+                        Content::Own(event) if self.rereads => fleet.events.deliver(&event),
+                        Content::Own(_) => {}
                         Content::Invalid => fleet.events.note_lost(),
                     }
                 }
+                self.rereads &= has_more;
             }
             Part::Trimmed => {}
         }

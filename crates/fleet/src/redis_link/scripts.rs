@@ -2,7 +2,7 @@
 //! they touch are declared.
 
 /// Adds what a server has consumed, and returns for each key how far ahead of the present it ends, in microseconds, and how
-/// many requests have come to all servers. A value of something else is left alone, and its total is -1.
+/// many requests have come to all servers. A value of something else stays as it is, and its total is -1.
 ///
 /// A value is `END TOTAL`: the end of all requests as of the generic cell rate algorithm, in microseconds since 1970.
 /// Requests count from the time in which they came: a server that was out of contact does not lock clients out with what

@@ -26,7 +26,7 @@ pub(super) enum Content {
     /// An event of another server.
     Event(Event),
     /// This server's own.
-    Own,
+    Own(Event),
     /// Not an event.
     Invalid,
 }
@@ -53,7 +53,7 @@ pub(super) fn last(key: &str) -> Cmd {
     command
 }
 
-/// Removes what is older than a day at this time, in milliseconds since 1970.
+/// Removes what is older than a week at this time, in milliseconds since 1970.
 pub(super) fn trim(key: &str, now: u64) -> Cmd {
     let mut command = redis::cmd("XTRIM");
     command.arg(key).arg("MINID").arg("~").arg(now.saturating_sub(MAX_AGE));
@@ -98,12 +98,11 @@ fn content(entry: &Value, server: &str, age: Duration) -> Content {
         let mut pairs = fields.chunks_exact(2);
         pairs.find_map(|pair| (text(pair.first()).as_deref() == Some(name)).then(|| &pair[1]))
     };
-    if text(field("server")).as_deref() == Some(server) {
-        return Content::Own;
-    }
+    let is_own = text(field("server")).as_deref() == Some(server);
     match (text(field("kind")), field("payload")) {
         (Some(kind), Some(Value::BulkString(payload))) if payload.len() <= MAX_PAYLOAD => {
-            Content::Event(Event { kind, payload: payload.clone(), age })
+            let event = Event { kind, payload: payload.clone(), age };
+            if is_own { Content::Own(event) } else { Content::Event(event) }
         }
         _ => Content::Invalid,
     }
@@ -119,8 +118,8 @@ fn entry_id(entry: &Value) -> Option<EntryId> {
 /// How many entries are read at once: with payloads of the greatest length, a quarter of what a connection may receive.
 pub(super) const MAX_READ: usize = 500;
 
-/// A day, in milliseconds: bans and what else servers tell one another are of no interest afterwards.
-const MAX_AGE: u64 = 86_400_000;
+/// A week, in milliseconds: a server that starts learns of what was published in this time.
+const MAX_AGE: u64 = 7 * 86_400_000;
 
 #[cfg(test)]
 mod tests {
@@ -157,7 +156,7 @@ mod tests {
                     let payload = String::from_utf8(event.payload.clone()).unwrap();
                     Some(format!("{} {payload} {}", event.kind, event.age.as_secs()))
                 }
-                Content::Own => Some("own".to_owned()),
+                Content::Own(_) => Some("own".to_owned()),
                 Content::Invalid => None,
             };
             assert_eq!(text.as_deref(), expected, "{fields:?}");

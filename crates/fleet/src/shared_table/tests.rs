@@ -16,7 +16,7 @@ fn is_allowed(table: &SharedTable, key: &[u8], now: u64) -> bool {
 
 #[test]
 fn an_entry_has_the_documented_size() {
-    assert_eq!(size_of::<Words>(), 72);
+    assert_eq!(size_of::<Slot>(), 72);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn whatever_answers_decisions_go_on() {
         (b"", 0, "does not answer within"),
         (b"-ERR unknown command\r\n", 9, "unknown command"),
         (b"-NOAUTH Authentication required.\r\n", 1, "Authentication required"),
-        (b"-MOVED 1 127.0.0.1:1\r\n", 9, ""),
+        (b"-MOVED 1 127.0.0.1:1\r\n", 9, "node of a cluster"),
         (b"-READONLY You can't write against a read only replica.\r\n", 9, "read only"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", 1, ""),
         (b"+OK\r\n", 9, "something else"),
