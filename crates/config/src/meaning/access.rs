@@ -10,6 +10,7 @@ use std::{
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
 use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
+use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
@@ -19,7 +20,7 @@ use serow_site::{
 use serow_variables::{Scope, Text};
 
 use crate::{
-    meaning::{forward_auth, paths::resolved, proxying::Proxying},
+    meaning::{fleet, forward_auth, paths::resolved, proxying::Proxying},
     tables::{
         access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         client_limits::BanTable,
@@ -36,11 +37,23 @@ pub(crate) struct Access<'a> {
     proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    /// What shares limits; nothing in it if it has errors.
+    fleet: Option<&'a Option<Arc<Fleet>>>,
     /// Where clients are banned who break a limit.
     bans: Bans,
     refused_addresses: Arc<RefusedAddresses>,
     queue: PasswordQueue,
     found: RefCell<Found>,
+}
+
+/// The parts of the server that access control needs.
+pub(crate) struct AccessParts<'a> {
+    /// What shares limits; nothing in it if it has errors.
+    pub(crate) fleet: Option<&'a Option<Arc<Fleet>>>,
+    pub(crate) proxying: &'a Proxying<'a>,
+    pub(crate) trust: TrustedProxies,
+    /// Where clients are banned who break a limit.
+    pub(crate) bans: Bans,
 }
 
 #[derive(Default)]
@@ -63,6 +76,8 @@ pub struct AccessControl {
     pub refused_addresses: Arc<RefusedAddresses>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
+    /// What shares limits with other servers.
+    pub fleet: Option<Arc<Fleet>>,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
 }
@@ -73,17 +88,17 @@ impl<'a> Access<'a> {
         limits: Vec<LimitTable>,
         scope: &Scope,
         folder: &'a Path,
-        trust: TrustedProxies,
-        proxying: &'a Proxying<'a>,
-        bans: Bans,
+        parts: AccessParts<'a>,
         problems: &'a Problems,
     ) -> Self {
+        let AccessParts { fleet, proxying, trust, bans } = parts;
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
             proxying,
             problems,
             limits: BTreeMap::new(),
+            fleet,
             bans,
             refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
@@ -100,7 +115,7 @@ impl<'a> Access<'a> {
     }
 
     fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
-        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, keys } = settings;
+        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, shared, keys } = settings;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if name.is_empty() || !name.bytes().all(is_name) {
             let text = format!("{name:?} is not a name: use letters, digits, - and _");
@@ -130,7 +145,13 @@ impl<'a> Access<'a> {
         costs.sort_by_key(|(range, _)| range.end() - range.start());
         let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
         let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
-        let limit = RateLimit::new(&name, limit, key, keys).with_costs(costs);
+        let table = if shared { Some(self.noted(fleet::table(self.fleet, &name, limit, keys, place))??) } else { None };
+        // The table of a shared limit has the keys.
+        let limit = RateLimit::new(&name, limit, key, if shared { 1 } else { keys }).with_costs(costs);
+        let limit = match table {
+            Some(table) => limit.shared(table),
+            None => limit,
+        };
         let limit = match ban {
             Some(table) => limit.with_ban(self.noted(ban_rule(table, &place.key("ban")))?, self.bans.clone()),
             None => limit,
@@ -294,6 +315,7 @@ impl<'a> Access<'a> {
             requests: found.requests,
             refused_addresses: self.refused_addresses,
             watched: found.watched,
+            fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
         }
     }
