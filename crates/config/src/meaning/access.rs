@@ -13,6 +13,7 @@ use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
+use serow_settings::ServerSettings;
 use serow_site::{BasicUsers, ClientRequests, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy};
 use serow_variables::{Scope, Text};
 
@@ -70,7 +71,7 @@ impl<'a> Access<'a> {
         scope: &Scope,
         folder: &'a Path,
         trust: TrustedProxies,
-        bans: Bans,
+        server: Option<&ServerSettings>,
         problems: &'a Problems,
     ) -> Self {
         let mut this = Self {
@@ -78,7 +79,7 @@ impl<'a> Access<'a> {
             trust: Arc::new(trust),
             problems,
             limits: BTreeMap::new(),
-            bans,
+            bans: server.map(|server| server.bans.clone()).unwrap_or_default(),
             refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
