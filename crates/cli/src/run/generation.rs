@@ -61,7 +61,6 @@ struct Generation {
     workers: Vec<Workers>,
     /// The threads of access control.
     access: AccessThreads,
-    access_counts: AccessCounts,
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
@@ -112,7 +111,6 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access_counts = AccessCounts::of(&configuration.access);
         let access =
             AccessThreads::start(&mut configuration.access).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
@@ -135,7 +133,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         })
@@ -153,7 +150,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         } = self;
@@ -169,7 +165,7 @@ impl Generation {
             mirrors,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
-            access: access_counts,
+            access: access.counts.clone(),
             maintenance: maintenance.clone(),
             sandbox,
         };
@@ -225,14 +221,16 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 
 /// What access control does beside requests, until this is dropped.
 struct AccessThreads {
+    counts: AccessCounts,
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
 }
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
+        let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
+        Ok(Self { counts, _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
     }
 }
 
