@@ -8,6 +8,7 @@
 //! | password files, and the hashes in them | `htpasswd.rs`, `password_hash.rs`, `apr1.rs` |
 //! | Basic authentication (RFC 7617) | `basic.rs`, `credentials.rs` |
 //! | passwords are checked on threads of their own, and seldom twice | `password_checker.rs`, `verified.rs` |
+//! | digests of secrets under a key of this process | `keyed_digest.rs` |
 #![forbid(unsafe_code)]
 
 mod address_rules;
@@ -15,6 +16,7 @@ mod apr1;
 mod basic;
 mod credentials;
 mod htpasswd;
+mod keyed_digest;
 mod network_set;
 mod password_checker;
 mod password_counts;
@@ -27,6 +29,7 @@ pub use self::{
     basic::{Authentication, Basic, Checking},
     credentials::Credentials,
     htpasswd::{Htpasswd, HtpasswdError},
+    keyed_digest::KeyedDigest,
     network_set::NetworkSet,
     password_checker::{PasswordChecker, PasswordQueue},
     password_counts::PasswordCounts,

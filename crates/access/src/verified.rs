@@ -6,41 +6,26 @@ use std::{
     time::Duration,
 };
 
-use aws_lc_rs::{
-    hmac::{self, HMAC_SHA256, Key},
-    rand::SystemRandom,
-};
-
-use crate::{credentials::Credentials, password_hash::PasswordHash};
+use crate::{credentials::Credentials, keyed_digest::KeyedDigest, password_hash::PasswordHash};
 
 /// Credentials that were right lately, under a keyed digest: nobody who reads the memory finds a password in it.
 ///
 /// The digest covers the hash from the password file as well, so whoever gets another password, or is removed, is found
 /// no longer.
 pub(crate) struct Verified {
-    key: Key,
+    key: KeyedDigest,
     entries: Mutex<HashMap<[u8; 32], u64>>,
 }
 
 impl Verified {
     /// None yet, and a new key.
     pub(crate) fn new() -> Self {
-        // It fails only where the system has no random numbers, and TLS would not work either.
-        let key =
-            Key::generate(HMAC_SHA256, &SystemRandom::new()).unwrap_or_else(|_| Key::new(HMAC_SHA256, &fallback_key()));
-        Self { key, entries: Mutex::default() }
+        Self { key: KeyedDigest::new(), entries: Mutex::default() }
     }
 
     /// What identifies credentials and the hash that they were checked against.
     pub(crate) fn digest(&self, credentials: &Credentials, hash: &PasswordHash) -> [u8; 32] {
-        let mut context = hmac::Context::with_key(&self.key);
-        for part in [hash.text().as_bytes(), credentials.user().as_bytes(), credentials.password()] {
-            context.update(&part.len().to_be_bytes());
-            context.update(part);
-        }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(context.sign().as_ref());
-        digest
+        self.key.of([hash.text().as_bytes(), credentials.user().as_bytes(), credentials.password()])
     }
 
     /// Whether they were right lately. Times are seconds since any fixed moment.
@@ -64,16 +49,6 @@ impl Verified {
     fn entries(&self) -> MutexGuard<'_, HashMap<[u8; 32], u64>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A key from the addresses and the seed that the process has for its hash tables.
-fn fallback_key() -> [u8; 32] {
-    use std::hash::{BuildHasher, RandomState};
-    let mut key = [0; 32];
-    for (number, piece) in key.chunks_exact_mut(8).enumerate() {
-        piece.copy_from_slice(&RandomState::new().hash_one(number).to_be_bytes());
-    }
-    key
 }
 
 /// Only right passwords are remembered, so strangers cannot fill it.

@@ -136,7 +136,7 @@ const METRICS: &[Metric] = &[
     ),
     counter(
         "serow_connections_failed_total",
-        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header.",
+        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header, or a client that is refused.",
         &[
             ("{at=\"tls\"}", "/connections/handshakes_failed"),
             ("{at=\"proxy_header\"}", "/connections/refused"),

@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
 pub(crate) mod fleet;
+pub(crate) mod forward_auth;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
 pub(crate) mod logs;
@@ -26,7 +27,7 @@ use serow_variables::Scope;
 use crate::{
     Configuration,
     meaning::{
-        access::Access,
+        access::{Access, AccessParts},
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
@@ -40,7 +41,7 @@ use crate::{
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
         root::{AccountTable, MetricsTable, RootTable},
-        sites::{SiteContent, SiteTable, SiteTlsChoice},
+        sites::{RouteTable, SiteContent, SiteTable, SiteTlsChoice},
     },
     values::CertificateNames,
 };
@@ -79,7 +80,8 @@ pub(crate) fn of(
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
     let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
-    let access = Access::new(limits, fleet.as_ref(), &scope, folder, trusted(&trust), bans, problems);
+    let parts = AccessParts { fleet: fleet.as_ref(), proxying: &proxying, trust: trusted(&trust), bans };
+    let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {
@@ -110,6 +112,8 @@ pub(crate) fn of(
         site,
         renewed_files: [certificate_files, proxying.renewed_files(), access.files()].concat(),
         counted_routes: metrics.route_metrics.then(|| numbers.counted()),
+        // Before the upstreams, which it refers to.
+        access: access.into_control(),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
         mirrors: mirrors.into_inner(),
@@ -117,7 +121,6 @@ pub(crate) fn of(
         routes: route_count,
         account: account?,
         folders,
-        access: access.into_control(),
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
@@ -208,7 +211,7 @@ impl SiteTable {
 
     /// Whether it hands requests to other processes.
     fn has_proxy(&self) -> bool {
-        self.policy.mirror.is_some() || self.has_proxying_content()
+        self.policy.mirror.is_some() || self.access.forward_auth.is_some() || self.has_proxying_content()
     }
 
     fn has_proxying_content(&self) -> bool {
@@ -217,7 +220,8 @@ impl SiteTable {
             SiteContent::App(_) | SiteContent::Proxy(_) => true,
             SiteContent::Routes(routes) => {
                 let is_proxy = |route: &HandlerTable| matches!(route, HandlerTable::App(_) | HandlerTable::Proxy(_));
-                routes.iter().any(|route| is_proxy(&route.handler) || route.policy.mirror.is_some())
+                let asks = |route: &RouteTable| route.policy.mirror.is_some() || route.access.forward_auth.is_some();
+                routes.iter().any(|route| is_proxy(&route.handler) || asks(route))
             }
         }
     }

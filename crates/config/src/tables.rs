@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod client_limits;
 pub(crate) mod compression;
+pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
 pub(crate) mod kinds;
@@ -11,6 +12,7 @@ pub(crate) mod maps;
 pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod nginx;
+pub(crate) mod or_off;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
 pub(crate) mod redis;

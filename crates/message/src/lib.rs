@@ -78,6 +78,7 @@ mod request_client;
 mod response;
 #[cfg(feature = "std")]
 mod route_note;
+#[cfg(feature = "std")]
 mod trusted_proxies;
 #[cfg(feature = "std")]
 mod upgrade;

@@ -38,6 +38,13 @@ impl Network {
         Self::Unix,
     ];
 
+    /// All peers.
+    pub const EVERYWHERE: [Self; 3] = [
+        Self::Addresses(IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0))),
+        Self::Addresses(IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 0))),
+        Self::Unix,
+    ];
+
     /// Whether it has this address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is an IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {

@@ -134,6 +134,10 @@ impl Mirror {
         if !is_possible || !is_chosen(number, self.shared.settings.share) {
             return None;
         }
+        if request.headers.list(KnownHeader::Via).count() > MAX_VIA {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
         if self.shared.in_flight.fetch_add(1, Ordering::Relaxed) >= MAX_IN_FLIGHT {
             self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
@@ -249,10 +253,14 @@ impl std::fmt::Debug for Mirror {
     }
 }
 
+/// Servers that a request may have come through: a copy that comes back to this mirror would be copied again, without end.
+const MAX_VIA: usize = 8;
+
 /// Copies in flight: an upstream that does not respond must not collect connections and tasks without end.
 const MAX_IN_FLIGHT: usize = 512;
 
-/// Bytes of the bodies of all copies of a mirror: clients that upload slowly must not fill the memory.
+/// Bytes of the bodies of all copies of a mirror: clients that upload slowly must not fill the memory. While bodies grow,
+/// the allocator takes about as much again: 116 MB were measured with an upstream that never reads.
 const MAX_MEMORY: usize = 64 << 20;
 
 /// How long the upstream may take to respond, and to send the response.

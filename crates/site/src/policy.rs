@@ -32,7 +32,7 @@ pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
-    guard::{BasicUsers, Guard, IdentityChecks, RefusedAddresses, Satisfy},
+    guard::{BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, RefusedAddresses, Satisfy},
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},
 };

@@ -12,6 +12,7 @@ mod certificates_dns;
 mod client_addresses;
 mod configuration;
 mod forged_addresses;
+mod forward_auth;
 mod header_rules;
 mod help;
 mod init;

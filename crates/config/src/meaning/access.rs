@@ -14,14 +14,17 @@ use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
-use serow_site::{BasicUsers, ClientRequests, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy};
+use serow_site::{
+    BasicUsers, ClientRequests, ForwardAuth, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy,
+};
 use serow_variables::{Scope, Text};
 
 use crate::{
-    meaning::{fleet, paths::resolved},
+    meaning::{fleet, forward_auth, paths::resolved, proxying::Proxying},
     tables::{
         access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         client_limits::BanTable,
+        or_off::OrOff,
     },
     values::Statuses,
 };
@@ -31,6 +34,7 @@ pub(crate) struct Access<'a> {
     /// The folder of the settings file.
     folder: &'a Path,
     trust: Arc<TrustedProxies>,
+    proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
     /// What shares limits; nothing in it if it has errors.
@@ -40,6 +44,16 @@ pub(crate) struct Access<'a> {
     refused_addresses: Arc<RefusedAddresses>,
     queue: PasswordQueue,
     found: RefCell<Found>,
+}
+
+/// The parts of the server that access control needs.
+pub(crate) struct AccessParts<'a> {
+    /// What shares limits; nothing in it if it has errors.
+    pub(crate) fleet: Option<&'a Option<Arc<Fleet>>>,
+    pub(crate) proxying: &'a Proxying<'a>,
+    pub(crate) trust: TrustedProxies,
+    /// Where clients are banned who break a limit.
+    pub(crate) bans: Bans,
 }
 
 #[derive(Default)]
@@ -72,16 +86,16 @@ impl<'a> Access<'a> {
     /// With these limits.
     pub(crate) fn new(
         limits: Vec<LimitTable>,
-        fleet: Option<&'a Option<Arc<Fleet>>>,
         scope: &Scope,
         folder: &'a Path,
-        trust: TrustedProxies,
-        bans: Bans,
+        parts: AccessParts<'a>,
         problems: &'a Problems,
     ) -> Self {
+        let AccessParts { fleet, proxying, trust, bans } = parts;
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
+            proxying,
             problems,
             limits: BTreeMap::new(),
             fleet,
@@ -157,6 +171,7 @@ impl<'a> Access<'a> {
             return Some(outer.cloned());
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
+        let outer_identity = &outer.identity;
         let addresses = self.addresses(&outer, settings, place);
         let requests = match settings.max_requests_per_client {
             None => outer.requests,
@@ -167,17 +182,20 @@ impl<'a> Access<'a> {
             Some(names) => self.named_limits(names, &place.key("limits")),
         };
         let basic = match &settings.basic {
-            None => Some(outer.identity.basic),
+            None => Some(outer_identity.basic.clone()),
             Some(BasicSetting::Off) => Some(None),
             Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
         };
+        let forward_auth = self.forward_auth(outer_identity.forward_auth.as_ref(), settings, place);
         let satisfy = match settings.satisfy {
             None => outer.satisfy,
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
         let (addresses, limits) = (addresses?, limits?);
-        let identity = IdentityChecks { basic: basic? };
+        let mut identity = IdentityChecks { basic: basic?, forward_auth: forward_auth?, ..IdentityChecks::default() };
+        identity.reserved =
+            outer_identity.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
         if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
             let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
@@ -185,6 +203,23 @@ impl<'a> Access<'a> {
         let (trust, refused_addresses) = (Arc::clone(&self.trust), Arc::clone(&self.refused_addresses));
         let guard = Guard { addresses, requests, limits, identity, satisfy, trust, refused_addresses };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
+    }
+
+    /// The server that decides, unless there is none.
+    fn forward_auth(
+        &self,
+        outer: Option<&ForwardAuth>,
+        settings: &AccessSettings,
+        place: &Place,
+    ) -> Option<Option<ForwardAuth>> {
+        match &settings.forward_auth {
+            None => Some(outer.cloned()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => {
+                let place = place.key("forward-auth");
+                forward_auth::of(table, &place, &self.trust, self.proxying, self.problems).map(Some)
+            }
+        }
     }
 
     fn addresses(&self, outer: &Guard, settings: &AccessSettings, place: &Place) -> Option<Option<Arc<AddressRules>>> {
@@ -300,7 +335,7 @@ fn ban_rule(table: BanTable, place: &Place) -> Result<BanRule, Problem> {
 }
 
 /// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.
-fn is_user_field(name: &str) -> bool {
+pub(crate) fn is_user_field(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !name.is_empty() && name.bytes().all(is_letter) && KnownHeader::recognise(name.as_bytes()).is_none()
 }

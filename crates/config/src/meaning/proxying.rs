@@ -4,10 +4,11 @@ use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serow_document::{Place, Problem, Problems, names::near};
-use serow_proxy::{ForwardingSettings, Proxy, Upstream};
+use serow_proxy::{ForwardingSettings, Network, Proxy, Upstream};
 
 use serow_variables::Scope;
 
@@ -17,11 +18,11 @@ use crate::{
         mirror::MirrorTable,
         upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     },
-    values::{NetworkRule, ServerRule},
+    values::{NetworkRule, ServerRule, Span},
 };
 use serow_settings::{
     SettingError, forwarding_settings,
-    options::{CertificateChoice, ForwardingOptions, UpstreamOptions, without_options},
+    options::{CertificateChoice, ForwardedChoice, ForwardingOptions, UpstreamOptions, without_options},
     upstream_settings,
 };
 
@@ -134,18 +135,35 @@ impl<'a> Proxying<'a> {
     /// What sends copies of requests to an upstream, or to a server without one; nothing where something is wrong, which
     /// is noted.
     pub(crate) fn mirror(&self, table: &MirrorTable, place: &Place) -> Option<Proxy> {
-        let name = &table.upstream;
-        // A server has a port or a scheme; what has neither is a misspelt name.
-        let servers = match name.contains([':', '/']) && !self.names.contains(name) {
-            true => vec![self.server(name, &place.key("upstream"))?],
-            false => Vec::new(),
+        self.to_upstream_or_server(&table.upstream, without_options(), &place.key("upstream"))
+    }
+
+    /// What asks an upstream, or a server without one, about requests; nothing where something is wrong, which is noted.
+    /// All fields that describe the client are passed on: whoever asks has written them.
+    pub(crate) fn asking(&self, name: &str, timeout: Duration, place: &Place) -> Option<Proxy> {
+        let forwarding = ForwardingOptions {
+            forwarded: ForwardedChoice::Off,
+            trust: Some(Network::EVERYWHERE.map(NetworkRule).to_vec()),
+            response_timeout: Some(Span(timeout)),
+            total_timeout: Some(Span(timeout)),
+            ..without_options()
         };
-        let upstream = servers.is_empty().then(|| name.clone());
-        let settings = ProxySettings { upstream, servers };
+        self.to_upstream_or_server(name, forwarding, place)
+    }
+
+    fn to_upstream_or_server(&self, name: &str, forwarding: ForwardingOptions, place: &Place) -> Option<Proxy> {
+        // A server has a port or a scheme; what has neither is a misspelt name.
+        let (is_name, is_server) = (self.names.contains(name), name.contains([':', '/']));
+        if !is_name && !is_server {
+            self.problems.add(Problem::of_value(place.clone(), self.unknown(name)));
+            return None;
+        }
+        let servers = if is_name { Vec::new() } else { vec![self.server(name, place)?] };
+        let settings = ProxySettings { upstream: is_name.then(|| name.to_owned()), servers };
         // Without options there are no texts.
         let scope = Scope::default();
         let scopes = ProxyScopes { site: &scope, route: &scope };
-        self.proxy(ProxyTable { settings, forwarding: without_options() }, scopes, place)
+        self.proxy(ProxyTable { settings, forwarding }, scopes, place)
     }
 
     fn server(&self, text: &str, place: &Place) -> Option<ServerRule> {

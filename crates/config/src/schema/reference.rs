@@ -11,6 +11,7 @@ use crate::{
         access::{AccessSettings, BasicTable, LimitSettings},
         client_limits::BanTable,
         compression::CompressionTable,
+        forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
         logs::LogSettings,
@@ -112,6 +113,7 @@ fn push_access(text: &mut String) {
     text.push_str("### Access\n\nIn a site, for all its routes; in a route, in place of those of the site: see [access](access.md).\n\n");
     push_keys(text, &Shape::of::<AccessSettings>());
     push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
+    push(text, "#### `forward-auth = { … }`", &Shape::of::<ForwardAuthTable>());
 }
 
 /// A heading and the keys below it.

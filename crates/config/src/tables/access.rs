@@ -12,7 +12,7 @@ use serde_json::json;
 use serow_document::Place;
 
 use crate::{
-    tables::{FromTable, TableReading, client_limits::BanTable},
+    tables::{FromTable, TableReading, client_limits::BanTable, forward_auth::ForwardAuthTable, or_off::OrOff},
     values::{Count, RequestRate, choice},
 };
 use serow_settings::Shape;
@@ -36,6 +36,11 @@ pub(crate) struct AccessSettings {
     /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Reports" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) basic: Option<BasicSetting>,
+
+    /// Another server that decides, such as Authelia or oauth2-proxy: { to = "127.0.0.1:9091/api/verify", copy =
+    /// ["Remote-User"] }, or false for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) forward_auth: Option<OrOff<ForwardAuthTable>>,
 
     /// Whether a request needs a permitted address and a user, or one of them: all or any [default: all]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,11 +162,12 @@ pub(crate) struct LimitSettings {
 impl AccessSettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { allow, deny, basic, satisfy, max_requests_per_client, limits } = self;
+        let Self { allow, deny, basic, forward_auth, satisfy, max_requests_per_client, limits } = self;
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
             ("basic", basic.is_some()),
+            ("forward-auth", forward_auth.is_some()),
             ("satisfy", satisfy.is_some()),
             ("max-requests-per-client", max_requests_per_client.is_some()),
             ("limits", limits.is_some()),

@@ -19,7 +19,11 @@ const WORDS: &[(&str, &str)] = &[
     ("alias", "`files = { root = \"...\" }` in a [[site.route]], with `strip-prefix`"),
     ("auth_basic", "`basic`, as in basic = { file = \"users.htpasswd\", realm = \"Reports\" }"),
     ("auth_basic_user_file", "`basic`, as in basic = { file = \"users.htpasswd\" }"),
-    ("auth_request", "not available: leave authentication to the application"),
+    ("auth_request", "`forward-auth`, in a [[site]] or [[site.route]]"),
+    (
+        "auth_request_set",
+        "`forward-auth`, as in forward-auth = { to = \"127.0.0.1:9091/verify\", copy = [\"Remote-User\"] }",
+    ),
     ("autoindex", "`listing` in `files`"),
     ("charset", "not needed: text files are sent as UTF-8; `type` in `files` sets another type"),
     ("client_body_buffer_size", "`buffer-requests` in `proxy`; up to `max-spool` bytes are kept on disk"),

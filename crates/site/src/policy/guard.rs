@@ -1,6 +1,7 @@
 //! What a request must pass before it reaches the handler.
 
 mod basic_users;
+mod forward_auth;
 mod identity;
 mod identity_checks;
 mod refused_addresses;
@@ -14,7 +15,12 @@ use tokio::time::sleep;
 
 pub(crate) use self::identity::{Identity, ResponseFields};
 use self::identity::{PendingIdentity, Verdict};
-pub use self::{basic_users::BasicUsers, identity_checks::IdentityChecks, refused_addresses::RefusedAddresses};
+pub use self::{
+    basic_users::BasicUsers,
+    forward_auth::{ForwardAuth, ForwardAuthSettings},
+    identity_checks::IdentityChecks,
+    refused_addresses::RefusedAddresses,
+};
 use super::{
     client_requests::{ClientRequest, ClientRequests},
     rate_limit::{Limited, RateLimit, whole_seconds},
@@ -72,7 +78,8 @@ impl Guard {
     /// Whether every request passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.addresses.is_none() && self.requests.is_none() && self.limits.is_empty() && self.identity.is_empty()
+        let is_identity_free = self.identity.is_empty() && self.identity.reserved.is_empty();
+        self.addresses.is_none() && self.requests.is_none() && self.limits.is_empty() && is_identity_free
     }
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
@@ -119,8 +126,9 @@ impl Guard {
         }
     }
 
-    /// Tells the handler who sends a request, and removes what the client says about it. The response gets the fields
-    /// that are returned.
+    /// Tells the handler who sends a request, and removes what the client says about it, also in fields that applications
+    /// would read as the same: `Remote_User` is `HTTP_REMOTE_USER` as `Remote-User` is (RFC 3875 §4.1.18). The response
+    /// gets the fields that are returned.
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         for name in self.identity.fields() {
             request.headers.remove(name);

@@ -1,11 +1,11 @@
 //! How it is found out who sends a request: each check that a site or a route may have, and what they mean together.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
 use super::{
-    BasicUsers, Satisfy,
+    BasicUsers, ForwardAuth, Satisfy,
     identity::{Identity, PendingIdentity, Verdict},
 };
 
@@ -14,19 +14,25 @@ use super::{
 pub struct IdentityChecks {
     /// Users with passwords.
     pub basic: Option<BasicUsers>,
+    /// Another server that decides.
+    pub forward_auth: Option<ForwardAuth>,
+    /// Fields that checks around these set, and that clients may not set either where those checks are off.
+    pub reserved: Vec<Arc<str>>,
 }
 
 impl IdentityChecks {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { basic } = self;
-        basic.is_none()
+        let Self { basic, forward_auth, reserved: _ } = self;
+        basic.is_none() && forward_auth.is_none()
     }
 
     /// The fields of a request that only the checks may set.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
-        self.basic.iter().filter_map(|users| users.header.as_deref())
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let of_basic = self.basic.iter().filter_map(|users| users.header.as_deref());
+        let of_forward_auth = self.forward_auth.iter().flat_map(ForwardAuth::fields);
+        of_basic.chain(of_forward_auth).chain(self.reserved.iter().map(|name| &**name))
     }
 
     /// Asks the checks in their order: all of them, or until one is passed.
@@ -45,6 +51,9 @@ impl IdentityChecks {
     ) -> Option<()> {
         if let Some(users) = &self.basic {
             add(users.check(request, client))?;
+        }
+        if let Some(server) = &self.forward_auth {
+            add(server.check(request, client))?;
         }
         Some(())
     }

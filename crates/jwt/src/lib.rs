@@ -1,0 +1,57 @@
+//! JSON Web Tokens (RFC 7519): strict verification, and keys that change while the server runs.
+//!
+//! ```
+//! use serow_jwt::{Expectations, KeySet, Verifier};
+//!
+//! let keys = KeySet::of_secret("a secret that has at least 32 bytes")?.into();
+//! let verifier = Verifier::new(Expectations::default());
+//! // Seconds since 1970.
+//! let now = 1_800_000_000;
+//! assert!(verifier.verify("not.a.token", &keys, now).is_err());
+//! # Ok::<(), serow_jwt::KeyError>(())
+//! ```
+//!
+//! What a token says is not looked at before its signature is verified, except which key it names. Nothing in it leads
+//! to a file, to another server or to a database: a key is one of the [`KeySet`], and has the algorithms that it may be
+//! used with.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | algorithms, and which a key may be used with | `algorithm.rs`, `verification_key.rs` |
+//! | sets of keys: JWKS, PEM, secrets | `key_set.rs`, `jwk.rs`, `public_key.rs` |
+//! | a token's parts; JSON without duplicate members | `unverified_token.rs`, `strict_json.rs` |
+//! | what a token says, and what is expected of it | `claims.rs`, `expectations.rs`, `conditions.rs` |
+//! | verification, seldom twice for a token | `verifier.rs`, `verified.rs` |
+//! | key sets that change: files, and URLs with the time to fetch them again | `key_source.rs`, `remote_keys.rs`, `schedule.rs`, `key_fetcher.rs` |
+#![forbid(unsafe_code)]
+
+mod algorithm;
+mod claims;
+mod conditions;
+mod error;
+mod expectations;
+mod jwk;
+mod key_fetcher;
+mod key_set;
+mod key_source;
+mod public_key;
+mod remote_keys;
+mod schedule;
+mod strict_json;
+mod unverified_token;
+mod verification_key;
+mod verified;
+mod verifier;
+
+pub use self::{
+    algorithm::{Algorithm, algorithm_names, parse_algorithm},
+    claims::Claims,
+    conditions::Conditions,
+    error::{KeyError, TokenError},
+    expectations::Expectations,
+    key_fetcher::KeyFetcher,
+    key_set::KeySet,
+    key_source::KeySource,
+    remote_keys::{FetchEnd, RemoteKeys, RemoteKeysError},
+    verifier::{Token, Verification, VerificationTask, Verifier},
+};

@@ -1,0 +1,9 @@
+//! Tests of tokens and keys from outside: an issuer of our own, and attackers.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod attacks;
+mod issuer;
+mod key_sets;
+mod remote_keys;
+mod speed;
+mod verification;
