@@ -34,13 +34,16 @@ def accuracy(verdict: Verdict, folder: pathlib.Path, sizes: Sizes) -> None:
     """All servers together admit what the limit says."""
     with Redis(folder) as redis, Instances(folder / "accuracy", sizes.instances, [redis.url], sizes.rate) as instances:
         eventually("all servers are together", instances.are_together)
-        with Load(instances, sizes.demand, sizes.seconds + 3), Samples(instances) as samples:
+        with Load(instances, sizes.demand, sizes.seconds + 3) as load, Samples(instances) as samples:
             # Load generators start one after the other.
             time.sleep(1.5)
             began = time.monotonic()
             time.sleep(sizes.seconds)
             ended = time.monotonic()
+            came = sum(result["summary"]["requests_per_second"] for result in load.results())
         found = samples.per_second(began, ended)
+        if came < sizes.demand * 0.9:
+            verdict.say(f"the load generators sent only {came:.0f} requests/s: the machine is busy")
         off = found / sizes.rate - 1
         verdict.figure(f"{sizes.instances} servers, {sizes.demand} requests/s, limit {sizes.rate}/s: "
                        f"{found:.0f}/s admitted ({off:+.1%})")
