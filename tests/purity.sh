@@ -43,6 +43,8 @@ for crate in "${pure[@]}"; do
         fi
     done <<<"$tree"
 
+    # By itself, so that no other crate of the workspace adds the feature `std` to serow-message.
+    cargo check -q --profile checked -p "$crate" || fail "$crate does not build by itself"
     for target in wasm32-unknown-unknown; do
         if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
             cargo build -q -p "$crate" --target "$target" || fail "$crate does not build for $target"

@@ -16,18 +16,20 @@ pub struct ClientRules {
     /// Those for the requests of some routes instead, by the number of the route ([`Served::route`]). Empty if all
     /// routes have the same.
     pub of_routes: Vec<Option<TrustedProxies>>,
+    /// Whether access control notes users and limits, for `$remote_user`, `$limit_name` and `$limit_status`.
+    pub has_notes: bool,
 }
 
 impl ClientRules {
     /// The same proxies for all requests.
     #[must_use]
     pub fn of_all(trusted: TrustedProxies) -> Self {
-        Self { trusted, of_routes: Vec::new() }
+        Self { trusted, ..Self::default() }
     }
 
-    /// Whether the number of the route makes a difference.
+    /// Whether the note of a request makes a difference.
     pub(crate) fn reads_route(&self) -> bool {
-        !self.of_routes.is_empty()
+        self.has_notes || !self.of_routes.is_empty()
     }
 
     /// The client of a request and its scheme, if a trusted proxy names them.
@@ -56,6 +58,7 @@ mod tests {
         let rules = ClientRules {
             trusted: trust(&["10.0.0.0/8"]),
             of_routes: vec![None, Some(trust(&["192.0.2.1", "unix"])), Some(trust(&[]))],
+            has_notes: false,
         };
         let (ten, other) = ("10.0.0.1:80", "192.0.2.1:80");
         let cases = [

@@ -1,12 +1,16 @@
 //! WebSocket (RFC 6455) between a client and an application: frames to the client, messages in packets to the worker.
 
+mod compression;
 mod heartbeat;
 mod session;
 
 use serow_message::{Headers, KnownHeader, Method, OnUpgrade, Request, Response, StatusCode, websocket};
 use tokio::task::spawn_local;
 
-use self::session::WebSocketSession;
+use self::{
+    compression::{Agreement, EXTENSIONS},
+    session::WebSocketSession,
+};
 use crate::handler::PendingResponse;
 
 /// The part of a client's handshake that its response needs.
@@ -14,6 +18,8 @@ use crate::handler::PendingResponse;
 pub(crate) struct UpgradeRequest {
     upgrade: OnUpgrade,
     key: String,
+    /// How messages may be compressed.
+    agreement: Option<Agreement>,
 }
 
 /// Whether a request asks for a WebSocket.
@@ -39,20 +45,29 @@ pub(crate) fn handshake(request: &mut Request) -> Handshake {
         return Handshake::Refused(refusal);
     }
     match request.headers.get_str(KEY) {
-        Some(key) => Handshake::Valid(UpgradeRequest { upgrade, key: key.to_owned() }),
+        Some(key) => {
+            let agreement = Agreement::of(request.headers.list(EXTENSIONS));
+            Handshake::Valid(UpgradeRequest { upgrade, key: key.to_owned(), agreement })
+        }
         None => Handshake::Refused(Response::new(StatusCode::BAD_REQUEST)),
     }
 }
 
 /// The application has accepted: completes the handshake and forwards messages until one side closes.
 pub(crate) fn accept(asked: UpgradeRequest, mut headers: Headers, waiting: PendingResponse) -> Response {
-    // A constant and base64 are valid values.
+    // Constants, base64 and numbers are valid values.
     let _ = headers.replace(KnownHeader::Upgrade, "websocket");
     let _ = headers.replace("sec-websocket-accept", websocket::accept(&asked.key));
+    // The application sees messages only, and cannot agree to anything about frames.
+    headers.remove(EXTENSIONS);
+    let agreement = asked.agreement.filter(|_| waiting.websocket_settings().compression);
+    if let Some(agreement) = agreement {
+        let _ = headers.append(EXTENSIONS, agreement.response());
+    }
     spawn_local(async move {
         // If the client has gone meanwhile, dropping `waiting` notifies the application.
         if let Ok(upgraded) = asked.upgrade.await {
-            WebSocketSession::new(upgraded, waiting).await.run().await;
+            WebSocketSession::new(upgraded, waiting, agreement).await.run().await;
         }
     });
     Response { status: StatusCode::SWITCHING_PROTOCOLS, headers, ..Response::default() }

@@ -77,7 +77,8 @@ pub(crate) fn of(
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
-    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, problems);
+    let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
+    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, bans, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {
@@ -100,6 +101,7 @@ pub(crate) fn of(
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
+        server.clients.has_notes = access.has_notes();
     }
     Some(Configuration {
         server: server?,

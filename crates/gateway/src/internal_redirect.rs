@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use serow_message::{Headers, KnownHeader, Response};
 
-use crate::log_limit::LogLimit;
+use crate::{limit_rate::LimitRate, log_limit::LogLimit};
 
 /// What an application or another server wants to be sent in place of its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum InternalRedirect {
 /// Whether responses may name what is sent in their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InternalRedirects {
-    /// They may: the response has [`InternalRedirect`] in its extensions.
+    /// They may: the response has [`InternalRedirect`] in its extensions. They may have a [`LimitRate`] there, too.
     Follow,
     /// They may not.
     #[default]
@@ -42,6 +42,11 @@ impl InternalRedirects {
     #[cold]
     pub fn take_found(self, response: &mut Response, name: &str, is_trusted: bool) {
         let redirect = InternalRedirect::of(&response.headers);
+        if self == Self::Follow
+            && let Some(rate) = LimitRate::of(&response.headers)
+        {
+            response.extensions.insert(rate);
+        }
         if !is_trusted {
             response.headers.retain_known(|name, known, _| !is_for_server(name, known));
         }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | responses that name what the server is to send in their place | `internal_redirect.rs` |
+//! | responses that say how fast they are sent | `limit_rate.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
@@ -20,6 +21,7 @@ mod error_page;
 mod field_names;
 mod forwarded;
 mod internal_redirect;
+mod limit_rate;
 mod log_limit;
 mod queue;
 mod trailers;
@@ -32,6 +34,7 @@ pub use self::{
     field_names::{FieldNames, TrailerRule},
     forwarded::{Forwarded, ForwardedFields, ForwardedValues},
     internal_redirect::{InternalRedirect, InternalRedirects, is_for_server},
+    limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,
     trailers::with_trailers,

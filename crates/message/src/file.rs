@@ -156,9 +156,14 @@ mod tests {
         let mut range = range(&path);
         range.offset = 2;
         range.length = 7;
-        assert_eq!(range.read(4).unwrap(), "2345");
-        assert_eq!(range.read(4).unwrap(), "678");
-        assert_eq!(range.length, 0);
+        // The kernel may return less than it is asked for, as Miri does.
+        let mut content = Vec::new();
+        while range.length > 0 {
+            let piece = range.read(4).unwrap();
+            assert!((1..=4).contains(&piece.len()), "{piece:?}");
+            content.extend_from_slice(&piece);
+        }
+        assert_eq!(content, b"2345678");
         fs::remove_file(path).unwrap();
     }
 

@@ -55,6 +55,8 @@ mod body;
 #[cfg(feature = "std")]
 mod boxed_handler;
 #[cfg(feature = "std")]
+mod client_network;
+#[cfg(feature = "std")]
 mod connection;
 #[cfg(feature = "std")]
 mod conversion;
@@ -76,6 +78,7 @@ mod request_client;
 mod response;
 #[cfg(feature = "std")]
 mod route_note;
+#[cfg(feature = "std")]
 mod trusted_proxies;
 #[cfg(feature = "std")]
 mod upgrade;
@@ -89,6 +92,7 @@ pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
+    client_network::{ClientNetwork, ClientNetworkError},
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
@@ -98,7 +102,7 @@ pub use self::{
     request::Request,
     request_client::RequestClient,
     response::Response,
-    route_note::RouteNote,
+    route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,

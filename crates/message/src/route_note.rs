@@ -1,14 +1,14 @@
-//! Where a router notes which route takes a request, for whoever logs the request.
+//! Where handlers note for whoever logs a request: which route takes it, who sends it, and what limits say.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
 use alloc::{boxed::Box, vec::Vec};
 
-/// Where a handler notes which of its routes takes a request: in the extensions of the request, if its log asks for it.
-/// Clones are the same note.
+/// Where a handler notes which of its routes takes a request, and what access control finds out about it: in the
+/// extensions of the request, if its log asks for it. Clones are the same note.
 #[derive(Clone, Debug)]
 pub struct RouteNote(Arc<Noted>);
 
@@ -16,6 +16,45 @@ pub struct RouteNote(Arc<Noted>);
 struct Noted {
     number: AtomicU32,
     captures: Mutex<Captures>,
+    access: Mutex<AccessNote>,
+}
+
+/// What access control finds out about a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessNote {
+    /// The name of the user, which has been checked.
+    pub user: Option<Arc<str>>,
+    /// The limit that decided: of several, the strictest decision.
+    pub limit: Option<(Arc<str>, LimitStatus)>,
+}
+
+/// What a limit decided about a request, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LimitStatus {
+    /// It was served at once.
+    Passed,
+    /// It would have waited, but the limit only counts.
+    DelayedDryRun,
+    /// It would have been refused, but the limit only counts.
+    RejectedDryRun,
+    /// It waited.
+    Delayed,
+    /// It was refused.
+    Rejected,
+}
+
+impl LimitStatus {
+    /// Its name, as nginx has it in `$limit_req_status`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::DelayedDryRun => "DELAYED_DRY_RUN",
+            Self::RejectedDryRun => "REJECTED_DRY_RUN",
+            Self::Delayed => "DELAYED",
+            Self::Rejected => "REJECTED",
+        }
+    }
 }
 
 /// What the stars or groups of a route's path matched.
@@ -25,7 +64,7 @@ impl RouteNote {
     /// A note of no route.
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(Noted { number: AtomicU32::new(NO_ROUTE), captures: Mutex::new(Vec::new()) }))
+        Self(Arc::new(Noted { number: AtomicU32::new(NO_ROUTE), captures: Mutex::default(), access: Mutex::default() }))
     }
 
     /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` stands for none.
@@ -37,6 +76,28 @@ impl RouteNote {
     pub fn set_captures(&self, captures: &[&[u8]]) {
         *self.0.captures.lock().unwrap_or_else(PoisonError::into_inner) =
             captures.iter().map(|capture| (*capture).into()).collect();
+    }
+
+    /// Notes who sends the request.
+    pub fn set_user(&self, user: Arc<str>) {
+        self.access().user = Some(user);
+    }
+
+    /// Notes what a limit decided. A stricter decision replaces another one.
+    pub fn add_limit(&self, name: &Arc<str>, status: LimitStatus) {
+        let limit = &mut self.access().limit;
+        if limit.as_ref().is_none_or(|(_, other)| *other < status) {
+            *limit = Some((Arc::clone(name), status));
+        }
+    }
+
+    /// What access control found out.
+    pub fn with_access<T>(&self, read: impl FnOnce(&AccessNote) -> T) -> T {
+        read(&self.access())
+    }
+
+    fn access(&self) -> MutexGuard<'_, AccessNote> {
+        self.0.access.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of the route; `None` if no route took the request.
@@ -63,6 +124,25 @@ const NO_ROUTE: u32 = u32::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_strictest_limit_counts() {
+        let note = RouteNote::new();
+        let names = ["a", "b", "c", "d"].map(Arc::from);
+        for (name, status, expected) in [
+            (0, LimitStatus::Passed, 0),
+            (1, LimitStatus::RejectedDryRun, 1),
+            (2, LimitStatus::DelayedDryRun, 1),
+            (3, LimitStatus::Rejected, 3),
+            (1, LimitStatus::Delayed, 3),
+        ] {
+            note.add_limit(&names[name], status);
+            let limit = note.with_access(|access| access.limit.clone().unwrap());
+            assert_eq!(limit.0, names[expected], "{status:?}");
+        }
+        note.clone().set_user("alice".into());
+        note.with_access(|access| assert_eq!(access.user.as_deref(), Some("alice")));
+    }
 
     #[test]
     fn the_last_note_counts() {

@@ -86,7 +86,11 @@ fn root_path(options: &str) -> Result<String, SettingError> {
 
 /// How WebSockets are carried, where the interface has such.
 fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSocketSettings, SettingError> {
-    let given = [("websocket-ping", options.websocket_ping.is_some()), ("max-message", options.max_message.is_some())];
+    let given = [
+        ("websocket-ping", options.websocket_ping.is_some()),
+        ("max-message", options.max_message.is_some()),
+        ("websocket-compression", options.websocket_compression.is_some()),
+    ];
     if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
         return Err(SettingError::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
     }
@@ -94,6 +98,7 @@ fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSo
     Ok(WebSocketSettings {
         ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
         message: options.max_message.map_or(usual.message, Size::in_memory),
+        compression: options.websocket_compression.unwrap_or(usual.compression),
     })
 }
 

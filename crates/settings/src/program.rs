@@ -54,6 +54,7 @@ fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> 
         ("out-of-band-gc", options.out_of_band_gc.is_some()),
         ("websocket-ping", options.websocket_ping.is_some()),
         ("max-message", options.max_message.is_some()),
+        ("websocket-compression", options.websocket_compression.is_some()),
         ("dev", options.dev),
     ];
     let of_known_copies =

@@ -8,12 +8,12 @@ use std::{
 use serow::{
     Body, Connection, Extensions, Headers, KnownHeader, Method, Request, RequestHead, Response, Target, Version,
 };
-use serow_gateway::{ErrorReason, InternalRedirect, error_page};
+use serow_gateway::{ErrorReason, InternalRedirect, LimitRate, error_page};
 use serow_message::{InformationalSender, StatusCode};
 use serow_router::HeaderChanges;
 
 use crate::{
-    InternalRoutes, internal_routes::not_found, site_response::SiteResponse, strict_transport::StrictTransport,
+    InternalRoutes, Rate, internal_routes::not_found, site_response::SiteResponse, strict_transport::StrictTransport,
 };
 
 /// The response of a handler, or what it names to be sent in its place.
@@ -128,6 +128,13 @@ impl FollowedResponse {
                 self.internal.warn(self.request.host(), self.request.target.path(), &text);
             }
             kept.apply(&mut response);
+        }
+        if let Some(LimitRate(per_second)) = response.extensions.remove()
+            && !self.request.is_head
+            && response.status != StatusCode::SWITCHING_PROTOCOLS
+        {
+            // A `rate` of the settings applies as well: the lower of the two is what comes out.
+            Rate { per_second, after: 0 }.limit(&mut response);
         }
         self.strict_transport.apply(&mut response);
         response

@@ -134,6 +134,10 @@ impl Mirror {
         if !is_possible || !is_chosen(number, self.shared.settings.share) {
             return None;
         }
+        if request.headers.list(KnownHeader::Via).count() > MAX_VIA {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
         if self.shared.in_flight.fetch_add(1, Ordering::Relaxed) >= MAX_IN_FLIGHT {
             self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
@@ -248,6 +252,9 @@ impl std::fmt::Debug for Mirror {
         formatter.debug_struct("Mirror").field("settings", &self.shared.settings).finish_non_exhaustive()
     }
 }
+
+/// Servers that a request may have come through: a copy that comes back to this mirror would be copied again, without end.
+const MAX_VIA: usize = 8;
 
 /// Copies in flight: an upstream that does not respond must not collect connections and tasks without end.
 const MAX_IN_FLIGHT: usize = 512;

@@ -64,6 +64,18 @@ def messages_go_there_and_back(connection: Connection, server: Server) -> None:
     same(websocket.hear(), Pong(b"are you there"))
 
 
+def compressed_messages_go_there_and_back(connection: Connection, server: Server) -> None:
+    over_http1 = OverHttp1(server.address, "/echo/a", encrypted=connection.scheme == "https", compressed=True)
+    for websocket in (OverHttp2(connection, "/echo/a", compressed=True), over_http1):
+        websocket.hear()
+        for message in ("", "grün 🌱", "grün 🌱" * 100, b"", b"\0\xff", "x" * 70_000, "grün 🌱" * 100, bytes(range(256)) * (LONG // 256)):
+            websocket.say(message)
+            heard = websocket.hear()
+            assert heard == message, f"{len(message)} went, {len(heard)} came"
+        websocket.send(Ping(b"are you there"))
+        same(websocket.hear(), Pong(b"are you there"))
+
+
 def many_streams_and_pages_between_them(connection: Connection, server: Server) -> None:
     websockets = [OverHttp2(connection, f"/echo/{number}") for number in range(50)]
     for number, websocket in enumerate(websockets):
@@ -124,7 +136,8 @@ def a_room_with_both(connection: Connection, server: Server) -> None:
     same(other.hear(), "alone")
 
 
-OF_STARLETTE = (what_is_agreed_upon, messages_go_there_and_back, many_streams_and_pages_between_them, ends)
+OF_STARLETTE = (what_is_agreed_upon, messages_go_there_and_back, compressed_messages_go_there_and_back,
+                many_streams_and_pages_between_them, ends)
 OF_CHANNELS = (who_is_refused, a_room_with_both)
 
 

@@ -12,6 +12,7 @@ import h2.settings
 import wsproto
 import wsproto.connection
 import wsproto.events
+from wsproto.extensions import PerMessageDeflate
 
 from .. import encryption
 
@@ -125,12 +126,16 @@ class Websocket:
 class OverHttp2(Websocket):
     """One in a stream."""
 
-    def __init__(self, connection: Connection, path: str, *, origin: str = ORIGIN, subprotocols: str = "") -> None:
+    def __init__(self, connection: Connection, path: str, *, origin: str = ORIGIN, subprotocols: str = "",
+                 compressed: bool = False) -> None:
         self.connection = connection
         self.stream = connection.h2.get_next_available_stream_id()
         fields = [(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", connection.scheme), (":path", path),
                   (":authority", "localhost"), ("sec-websocket-version", "13"), ("origin", origin)]
         fields += [("sec-websocket-protocol", subprotocols)] * bool(subprotocols)
+        deflate = PerMessageDeflate()
+        if compressed:
+            fields.append(("sec-websocket-extensions", f"permessage-deflate; {deflate.offer()}"))
         connection.h2.send_headers(self.stream, fields)
         event = connection.next(self.stream)
         while isinstance(event, h2.events.InformationalResponseReceived):
@@ -138,7 +143,11 @@ class OverHttp2(Websocket):
         self.headers = dict(event.headers)
         if self.headers[":status"] != "200":
             raise Refused(self.headers[":status"])
-        super().__init__(wsproto.connection.Connection(wsproto.ConnectionType.CLIENT))
+        agreed = self.headers.get("sec-websocket-extensions")
+        assert (agreed is not None) == compressed, self.headers
+        if agreed is not None:
+            deflate.finalize(agreed)
+        super().__init__(wsproto.connection.Connection(wsproto.ConnectionType.CLIENT, extensions=[deflate] if compressed else []))
 
     def write(self, data: bytes) -> None:
         connection, protocol = self.connection, self.connection.h2
@@ -169,13 +178,15 @@ class OverHttp2(Websocket):
 class OverHttp1(Websocket):
     """One in a connection of its own."""
 
-    def __init__(self, address: tuple[str, int], path: str, *, encrypted: bool, origin: str = ORIGIN) -> None:
+    def __init__(self, address: tuple[str, int], path: str, *, encrypted: bool, origin: str = ORIGIN, compressed: bool = False) -> None:
         self.socket = connect(address, "http/1.1", encrypted=encrypted)
         super().__init__(wsproto.WSConnection(wsproto.ConnectionType.CLIENT))
-        self.send(wsproto.events.Request("localhost", path, extra_headers=[(b"origin", origin.encode())]))
+        self.send(wsproto.events.Request("localhost", path, extra_headers=[(b"origin", origin.encode())],
+                                          extensions=[PerMessageDeflate()] if compressed else []))
         answer = self.hear()
         if not isinstance(answer, wsproto.events.AcceptConnection):
             raise Refused(str(answer.status_code))
+        assert bool(answer.extensions) == compressed, answer
 
     def write(self, data: bytes) -> None:
         self.socket.sendall(data)

@@ -26,16 +26,17 @@ SECONDS = 10.0
 # Cases whose server ends while they go on, or has settings of its own; the others have one together.
 ALONE = ("test_shutdown", "test_send_close_on_server_shutdown", "test_server_keepalive_ping_timeout",
          "test_fragmented_message_exceeding_max_size",
-         "test_send_binary_data_to_server_bigger_than_default_on_websockets")
+         "test_send_binary_data_to_server_bigger_than_default_on_websockets", "test_can_disable_permessage_deflate_extension")
 
 
 class Config:
     """The application, and what else a case says, as far as it can be set."""
 
     def __init__(self, app: Callable, port: int = 0, ws_max_size: int | None = None, ws_ping_interval: float | None = None,
-                 **_rest) -> None:
+                 ws_per_message_deflate: bool = True, **_rest) -> None:
         self.app, self.port = app, port
-        given = {"--max-message": ws_max_size, "--websocket-ping": ws_ping_interval and f"{ws_ping_interval * 1000:.0f}ms"}
+        given = {"--max-message": ws_max_size, "--websocket-compression": "" if ws_per_message_deflate else "false",
+                 "--websocket-ping": ws_ping_interval and f"{ws_ping_interval * 1000:.0f}ms"}
         self.options = [word for option, value in given.items() if value for word in (option, str(value))]
 
 

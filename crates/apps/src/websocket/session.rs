@@ -30,7 +30,10 @@ use tokio_tungstenite::{
     },
 };
 
-use super::heartbeat::{Heartbeat, HeartbeatAction};
+use super::{
+    compression::{Agreement, ClientStream, Deflater, InflateError},
+    heartbeat::{Heartbeat, HeartbeatAction},
+};
 use crate::{
     exchange::Event,
     handler::PendingResponse,
@@ -40,7 +43,7 @@ use crate::{
 
 /// A WebSocket that an application has accepted.
 pub(super) struct WebSocketSession {
-    stream: WebSocketStream<Upgraded>,
+    stream: WebSocketStream<ClientStream>,
     waiting: PendingResponse,
     /// The time after which a silent client gets a ping; twice that is the limit for sending.
     ping: Duration,
@@ -50,6 +53,8 @@ pub(super) struct WebSocketSession {
     taken: usize,
     /// Whether the application is in the middle of a message.
     continues: bool,
+    /// Compresses the application's messages, if the client has agreed.
+    deflater: Option<Deflater>,
 }
 
 /// The next event.
@@ -68,14 +73,16 @@ enum SessionEvent {
 
 impl WebSocketSession {
     /// A session on this connection.
-    pub(super) async fn new(connection: Upgraded, waiting: PendingResponse) -> Self {
-        let WebSocketSettings { ping, message } = *waiting.websocket_settings();
+    pub(super) async fn new(connection: Upgraded, waiting: PendingResponse, agreement: Option<Agreement>) -> Self {
+        let WebSocketSettings { ping, message, .. } = *waiting.websocket_settings();
         let limits = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .max_message_size(Some(message))
             .max_frame_size(Some(message));
+        let connection = ClientStream::new(connection, agreement.is_some(), message);
         let stream = WebSocketStream::from_raw_socket(connection, Role::Server, Some(limits)).await;
-        Self { stream, waiting, ping, in_flight: 0, taken: 0, continues: false }
+        let deflater = agreement.map(Deflater::new);
+        Self { stream, waiting, ping, in_flight: 0, taken: 0, continues: false, deflater }
     }
 
     /// Until its end.
@@ -131,7 +138,12 @@ impl WebSocketSession {
         }
         match heartbeat.beat(Instant::now()) {
             HeartbeatAction::Wait(due) => Some(due),
-            HeartbeatAction::Ask(due) => self.send(Message::Ping(Bytes::new())).await.then_some(due),
+            HeartbeatAction::Ask(due) => {
+                if let Some(deflater) = &mut self.deflater {
+                    deflater.rest(self.continues);
+                }
+                self.send(Message::Ping(Bytes::new())).await.then_some(due)
+            }
             HeartbeatAction::Gone => {
                 self.leave(ABNORMAL, "");
                 // It may be there all the same, but it is not waited for.
@@ -176,8 +188,14 @@ impl WebSocketSession {
                     (false, MessageKind::Text) => Data::Text,
                     (false, MessageKind::Binary) => Data::Binary,
                 };
+                let (content, is_compressed) = match &mut self.deflater {
+                    Some(deflater) => deflater.compress(content, !self.continues, is_last),
+                    None => (content, false),
+                };
                 self.continues = !is_last;
-                let frame = Frame::message(content, OpCode::Data(data), is_last);
+                let mut frame = Frame::message(content, OpCode::Data(data), is_last);
+                // RFC 7692 §6: the first frame of a message says so.
+                frame.header_mut().rsv1 = is_compressed;
                 if !self.send(Message::Frame(frame)).await {
                     return Some((ABNORMAL, String::new()));
                 }
@@ -223,7 +241,7 @@ impl WebSocketSession {
     async fn refuse(&mut self, code: u16) -> (u16, String) {
         self.leave(code, "");
         let end = self.close(code, String::new()).await;
-        let stream = self.stream.get_mut();
+        let stream = self.stream.get_mut().connection();
         let mut passed_over = [0; READ_BUFFER];
         let rest = async {
             // A client that has finished sending waits for the end of the connection (RFC 6455 §7.1.1).
@@ -262,6 +280,10 @@ fn close_code(error: &Error) -> Option<u16> {
         Error::Protocol(_) => Some(1002),
         Error::Utf8(_) => Some(1007),
         Error::Capacity(CapacityError::MessageTooLong { .. }) => Some(1009),
+        Error::Io(error) => match error.get_ref()?.downcast_ref()? {
+            InflateError::Invalid => Some(1007),
+            InflateError::TooLong => Some(1009),
+        },
         _ => None,
     }
 }

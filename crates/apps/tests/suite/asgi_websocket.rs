@@ -61,11 +61,11 @@ async def app(scope, receive, send):
         await send(message)
 ";
 
-fn run() -> Running {
+pub(crate) fn run() -> Running {
     run_with(WebSocketSettings::default())
 }
 
-fn run_with(websocket: WebSocketSettings) -> Running {
+pub(crate) fn run_with(websocket: WebSocketSettings) -> Running {
     let (mut settings, folder) = settings(Interface::Asgi, "application.py", ECHO);
     settings.run.processes = std::num::NonZero::<usize>::MIN;
     settings.websocket = websocket;
@@ -78,13 +78,13 @@ fn run_impatient() -> Running {
 }
 
 /// A client that speaks frames.
-struct Client {
-    connection: TcpStream,
+pub(crate) struct Client {
+    pub(crate) connection: TcpStream,
 }
 
 impl Client {
     /// Sends a WebSocket handshake; returns the head of the response.
-    fn ask(running: &Running, path: &str, fields: &str) -> (Self, String) {
+    pub(crate) fn ask(running: &Running, path: &str, fields: &str) -> (Self, String) {
         let mut connection = TcpStream::connect(running.address()).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let request = format!(
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// Sends a masked frame with this first byte and payload.
-    fn send(&mut self, first: u8, content: &[u8]) {
+    pub(crate) fn send(&mut self, first: u8, content: &[u8]) {
         let mut frame = vec![first];
         match content.len() {
             short @ 0..126 => frame.push(0x80 | short as u8),
@@ -128,7 +128,7 @@ impl Client {
     }
 
     /// Receives a frame: its first byte and its payload.
-    fn receive(&mut self) -> (u8, Vec<u8>) {
+    pub(crate) fn receive(&mut self) -> (u8, Vec<u8>) {
         let mut begin = [0; 2];
         self.connection.read_exact(&mut begin).unwrap();
         let length = match begin[1] {
@@ -148,7 +148,7 @@ impl Client {
     }
 
     /// Receives frames until a message is whole.
-    fn receive_message(&mut self) -> (u8, Vec<u8>) {
+    pub(crate) fn receive_message(&mut self) -> (u8, Vec<u8>) {
         let (mut first, mut message) = self.receive();
         let opcode = first & 15;
         while first & 0x80 == 0 {
@@ -161,7 +161,7 @@ impl Client {
     }
 
     /// Receives until the frame that closes; gives its code.
-    fn receive_close(&mut self) -> u16 {
+    pub(crate) fn receive_close(&mut self) -> u16 {
         loop {
             let (first, content) = self.receive();
             if first == CLOSE {

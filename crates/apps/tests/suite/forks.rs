@@ -42,8 +42,9 @@ def app(environ, start_response):
 const LATE_RUBY: &str = r"
 module Crashing
   def fork
+    $crashing = File.exist?('crash') # before the fork: both processes act on the same answer
     super do
-      crash if File.exist?('crash')
+      crash if $crashing
       yield
     end
   end
@@ -55,7 +56,7 @@ module Crashing
 end
 module Late
   def send(message, flags)
-    wait_for_end(message[/\d+\z/]) if message.start_with?('forked') && File.exist?('crash')
+    wait_for_end(message[/\d+\z/]) if message.start_with?('forked') && $crashing
     super
   end
 
@@ -75,9 +76,13 @@ const LATE_PYTHON: &str = r"
 import os, socket, time
 fork, send = os.fork, socket.socket.send
 
+crashes = False
+
 def crashing():
+    global crashes
+    crashes = os.path.exists('crash')  # before the fork: both processes act on the same answer
     pid = fork()
-    if pid == 0 and os.path.exists('crash'):
+    if pid == 0 and crashes:
         with open('crashed', 'w') as file:
             file.write(str(os.getpid()))
         os._exit(1)
@@ -92,7 +97,7 @@ def wait_for_end(pid):
         pass  # the handler has reaped it
 
 def late(self, data, *flags):
-    if data.startswith(b'forked') and os.path.exists('crash'):
+    if data.startswith(b'forked') and crashes:
         wait_for_end(data.split(bytes(1))[2].decode())
     return send(self, data, *flags)
 
@@ -117,6 +122,8 @@ fn workers_whose_end_is_noticed_before_their_fork_is_reported_are_replaced() {
         settings.preload = true;
         let running = Running::new((settings, folder));
         let path = |name: &str| running.folder.path().join(name);
+        // Both have been forked: none of them crashes.
+        wait_for(|| running.application.counts().workers == 2, &format!("{interface:?}: two workers"));
         fs::write(path("crash"), "").unwrap();
         assert!(running.post("/die", b"x").starts_with("HTTP/1.1 502 "), "{interface:?}");
         wait_for(|| path("crashed").exists(), &format!("{interface:?}: a worker that crashes at once"));

@@ -4,6 +4,7 @@
 mod asgi;
 mod asgi_frameworks;
 mod asgi_websocket;
+mod asgi_websocket_compression;
 mod command;
 mod crashes;
 mod files;

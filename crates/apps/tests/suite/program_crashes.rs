@@ -1,13 +1,20 @@
 //! Requests that crash copies of a program, and connections that are closed without a crash.
 
-use std::{ffi::OsString, fs, num::NonZero, path::Path, thread, time::Duration};
+use std::{
+    ffi::OsString,
+    fs,
+    num::NonZero,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::support::{Answering, body};
 use serow_apps::{Binding, CommandApplication, CommandSettings, Workers};
 use serow_requirements::requires;
 use tempfile::TempDir;
 
-/// Writes down each call. `/poison` ends the process; `/close` closes a connection that had a request before. With a
+/// Writes down its start and each call. `/poison` ends the process; `/close` closes a connection that had a request before. With a
 /// file `slow`, it starts slowly.
 const SERVER: &str = r#"
 import http.server, os, socketserver, sys, time
@@ -35,12 +42,15 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
 if os.path.exists('slow'):
     time.sleep(2)
+with open('starts', 'a') as starts:
+    print('start', file=starts)
 Server(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()
 "#;
 
 struct Running {
     // Before its copies, which answer until it has ended.
     answering: Answering,
+    application: CommandApplication,
     _workers: Workers,
     folder: TempDir,
 }
@@ -57,7 +67,20 @@ impl Running {
         assert_eq!(settings.binding, Binding::Port);
         let application = CommandApplication::new(settings);
         let workers = application.run().unwrap_or_else(|error| panic!("{error}"));
-        Self { answering: Answering::new(application.handler()), _workers: workers, folder }
+        Self { answering: Answering::new(application.handler()), application, _workers: workers, folder }
+    }
+
+    /// Waits until the copies that have ended are replaced: the last copy is spared.
+    fn recover(&self) {
+        let began = Instant::now();
+        let copies = self.application.settings().run.processes.get();
+        let lines = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+        let crashes = lines("calls").lines().filter(|line| line.starts_with("/poison")).count();
+        let has_started = || lines("starts").lines().count() == copies + crashes;
+        while !has_started() || self.application.upstream().servers().len() < copies {
+            assert!(began.elapsed() < Duration::from_secs(20), "copies that have ended are replaced");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Every copy has connections that were used before.
@@ -85,6 +108,7 @@ fn a_get_that_crashes_copies_takes_two_the_first_time_and_one_from_then_on() {
     let running = Running::new(3);
     for (is_warm, path) in [(false, "/poison/cold"), (true, "/poison/warm")] {
         for expected in [2, 3, 4] {
+            running.recover();
             if is_warm {
                 running.warm_up();
             }

@@ -6,6 +6,7 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::Path,
     thread,
+    time::{Duration, Instant},
 };
 
 use serow_requirements::requires;
@@ -216,7 +217,7 @@ fn the_fields_reach_trusted_proxies_only() {
     );
     assert_eq!(answer.field("X-Sendfile"), None);
     site.server.line_with("X-Accel-Redirect is ignored: it needs `accel-redirect = true`");
-    let answer = site.server.get("/?X-Accel-Redirect=&X-Accel-Limit-Rate=5");
+    let answer = site.server.get("/?X-Accel-Redirect=&X-Accel-Limit-Rate=100000");
     assert!(
         answer.text().starts_with("from the origin") && !answer.head.to_lowercase().contains("x-accel"),
         "{answer:?}"
@@ -228,6 +229,28 @@ fn the_fields_reach_trusted_proxies_only() {
         (Some("/protected/a.txt"), Some("no"))
     );
     assert_eq!(shown(&behind.server.get(&format!("/?{fields}"))), (200, "0123456789"));
+}
+
+#[test]
+fn responses_say_how_fast_they_are_sent() {
+    let site = Protected::usual("");
+    for (path, least) in [
+        // 10 bytes; the first are sent at once.
+        ("/?X-Accel-Redirect=/protected/a.txt&X-Accel-Limit-Rate=10", 700),
+        // 41 bytes.
+        ("/?X-Accel-Limit-Rate=40", 700),
+        ("/?X-Accel-Limit-Rate=0", 0),
+        ("/?X-Accel-Limit-Rate=1k", 0),
+        ("/ignored?X-Accel-Limit-Rate=1", 0),
+    ] {
+        let began = Instant::now();
+        let answer = site.server.get(path);
+        let took = began.elapsed();
+        assert_eq!((answer.status(), answer.field("X-Accel-Limit-Rate")), (200, None), "{path}");
+        assert!(answer.text() == "0123456789" || answer.text().starts_with("from the origin: "), "{path}");
+        assert!(took >= Duration::from_millis(least), "{path}: {took:?}");
+        assert!(least > 0 || took < Duration::from_secs(10), "{path}: {took:?}");
+    }
 }
 
 /// Checks who asks, and leaves sending the file to the server.

@@ -68,8 +68,13 @@ struct Mirrored {
 
 impl Mirrored {
     fn start(mirror: &str, responds: bool) -> Self {
+        let (address, copies) = origin("copy", responds);
+        Self::with_copies(mirror, address, copies)
+    }
+
+    /// Copies go to this address.
+    fn with_copies(mirror: &str, copy_address: SocketAddr, copies: Receiver<String>) -> Self {
         let (main_address, main) = origin("main", true);
-        let (copy_address, copies) = origin("copy", responds);
         let folder = tempfile::tempdir().unwrap();
         let admin = folder.path().join("admin.sock");
         let settings = format!(
@@ -83,6 +88,18 @@ impl Mirrored {
         fs::write(&file, settings).unwrap();
         let server = Running::of(serow(["run", "-c", file.to_str().unwrap()]));
         Self { folder, server, main, copies }
+    }
+
+    /// Reloads with another upstream for the copies.
+    fn send_copies_to(&self, address: &str) {
+        let file = self.folder.path().join("serow.toml");
+        let settings = fs::read_to_string(&file).unwrap();
+        let start = settings.find("servers = ").unwrap();
+        let end = start + settings[start..].find('\n').unwrap();
+        fs::write(&file, settings.replace(&settings[start..end], &format!("servers = \"{address}\""))).unwrap();
+        assert!(output(["reload", "-c", file.to_str().unwrap()]).status.success());
+        // It may still accept connections for a moment.
+        self.server.line_with("generation 1 has exited");
     }
 
     fn ask(&self, request: &str) -> Answer {
@@ -110,7 +127,15 @@ impl Mirrored {
     }
 
     fn settled(&self, expected: [u64; 3]) {
-        eventually("the counts", || (self.counts() == expected).then_some(()));
+        // A failure shows what is counted in place of that.
+        let mut counts = [0; 3];
+        eventually(&format!("the counts {expected:?}"), || {
+            let before = std::mem::replace(&mut counts, self.counts());
+            if before != counts {
+                println!("sent, dropped, failed: {counts:?}");
+            }
+            (counts == expected).then_some(())
+        });
     }
 }
 
@@ -168,17 +193,41 @@ fn clients_do_not_wait_for_a_mirror_that_does_not_respond() {
 #[test]
 fn unreachable_mirrors_are_counted() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let site = Mirrored::start("{ upstream = \"copies\" }", true);
-    let file = site.folder.path().join("serow.toml");
-    let settings = fs::read_to_string(&file).unwrap();
-    let start = settings.find("servers = ").unwrap();
-    let end = start + settings[start..].find('\n').unwrap();
-    fs::write(&file, settings.replace(&settings[start..end], &format!("servers = \"{address}\""))).unwrap();
-    assert!(output(["reload", "-c", file.to_str().unwrap()]).status.success());
+    let (_, no_copies) = mpsc::channel();
+    let site = Mirrored::with_copies("{ upstream = \"copies\" }", address, no_copies);
     for _ in 0..3 {
         assert_eq!(site.post("abc").text(), "main");
     }
     site.settled([0, 0, 3]);
+}
+
+#[test]
+fn a_mirror_that_leads_back_ends() {
+    let site = Mirrored::start("{ upstream = \"copies\" }", true);
+    site.send_copies_to(site.server.address());
+    assert_eq!(site.post("abc").text(), "main");
+    // The copies of copies came through one more proxy each.
+    site.settled([9, 1, 0]);
+    let bodies = site.main.try_iter().filter(|request| request.ends_with(" abc")).count();
+    assert_eq!(bodies, 10);
+}
+
+#[test]
+fn bodies_that_clients_and_handlers_give_up_are_not_copied() {
+    let site = Mirrored::start("{ upstream = \"copies\" }", true);
+    let begin = |path: &str| {
+        let mut stream = site.server.connect();
+        write!(stream, "POST {path} HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").unwrap();
+        stream
+    };
+    // The client is gone; chunks that are none; the upstream server responds before the body is complete.
+    drop(begin("/a"));
+    begin("/b").write_all(b"x\r\n").unwrap();
+    let _never_complete = begin("/c");
+    assert_eq!(site.post("whole").text(), "main");
+    site.settled([1, 3, 0]);
+    assert!(site.copies.recv_timeout(TIMEOUT).unwrap().ends_with(" whole"));
+    assert!(site.copies.try_recv().is_err());
 }
 
 #[test]

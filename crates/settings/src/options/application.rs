@@ -61,7 +61,8 @@ pub struct ApplicationOptions {
     /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
     /// (`internal` in [[site.route]]) [default: true, if the site has such a route]
     ///
-    /// Clients never receive these fields, nor other X-Accel-* fields; a trusted proxy in front of Serow does.
+    /// X-Accel-Limit-Rate of such responses applies, too. Clients never receive these fields, nor other X-Accel-* fields; a
+    /// trusted proxy in front of Serow does.
     // A command line has no routes.
     #[arg(skip)]
     pub accel_redirect: Option<bool>,
@@ -162,6 +163,10 @@ pub struct ApplicationOptions {
     /// ASGI: maximum size of a WebSocket message; a larger one closes the connection with 1009 [default: 16M]
     #[arg(long, value_name = "SIZE")]
     pub max_message: Option<Size>,
+
+    /// ASGI: compress WebSocket messages for clients that support it (permessage-deflate): true or false [default: true]
+    #[arg(long, value_name = "true|false", hide_possible_values = true)]
+    pub websocket_compression: Option<bool>,
 
     /// Development mode: show errors in the browser, and reload the application when a file changes.
     #[arg(long)]

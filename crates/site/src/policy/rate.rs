@@ -19,7 +19,14 @@ pub struct Rate {
 impl Rate {
     /// Has a response sent no faster.
     pub(super) fn apply(self, asked: &Asked, response: &mut Response) {
-        if !asked.is_head && !asked.is_tunnel && response.body.length().is_none_or(|length| length > self.after) {
+        if !asked.is_head && !asked.is_tunnel {
+            self.limit(response);
+        }
+    }
+
+    /// Has a response with a body sent no faster.
+    pub(crate) fn limit(self, response: &mut Response) {
+        if response.body.length().is_none_or(|length| length > self.after) {
             let body = std::mem::take(&mut response.body);
             response.body = Body::stream(RatedBody::new(body, self));
         }

@@ -3,7 +3,7 @@
 use std::{pin::Pin, sync::Arc};
 
 use bytes::Bytes;
-use serow_message::{Headers, Request, Response, User};
+use serow_message::{Headers, Request, Response, RouteNote, User};
 
 /// Who sends a request, and what handler and client learn of it.
 #[derive(Debug, Default)]
@@ -46,7 +46,12 @@ impl Identity {
     /// Tells the handler who sends a request. The fields that name users have been removed from it.
     pub(crate) fn describe(self, request: &mut Request) -> ResponseFields {
         append(&mut request.headers, &self.request_fields);
-        self.user.into_iter().for_each(|user| drop(request.extensions.insert(user)));
+        if let Some(user) = self.user {
+            if let Some(note) = request.extensions.get::<RouteNote>() {
+                note.set_user(Arc::clone(&user.0));
+            }
+            request.extensions.insert(user);
+        }
         ResponseFields(self.response_fields)
     }
 }
