@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, fs, os::unix::fs::MetadataExt, path::Path};
 
 use aws_lc_rs::rand;
+use data_encoding::BASE64;
 use zeroize::Zeroizing;
 
 /// The secret from which the keys of cookies are derived. Servers with the same secret know each other's sessions.
@@ -48,9 +49,14 @@ impl CookieKey {
         (secret.len() >= MIN_SECRET).then(|| Self { secret: Zeroizing::new(secret.to_vec()) })
     }
 
-    /// The secret, to be kept in a file that only this user can read.
+    /// A text from which a key is read again, to be kept in a file that only this user can read. The key that is read
+    /// is another one.
     #[must_use]
-    pub fn secret(&self) -> &[u8] {
+    pub fn to_text(&self) -> String {
+        format!("{}\n", BASE64.encode(&self.secret))
+    }
+
+    pub(crate) fn secret(&self) -> &[u8] {
         &self.secret
     }
 }

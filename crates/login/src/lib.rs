@@ -11,7 +11,7 @@
 //! | sessions, and refreshing each of them once | `session.rs`, `refreshes.rs` |
 //! | cookies, and their encryption | `cookies.rs`, `seal.rs`, `cookie_key.rs` |
 //! | where a browser goes afterwards | `return_path.rs` |
-//! | what a provider publishes, and its tokens | `metadata.rs`, `token_response.rs` |
+//! | what a provider publishes, its tokens, and its claims about users | `metadata.rs`, `token_response.rs`, `user_info.rs` |
 //! | requests to the provider, on a thread of their own | `provider.rs`, `provider/` |
 //! | the login as a site uses it | `login.rs`, `settings.rs` |
 //! | pages and forms | `pages.rs`, `form.rs` |
@@ -32,6 +32,7 @@ mod seal;
 mod session;
 mod settings;
 mod token_response;
+mod user_info;
 
 pub use serow_fetch::TlsSettingsError;
 

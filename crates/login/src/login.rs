@@ -195,3 +195,6 @@ impl fmt::Debug for Login {
         formatter.debug_struct("Login").field("settings", &self.shared.settings).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

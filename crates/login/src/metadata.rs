@@ -9,6 +9,8 @@ pub(crate) struct Metadata {
     pub(crate) authorization: String,
     pub(crate) token: String,
     pub(crate) keys: String,
+    /// Where claims are that are not in ID tokens.
+    pub(crate) userinfo: Option<String>,
     pub(crate) end_session: Option<String>,
     /// Whether callbacks name the issuer (RFC 9207 §3).
     pub(crate) names_issuer: bool,
@@ -22,6 +24,7 @@ struct Document {
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    userinfo_endpoint: Option<String>,
     end_session_endpoint: Option<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
@@ -54,6 +57,7 @@ impl Metadata {
             authorization: endpoint(document.authorization_endpoint, "authorization_endpoint")?,
             token: endpoint(document.token_endpoint, "token_endpoint")?,
             keys: endpoint(document.jwks_uri, "jwks_uri")?,
+            userinfo: document.userinfo_endpoint.map(|url| endpoint(url, "userinfo_endpoint")).transpose()?,
             end_session: document.end_session_endpoint.map(|url| endpoint(url, "end_session_endpoint")).transpose()?,
             names_issuer: document.authorization_response_iss_parameter_supported,
         })

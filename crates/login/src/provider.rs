@@ -1,5 +1,6 @@
 //! The provider: its endpoints, and requests for tokens. Everything that waits for it happens on a thread of its own.
 
+mod provider_thread;
 mod requests;
 mod worker;
 
@@ -15,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-pub use self::worker::ProviderThread;
+pub use self::provider_thread::ProviderThread;
 use crate::{
     flow::Exchange,
     metadata::Metadata,

@@ -60,7 +60,7 @@ impl Refreshes {
     }
 }
 
-/// Seconds in which requests with the old cookie come, and in which a provider that is down is left alone.
+/// Seconds in which requests with the old cookie come, and in which there is no other attempt at a provider that is down.
 const LIFETIME: u64 = 30;
 
 /// Only those who have logged in have an entry; with more, a session may be refreshed twice.

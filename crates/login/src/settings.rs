@@ -35,6 +35,15 @@ pub struct LoginSettings {
 }
 
 impl LoginSettings {
+    /// The claims that a session depends on.
+    pub(crate) fn wanted_claims(&self) -> impl Iterator<Item = &str> {
+        let of_conditions = self.conditions.0.iter().map(|(claim, _)| claim);
+        std::iter::once(&self.user_claim)
+            .chain(of_conditions)
+            .chain(self.fields.iter().map(|(_, claim)| claim))
+            .map(String::as_str)
+    }
+
     /// What a session depends on: with other settings, there would be another one, or none.
     pub(crate) fn purpose(&self) -> Vec<u8> {
         let Self { issuer, client_id, scopes, user_claim, conditions, fields, .. } = self;

@@ -17,6 +17,7 @@ pub(crate) struct TokenSet {
 #[derive(Deserialize)]
 pub(crate) struct TokenResponse {
     pub(crate) id_token: Option<String>,
+    pub(crate) access_token: Option<String>,
     pub(crate) refresh_token: Option<String>,
     /// Some write it as a text, or with a fraction.
     expires_in: Option<serde_json::Value>,

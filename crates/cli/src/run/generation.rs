@@ -9,6 +9,7 @@ use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
+use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
@@ -81,6 +82,7 @@ impl Generation {
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
+        state_folder::keep_login_key(&configuration.access.logins);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
@@ -227,12 +229,14 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 struct AccessThreads {
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
+    _providers: ProviderThread,
 }
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
+        let providers = ProviderThread::start(mem::take(&mut access.logins))?;
+        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _providers: providers })
     }
 }
 

@@ -47,6 +47,7 @@ fn metadata() -> Metadata {
         authorization: "https://id.example/auth".to_owned(),
         token: "https://id.example/token".to_owned(),
         keys: "https://id.example/keys".to_owned(),
+        userinfo: None,
         end_session: Some("https://id.example/logout".to_owned()),
         names_issuer: false,
         takes_secret_in_body: false,
@@ -165,7 +166,7 @@ fn tokens(user: &str, nonce: &str) -> TokenSet {
     tokens_of(&claims(user, nonce))
 }
 
-/// The status of a reply that is no redirect.
+/// The status of a reply that is not a redirect.
 fn status(step: Step) -> u16 {
     match step {
         Step::Replied(reply) if location(&reply).is_empty() => reply.status,

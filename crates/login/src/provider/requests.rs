@@ -30,6 +30,12 @@ pub(super) fn refresh(
     request(settings, metadata, vec![("grant_type", "refresh_token"), ("refresh_token", token)])
 }
 
+/// A request for what the provider knows of a user.
+pub(super) fn user_info(url: &str, access_token: &str) -> Result<Request<Bytes>, http::Error> {
+    let request = Request::get(url).header(header::ACCEPT, "application/json");
+    request.header(header::AUTHORIZATION, format!("Bearer {access_token}")).body(Bytes::new())
+}
+
 fn request<'p>(
     settings: &'p LoginSettings,
     metadata: &Metadata,

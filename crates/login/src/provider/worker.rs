@@ -1,24 +1,17 @@
-//! The thread that asks providers.
+//! What asks a provider, on the thread for all of them.
 
 use std::{
     cell::RefCell,
-    io,
     rc::Rc,
     sync::Arc,
-    thread,
     time::{Duration, Instant, SystemTime},
 };
 
 use bytes::Bytes;
 use http::{Request, header};
 use serow_fetch::{FetchClient, FetchLimits};
-use serow_jwt::{Expectations, KeySet, TokenError, Verifier};
-use serow_net::thread_runtime;
-use tokio::{
-    sync::{Semaphore, oneshot},
-    task::spawn_local,
-    time::sleep,
-};
+use serow_jwt::{Claims, Expectations, KeySet, TokenError, Verifier};
+use tokio::{sync::Semaphore, task::spawn_local, time::sleep};
 
 use super::{Job, Provider, requests};
 use crate::{
@@ -27,61 +20,11 @@ use crate::{
     refreshes::RefreshOutcome,
     session::Session,
     token_response::{ProviderError, TokenResponse, TokenSet},
+    user_info,
 };
 
-/// A thread that asks the providers of logins, until this is dropped.
-#[derive(Debug)]
-pub struct ProviderThread {
-    end: Option<oneshot::Sender<()>>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl ProviderThread {
-    /// Asks the providers of these logins; without any, there is no thread.
-    ///
-    /// # Errors
-    ///
-    /// The thread cannot be started.
-    pub fn start(logins: Vec<Login>) -> io::Result<Self> {
-        if logins.is_empty() {
-            return Ok(Self { end: None, thread: None });
-        }
-        let (end, ended) = oneshot::channel::<()>();
-        let (started, outcome) = std::sync::mpsc::channel();
-        let thread = thread::Builder::new().name("serow-login".to_owned()).spawn(move || {
-            let runtime = match thread_runtime() {
-                Ok(runtime) => runtime,
-                Err(error) => return drop(started.send(Err(error))),
-            };
-            runtime.block_on(async move {
-                // The caller waits for it.
-                let _ = started.send(Ok(()));
-                for login in logins {
-                    let worker = Rc::new(Worker::new(login));
-                    spawn_local(Rc::clone(&worker).maintain());
-                    spawn_local(worker.work());
-                }
-                // The other end is dropped.
-                let _ = ended.await;
-            });
-        })?;
-        outcome.recv().map_err(|_| io::Error::other("the thread of logins has ended"))??;
-        Ok(Self { end: Some(end), thread: Some(thread) })
-    }
-}
-
-impl Drop for ProviderThread {
-    fn drop(&mut self) {
-        self.end.take();
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread is in the log.
-            let _ = thread.join();
-        }
-    }
-}
-
 /// What asks one provider.
-struct Worker {
+pub(super) struct Worker {
     login: Login,
     provider: Arc<Provider>,
     client: FetchClient,
@@ -91,7 +34,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(login: Login) -> Self {
+    pub(super) fn new(login: Login) -> Self {
         let provider = Arc::clone(login.provider());
         let (issuers, audiences) = (vec![provider.settings.issuer.clone()], vec![provider.settings.client_id.clone()]);
         Self {
@@ -105,7 +48,7 @@ impl Worker {
     }
 
     /// Keeps the endpoints up to date, without end.
-    async fn maintain(self: Rc<Self>) {
+    pub(super) async fn maintain(self: Rc<Self>) {
         let (mut failures, mut last_warning) = (0_u32, None::<Instant>);
         loop {
             let delay = match self.discover().await {
@@ -154,7 +97,7 @@ impl Worker {
     }
 
     /// Does what workers want, many at a time.
-    async fn work(self: Rc<Self>) {
+    pub(super) async fn work(self: Rc<Self>) {
         let Some(mut jobs) = self.provider.take_jobs() else { return };
         while let Some(job) = jobs.recv().await {
             let this = Rc::clone(&self);
@@ -217,11 +160,35 @@ impl Worker {
         let response = self.client.fetch(request).await.map_err(|error| unavailable(&error.to_string()))?;
         let response_text = TokenResponse::read(response.status().as_u16(), response.body())?;
         let claims = match &response_text.id_token {
-            Some(token) => Some(self.verified(token, metadata).await?.claims().clone()),
+            Some(token) => {
+                let token = self.verified(token, metadata).await?;
+                Some(self.complete(token.claims(), &response_text, metadata).await?)
+            }
             None => None,
         };
         let expires_in = response_text.expires_in();
         Ok(TokenSet { claims, expires_in, refresh_token: response_text.refresh_token })
+    }
+
+    /// Adds the claims that an ID token does not have and that are wanted, from the provider's UserInfo (OpenID Connect
+    /// Core §5.3).
+    async fn complete(
+        &self,
+        claims: &Claims,
+        response: &TokenResponse,
+        metadata: &Metadata,
+    ) -> Result<Claims, ProviderError> {
+        let is_missing = self.provider.settings.wanted_claims().any(|claim| claims.find(claim).is_none());
+        let (Some(url), Some(token), true) = (&metadata.userinfo, &response.access_token, is_missing) else {
+            return Ok(claims.clone());
+        };
+        let request = requests::user_info(url, token).map_err(|_| unavailable("the access token is not valid"))?;
+        let response = self.client.fetch(request).await.map_err(|error| unavailable(&error.to_string()))?;
+        match (response.status().as_u16(), user_info::read(response.body(), claims, &self.provider.settings)) {
+            (200, Ok(claims)) => Ok(claims),
+            (200, Err(problem)) => Err(unavailable(problem)),
+            (status, _) => Err(unavailable(&format!("{url} has the status {status}"))),
+        }
     }
 
     async fn verified(&self, token: &str, metadata: &Metadata) -> Result<Arc<serow_jwt::Token>, ProviderError> {
@@ -277,7 +244,7 @@ const KEYS_LIFETIME: Duration = Duration::from_secs(3600);
 /// Tokens with unknown keys do not make this server ask for keys all the time.
 const MIN_KEYS_AGE: Duration = Duration::from_secs(30);
 
-/// A provider that does not answer is asked again after one second, two, four …
+/// The next attempt at a provider that does not answer is after one second, two, four …
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
