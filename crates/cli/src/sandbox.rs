@@ -88,7 +88,8 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
         let path = existing(folder)?.unwrap_or_else(|| folder.clone());
         paths.push(AllowedPath { path, access: FileAccess::Write });
     }
-    if certificates.is_some() || !configuration.upstreams.is_empty() || configuration.access.fleet.is_some() {
+    let has_access_by_name = configuration.access.fleet.is_some() || !configuration.access.logins.is_empty();
+    if certificates.is_some() || !configuration.upstreams.is_empty() || has_access_by_name {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
         }

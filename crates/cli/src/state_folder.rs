@@ -6,6 +6,8 @@ use std::{
     path::PathBuf,
 };
 
+use serow::kept_text;
+use serow_login::{CookieKey, Login};
 use serow_settings::ServerSettings;
 
 /// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
@@ -27,6 +29,34 @@ pub(crate) fn keep_certificate(settings: &mut ServerSettings) {
     }
 }
 
+/// Gives logins the secret for their cookies that is kept in the user's folder, so that sessions outlive reloads and
+/// restarts; those with a secret of their own have one already.
+pub(crate) fn keep_login_key(logins: &[Login]) {
+    let without: Vec<_> = logins.iter().filter(|login| !login.has_key()).collect();
+    if without.is_empty() {
+        return;
+    }
+    let generated = CookieKey::generate().ok();
+    let text = generated.as_ref().map(CookieKey::to_text);
+    let is_usable = |text: &[u8]| CookieKey::of_bytes(text.trim_ascii_end()).is_some();
+    let kept = match (of_user(), text) {
+        (Some(folder), Some(text)) => {
+            kept_text(&folder, LOGIN_KEY, is_usable, || text).map_err(|error| error.to_string())
+        }
+        (None, _) => Err("neither XDG_STATE_HOME nor HOME names a folder".to_owned()),
+        (_, None) => Err("the system has no random numbers".to_owned()),
+    };
+    let kept = kept.map(|text| CookieKey::of_bytes(text.trim_ascii_end()));
+    if let Err(reason) = &kept {
+        tracing::warn!(
+            "the secret for the cookies of logins is not kept, so everybody has to log in again after the next start: \
+             {reason}; set XDG_STATE_HOME to a folder that only this user may write to, or write `cookie-key-file`"
+        );
+    }
+    let key = kept.ok().flatten().or(generated);
+    key.iter().for_each(|key| without.iter().for_each(|login| login.set_key(key)));
+}
+
 /// The folder of the user who runs this process.
 pub(crate) fn of_user() -> Option<PathBuf> {
     state_folder(|name| env::var_os(name))
@@ -42,6 +72,9 @@ fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
     let above = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(above.join(OsStr::new("serow")))
 }
+
+/// The file with the secret for the cookies of logins.
+const LOGIN_KEY: &str = "login.key";
 
 #[cfg(test)]
 mod tests {

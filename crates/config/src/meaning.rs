@@ -8,6 +8,7 @@ pub(crate) mod fleet;
 pub(crate) mod forward_auth;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
+pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod matching;
 pub(crate) mod paths;

@@ -7,6 +7,7 @@ pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
 pub(crate) mod kinds;
+pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod maps;
 pub(crate) mod matching;
@@ -19,6 +20,7 @@ pub(crate) mod redis;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;
+pub(crate) mod texts;
 pub(crate) mod upstreams;
 
 use serde::Deserialize;

@@ -49,7 +49,7 @@ pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 pub use serow_pacing::Pacing;
 pub use serow_tls::{
     CertificateFiles, CertificateTable, Certificates, ClientCertificates, KeepError, SelfSigned, ServerCertificate,
-    TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames,
+    TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames, kept_text,
 };
 
 pub use self::{

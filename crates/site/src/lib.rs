@@ -36,7 +36,7 @@ pub use self::{
     mirror::{Mirror, MirrorReport, MirrorSettings},
     policy::{
         BasicUsers, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth, ForwardAuthSettings, Guard,
-        IdentityChecks, Rate, RateLimit, RateLimitCounts, RefusedAddresses, RoutePolicy, Satisfy,
+        IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses, RoutePolicy, Satisfy,
     },
     route_handler::{Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},

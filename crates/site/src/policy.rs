@@ -32,7 +32,9 @@ pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
-    guard::{BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, RefusedAddresses, Satisfy},
+    guard::{
+        BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, RefusedAddresses, Satisfy,
+    },
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},
 };

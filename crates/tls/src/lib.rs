@@ -102,7 +102,7 @@ pub use error::{Fault, TlsError, UnexpectedProtocol};
 pub use on_demand::{CertificateDemand, CertificatePending, OnDemandCertificates};
 pub use protocol::Protocol;
 pub use record::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD};
-pub use self_signed::{KeepError, SelfSigned};
+pub use self_signed::{KeepError, SelfSigned, kept_text};
 pub use session::{Received, TlsSession};
 pub use settings::{
     CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions, UnknownNames,

@@ -19,7 +19,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-pub use self::kept::KeepError;
+pub use self::kept::{KeepError, kept_text};
 use crate::TlsSettingsError;
 
 /// A self-signed certificate for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for a year.

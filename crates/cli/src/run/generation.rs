@@ -10,6 +10,7 @@ use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
 use serow_fleet::{Fleet, FleetThread};
+use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
@@ -81,6 +82,7 @@ impl Generation {
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
+        state_folder::keep_login_key(&configuration.access.logins);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
@@ -239,6 +241,7 @@ struct AccessThreads {
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
     _fleet: Option<FleetThread>,
+    _providers: ProviderThread,
 }
 
 impl AccessThreads {
@@ -246,7 +249,9 @@ impl AccessThreads {
         let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
-        Ok(Self { counts, _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _fleet: fleet })
+        let providers = ProviderThread::start(mem::take(&mut access.logins))?;
+        let files = mem::take(&mut access.watched).watch()?;
+        Ok(Self { counts, _files: files, _passwords: passwords, _fleet: fleet, _providers: providers })
     }
 }
 

@@ -1,68 +1,14 @@
 //! Forward authentication: a scripted server decides, as Authelia and oauth2-proxy do.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::mpsc::{self, Receiver},
-    thread,
-};
+mod scripted_server;
+
+use std::{fs, sync::mpsc::Receiver};
 
 use serow_requirements::requires;
 use tempfile::TempDir;
 
+use self::scripted_server::{Reply, reply, scripted};
 use crate::running::{Answer, Running, TIMEOUT, serow};
-
-/// What the scripted server does about a request.
-enum Reply {
-    /// Sends this and keeps the connection.
-    Text(String),
-    /// Sends this and closes the connection.
-    Close(String),
-    /// Sends nothing.
-    Silence,
-}
-
-/// A server that passes on the heads of requests that it receives, and replies by a script.
-fn scripted(script: fn(&str) -> Reply) -> (SocketAddr, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let (sender, received) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, sender) = (stream.unwrap(), sender.clone());
-            thread::spawn(move || {
-                while let Some(head) = read_head(&mut stream) {
-                    let _ = sender.send(head.clone());
-                    match script(&head) {
-                        Reply::Text(text) => drop(stream.write_all(text.as_bytes())),
-                        Reply::Close(text) => {
-                            let _ = stream.write_all(text.as_bytes());
-                            return;
-                        }
-                        Reply::Silence => thread::sleep(TIMEOUT),
-                    }
-                }
-            });
-        }
-    });
-    (address, received)
-}
-
-/// The head of a request in lower case.
-fn read_head(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).ok()?;
-        head.push(byte[0]);
-    }
-    Some(String::from_utf8(head).unwrap().to_ascii_lowercase())
-}
-
-fn reply(status: &str, fields: &str, body: &str) -> Reply {
-    Reply::Text(format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()))
-}
 
 /// Responds with the head of the request.
 fn echo(head: &str) -> Reply {

@@ -19,6 +19,7 @@ mod init;
 mod internal_routes;
 mod kept_certificate;
 mod limits;
+mod login;
 mod maintenance;
 mod mirrors;
 mod mistakes;

@@ -12,15 +12,16 @@ use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
+use serow_login::Login;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
 use serow_site::{
-    BasicUsers, ClientRequests, ForwardAuth, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy,
+    BasicUsers, ClientRequests, ForwardAuth, Guard, IdentityChecks, LoginCheck, RateLimit, RefusedAddresses, Satisfy,
 };
 use serow_variables::{Scope, Text};
 
 use crate::{
-    meaning::{fleet, forward_auth, paths::resolved, proxying::Proxying},
+    meaning::{fleet, forward_auth, login, paths::resolved, proxying::Proxying},
     tables::{
         access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         client_limits::BanTable,
@@ -62,6 +63,7 @@ struct Found {
     files: Vec<PathBuf>,
     /// Password files by their paths: routes share what has been checked.
     users: BTreeMap<PathBuf, Basic>,
+    logins: Vec<Login>,
     requests: Vec<Arc<ClientRequests>>,
 }
 
@@ -80,6 +82,8 @@ pub struct AccessControl {
     pub fleet: Option<Arc<Fleet>>,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
+    /// Logins, for the thread that sends requests to their providers.
+    pub logins: Vec<Login>,
 }
 
 impl<'a> Access<'a> {
@@ -187,13 +191,15 @@ impl<'a> Access<'a> {
             Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
         };
         let forward_auth = self.forward_auth(outer_identity.forward_auth.as_ref(), settings, place);
+        let login = self.login(outer_identity.login.as_ref(), settings, place);
         let satisfy = match settings.satisfy {
             None => outer.satisfy,
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
         let (addresses, limits) = (addresses?, limits?);
-        let mut identity = IdentityChecks { basic: basic?, forward_auth: forward_auth?, ..IdentityChecks::default() };
+        let mut identity =
+            IdentityChecks { basic: basic?, forward_auth: forward_auth?, login: login?, ..IdentityChecks::default() };
         identity.reserved =
             outer_identity.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
         if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
@@ -218,6 +224,25 @@ impl<'a> Access<'a> {
             Some(OrOff::On(table)) => {
                 let place = place.key("forward-auth");
                 forward_auth::of(table, &place, &self.trust, self.proxying, self.problems).map(Some)
+            }
+        }
+    }
+
+    /// The login that requests need, unless they need none.
+    fn login(
+        &self,
+        outer: Option<&LoginCheck>,
+        settings: &AccessSettings,
+        place: &Place,
+    ) -> Option<Option<LoginCheck>> {
+        match &settings.login {
+            None => Some(outer.cloned()),
+            Some(OrOff::Off) => Some(outer.map(|check| LoginCheck { is_required: false, ..check.clone() })),
+            Some(OrOff::On(table)) => {
+                let place = place.key("login");
+                let login = login::of(table, &place, self.folder, self.problems)?;
+                self.found.borrow_mut().logins.push(login.clone());
+                Some(Some(LoginCheck { login, is_required: true, trust: Arc::clone(&self.trust) }))
             }
         }
     }
@@ -317,6 +342,7 @@ impl<'a> Access<'a> {
             watched: found.watched,
             fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
+            logins: found.logins,
         }
     }
 }

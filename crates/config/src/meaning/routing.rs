@@ -37,6 +37,7 @@ use crate::{
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
         mirror::MirrorTable,
+        or_off::OrOff,
         policies::PolicySettings,
         sites::{RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
@@ -245,6 +246,10 @@ impl Routing<'_> {
         site: SiteOfRoute<'_>,
         place: &Place,
     ) -> Option<Arc<RoutePolicy>> {
+        if let Some(OrOff::On(_)) = access.login {
+            let text = "a login belongs into the [[site]], to whose host browsers return: here, write login = false or nothing";
+            return self.noted(Err(Problem::of_key(place.key("login"), text)));
+        }
         let surroundings = match (&policy.given()[..], &access.given()[..]) {
             ([], []) => Some(Arc::clone(site.policy)),
             _ => {

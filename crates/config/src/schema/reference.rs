@@ -14,6 +14,7 @@ use crate::{
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
+        login::LoginTable,
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
@@ -114,6 +115,7 @@ fn push_access(text: &mut String) {
     push_keys(text, &Shape::of::<AccessSettings>());
     push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
     push(text, "#### `forward-auth = { … }`", &Shape::of::<ForwardAuthTable>());
+    push(text, "#### `login = { … }`", &Shape::of::<LoginTable>());
 }
 
 /// A heading and the keys below it.

@@ -12,7 +12,10 @@ use serde_json::json;
 use serow_document::Place;
 
 use crate::{
-    tables::{FromTable, TableReading, client_limits::BanTable, forward_auth::ForwardAuthTable, or_off::OrOff},
+    tables::{
+        FromTable, TableReading, client_limits::BanTable, forward_auth::ForwardAuthTable, login::LoginTable,
+        or_off::OrOff,
+    },
     values::{Count, RequestRate, choice},
 };
 use serow_settings::Shape;
@@ -41,6 +44,11 @@ pub(crate) struct AccessSettings {
     /// ["Remote-User"] }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) forward_auth: Option<OrOff<ForwardAuthTable>>,
+
+    /// Login by a provider of OpenID Connect: { issuer = "https://id.example.com", client-id = "serow" }. In a route, only
+    /// false: nobody has to log in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) login: Option<OrOff<LoginTable>>,
 
     /// Whether a request needs a permitted address and a user, or one of them: all or any [default: all]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,12 +170,13 @@ pub(crate) struct LimitSettings {
 impl AccessSettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { allow, deny, basic, forward_auth, satisfy, max_requests_per_client, limits } = self;
+        let Self { allow, deny, basic, forward_auth, login, satisfy, max_requests_per_client, limits } = self;
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
             ("basic", basic.is_some()),
             ("forward-auth", forward_auth.is_some()),
+            ("login", login.is_some()),
             ("satisfy", satisfy.is_some()),
             ("max-requests-per-client", max_requests_per_client.is_some()),
             ("limits", limits.is_some()),

@@ -4,6 +4,7 @@ mod basic_users;
 mod forward_auth;
 mod identity;
 mod identity_checks;
+mod login_check;
 mod refused_addresses;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -19,6 +20,7 @@ pub use self::{
     basic_users::BasicUsers,
     forward_auth::{ForwardAuth, ForwardAuthSettings},
     identity_checks::IdentityChecks,
+    login_check::LoginCheck,
     refused_addresses::RefusedAddresses,
 };
 use super::{
@@ -78,7 +80,8 @@ impl Guard {
     /// Whether every request passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let is_identity_free = self.identity.is_empty() && self.identity.reserved.is_empty();
+        let IdentityChecks { login, reserved, .. } = &self.identity;
+        let is_identity_free = self.identity.is_empty() && reserved.is_empty() && login.is_none();
         self.addresses.is_none() && self.requests.is_none() && self.limits.is_empty() && is_identity_free
     }
 
@@ -105,25 +108,16 @@ impl Guard {
             Ok(wait) => wait,
             Err(refusal) => return Admission::Refused(refusal),
         };
+        if let Some(verdict) = self.identity.own_path(request) {
+            return admission(verdict, wait);
+        }
         // Without a list of addresses, every address would be enough.
         let is_address_enough = self.satisfy == Satisfy::Any && self.addresses.is_some() && is_address_right;
         let verdict = match is_preflight || is_address_enough {
             true => Verdict::Passed(Identity::default()),
             false => self.identity.check(request, client, self.satisfy),
         };
-        match (verdict, wait.is_zero()) {
-            (Verdict::Passed(identity), true) => Admission::Granted(identity),
-            (Verdict::Passed(identity), false) => Admission::Pending(Box::pin(async move {
-                sleep(wait).await;
-                Ok(identity)
-            })),
-            (Verdict::Refused(response), _) => Admission::Refused(response),
-            (Verdict::Pending(identity), true) => Admission::Pending(identity),
-            (Verdict::Pending(identity), false) => Admission::Pending(Box::pin(async move {
-                sleep(wait).await;
-                identity.await
-            })),
-        }
+        admission(verdict, wait)
     }
 
     /// Tells the handler who sends a request, and removes what the client says about it, also in fields that applications
@@ -134,6 +128,9 @@ impl Guard {
             request.headers.remove(name);
             // Remote_User is the same variable as Remote-User to CGI, WSGI and Rack.
             FieldNames::Any.remove_look_alikes(name, &mut request.headers);
+        }
+        if self.identity.login.is_some() {
+            login_check::hide_cookies(&mut request.headers);
         }
         identity.describe(request)
     }
@@ -177,6 +174,23 @@ impl Passage {
 
 /// By then, one of the client's other responses may have been sent.
 const RETRY_REQUEST: Duration = Duration::from_secs(1);
+
+/// What becomes of a request that first waits for so long.
+fn admission(verdict: Verdict, wait: Duration) -> Admission {
+    match (verdict, wait.is_zero()) {
+        (Verdict::Passed(identity), true) => Admission::Granted(identity),
+        (Verdict::Passed(identity), false) => Admission::Pending(Box::pin(async move {
+            sleep(wait).await;
+            Ok(identity)
+        })),
+        (Verdict::Refused(response), _) => Admission::Refused(response),
+        (Verdict::Pending(identity), true) => Admission::Pending(identity),
+        (Verdict::Pending(identity), false) => Admission::Pending(Box::pin(async move {
+            sleep(wait).await;
+            identity.await
+        })),
+    }
+}
 
 /// Refuses a request that may come again after this time.
 fn refusal(status: StatusCode, retry_after: Duration, headers: &Headers) -> Response {

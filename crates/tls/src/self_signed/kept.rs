@@ -91,6 +91,27 @@ impl SelfSigned {
     }
 }
 
+/// A text that is kept in a file of a folder, readable to this user only. It is made if there is none of use; the folder
+/// is created.
+///
+/// # Errors
+///
+/// As those of [`SelfSigned::kept_in`].
+pub fn kept_text(
+    folder: &Path,
+    name: &str,
+    is_usable: impl FnOnce(&[u8]) -> bool,
+    make: impl FnOnce() -> String,
+) -> Result<Vec<u8>, KeepError> {
+    let folder = KeptFolder::open(folder)?;
+    if let Some(text) = folder.content(name, Mode::RWXG | Mode::RWXO).filter(|text| is_usable(text)) {
+        return Ok(text);
+    }
+    let text = make();
+    folder.replace(name, &text)?;
+    Ok(text.into_bytes())
+}
+
 /// The folder, open and locked.
 struct KeptFolder {
     path: PathBuf,

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
 use super::{
-    BasicUsers, ForwardAuth, Satisfy,
+    BasicUsers, ForwardAuth, LoginCheck, Satisfy,
     identity::{Identity, PendingIdentity, Verdict},
 };
 
@@ -16,6 +16,8 @@ pub struct IdentityChecks {
     pub basic: Option<BasicUsers>,
     /// Another server that decides.
     pub forward_auth: Option<ForwardAuth>,
+    /// A login by a provider.
+    pub login: Option<LoginCheck>,
     /// Fields that checks around these set, and that clients may not set either where those checks are off.
     pub reserved: Vec<Arc<str>>,
 }
@@ -24,15 +26,21 @@ impl IdentityChecks {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { basic, forward_auth, reserved: _ } = self;
-        basic.is_none() && forward_auth.is_none()
+        let Self { basic, forward_auth, login, reserved: _ } = self;
+        basic.is_none() && forward_auth.is_none() && login.as_ref().is_none_or(|login| !login.is_required)
     }
 
     /// The fields of a request that only the checks may set.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         let of_basic = self.basic.iter().filter_map(|users| users.header.as_deref());
         let of_forward_auth = self.forward_auth.iter().flat_map(ForwardAuth::fields);
-        of_basic.chain(of_forward_auth).chain(self.reserved.iter().map(|name| &**name))
+        let of_login = self.login.iter().flat_map(LoginCheck::fields);
+        of_basic.chain(of_forward_auth).chain(of_login).chain(self.reserved.iter().map(|name| &**name))
+    }
+
+    /// The response to a request for a path of a check itself, such as the one to which browsers return from a login.
+    pub(super) fn own_path(&self, request: &Request) -> Option<Verdict> {
+        self.login.as_ref()?.own_path(request)
     }
 
     /// Asks the checks in their order: all of them, or until one is passed.
@@ -54,6 +62,9 @@ impl IdentityChecks {
         }
         if let Some(server) = &self.forward_auth {
             add(server.check(request, client))?;
+        }
+        if let Some(login) = self.login.as_ref().filter(|login| login.is_required) {
+            add(login.check(request))?;
         }
         Some(())
     }

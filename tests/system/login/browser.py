@@ -1,0 +1,102 @@
+"""Chromium logs in: opens a page, fills in the provider's form, and looks at cookies, storage and URLs on the way.
+
+It takes commands as lines of JSON and prints what it saw, a line for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+
+from ..priorities.chromium import Browser
+
+STATE = """JSON.stringify({
+    url: location.href,
+    text: document.body ? document.body.innerText : '',
+    cookie: (() => { try { return document.cookie } catch (error) { return '' } })(),
+    local: Object.entries(localStorage),
+    session: Object.entries(sessionStorage),
+})"""
+
+
+class Tab:
+    def __init__(self, browser: Browser, context: str | None = None) -> None:
+        self.browser = browser
+        options = {"browserContextId": context} if context else {}
+        target = browser.call("Target.createTarget", url="about:blank", **options)["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters) -> dict:
+        return self.browser.call(method, self.session, **parameters)
+
+    def value(self, expression: str):
+        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"]["text"])
+        return result["result"].get("value")
+
+    def wait_for(self, expression: str, seconds: float = 15.0) -> None:
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                if self.value(expression):
+                    return
+            except RuntimeError:
+                # The page goes away at this moment.
+                pass
+            if time.monotonic() > until:
+                raise TimeoutError(f"{expression} at {self.value('location.href')}: {self.value('document.body.innerText')[:200]}")
+            time.sleep(0.05)
+
+    def open(self, url: str) -> None:
+        self.call("Page.navigate", url=url)
+        self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
+
+    def log_in(self, user: str, password: str) -> None:
+        self.wait_for("!!document.querySelector('#password')")
+        self.value(f"document.querySelector('#username').value = {json.dumps(user)}")
+        self.value(f"document.querySelector('#password').value = {json.dumps(password)}")
+        self.value("document.querySelector('form').submit()")
+
+    def state(self) -> dict:
+        return json.loads(self.value(STATE)) | {"cookies": self.call("Network.getAllCookies")["cookies"]}
+
+
+def perform(tab: Tab, order: list) -> object:
+    match order:
+        case ["open", url]:
+            tab.open(url)
+        case ["log-in", user, password]:
+            tab.log_in(user, password)
+        case ["wait", expression]:
+            tab.wait_for(expression)
+        case ["value", expression]:
+            return tab.value(expression)
+        case ["urls"]:
+            # What arrives with the next answer.
+            tab.value("1")
+            sent = [event["params"]["request"] for event in tab.browser.events if event.get("method") == "Network.requestWillBeSent"]
+            return [[request["url"], request["headers"].get("Referer", "")] for request in sent]
+    return tab.state()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        browser = Browser(folder)
+        try:
+            tabs = {"first": Tab(browser), "other": Tab(browser, browser.call("Target.createBrowserContext")["browserContextId"])}
+            for line in sys.stdin:
+                name, *order = json.loads(line)
+                try:
+                    print(json.dumps({"found": perform(tabs[name], order)}), flush=True)
+                except (RuntimeError, TimeoutError) as error:
+                    print(json.dumps({"error": str(error)}), flush=True)
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
