@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn schemes_are_named_by_trusted_proxies_of_the_route() {
-        let rules = ClientRules { trusted: trust(&["10.0.0.0/8"]), of_routes: vec![None, Some(trust(&[]))] };
+        let rules =
+            ClientRules { trusted: trust(&["10.0.0.0/8"]), of_routes: vec![None, Some(trust(&[]))], has_notes: false };
         for (route, peer, expected) in [
             (Some(0), "10.0.0.1:80", Some(Scheme::Https)),
             (Some(0), "192.0.2.1:80", None),

@@ -103,8 +103,7 @@ pub(crate) fn of(
     };
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
-        server.clients.of_routes = numbers.trusted();
-        server.clients.has_notes = access.has_notes();
+        (server.clients.of_routes, server.clients.has_notes) = (numbers.trusted(), access.has_notes());
     }
     Some(Configuration {
         server: server?,

@@ -62,7 +62,6 @@ struct Generation {
     workers: Vec<Workers>,
     /// The threads of access control.
     access: AccessThreads,
-    access_counts: AccessCounts,
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
@@ -113,7 +112,6 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access_counts = AccessCounts::of(&configuration.access);
         if let Some(fleet) = &configuration.access.fleet {
             shared_bans::share(&configuration.server.bans, fleet);
         }
@@ -139,7 +137,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         })
@@ -157,7 +154,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         } = self;
@@ -183,7 +179,7 @@ impl Generation {
             fleet: access_control.fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
-            access: access_counts,
+            access: access.counts.clone(),
             maintenance: maintenance.clone(),
             sandbox,
         };
@@ -239,6 +235,7 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 
 /// What access control does beside requests, until this is dropped.
 struct AccessThreads {
+    counts: AccessCounts,
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
     _fleet: Option<FleetThread>,
@@ -246,9 +243,10 @@ struct AccessThreads {
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
+        let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _fleet: fleet })
+        Ok(Self { counts, _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _fleet: fleet })
     }
 }
 
