@@ -60,7 +60,7 @@ pub use self::{
     delta::Delta,
     fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
-    growing::{GrowingContent, GrowingReader, GrowingWriter},
+    growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},
     invalidation::{invalidated, invalidates},
     key::Key,
     request_control::RequestControl,

@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 use serow_message::Headers;
 
 use crate::{key::Key, stored::Stored, time::Time};
@@ -55,9 +58,23 @@ impl MemoryStore {
     /// A store for so many bytes, of which a response takes at most `max_object`.
     #[must_use]
     pub fn new(size: u64, max_object: usize) -> Self {
-        let expected = usize::try_from(size / EXPECTED_OBJECT).unwrap_or(usize::MAX);
+        let expected = usize::try_from(size / EXPECTED_OBJECT).unwrap_or(usize::MAX).clamp(1, MAX_EXPECTED);
+        // Each shard has its part of the memory, and the largest response has to fit in it.
+        let shards = size / (2 * max_object.max(1) as u64);
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(expected)
+            .weight_capacity(size)
+            .shards(usize::try_from(shards).unwrap_or(usize::MAX).clamp(1, MAX_SHARDS).next_power_of_two())
+            .build();
+        let index = match options {
+            Ok(options) => {
+                Cache::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default())
+            }
+            // Both numbers are there.
+            Err(_) => Cache::with_weighter(expected, size, Weight),
+        };
         Self {
-            index: Cache::with_weighter(expected.clamp(1, MAX_EXPECTED), size, Weight),
+            index,
             max_object,
             hasher: RandomState::new(),
             writers: std::iter::repeat_with(Mutex::default).take(STRIPES).collect(),
@@ -181,6 +198,9 @@ impl std::fmt::Debug for MemoryStore {
 /// Locks and versions: more than threads, so that they rarely wait for one another; an invalidation keeps the responses
 /// to a 256th of all requests in flight from being stored.
 const STRIPES: usize = 256;
+
+/// Shards of the index, each with a lock of its own.
+const MAX_SHARDS: usize = 64;
 
 /// Variants of one URI. Clients choose the fields that responses vary on: without a limit, one URI would displace all
 /// others, and a lookup would take ever longer.

@@ -15,6 +15,7 @@ pub(crate) use self::identity::{Identity, ResponseFields};
 use self::identity::{PendingIdentity, Verdict};
 pub use self::{basic_users::BasicUsers, identity_checks::IdentityChecks};
 use super::rate_limit::{Limited, RateLimit, whole_seconds};
+use crate::cache::Identified;
 
 /// What a request must pass before it reaches the handler of a site or a route; by default nothing.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +104,10 @@ impl Guard {
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         for name in self.identity.fields() {
             request.headers.remove(name);
+        }
+        if !self.identity.is_empty() {
+            // A cache takes it for a request with credentials, wherever these were.
+            request.extensions.insert(Identified);
         }
         identity.describe(request)
     }
