@@ -229,7 +229,7 @@ mod tests {
         // Other URIs and routes are none of its business.
         drop((leader(fills.join(&key("/b"), 0, version)), leader(fills.join(&key("/"), 1, version))));
         assert!(poll(&mut second).is_pending());
-        let (content, _writer) = GrowingContent::new(10, None);
+        let (content, _writer) = GrowingContent::new(10, None, &crate::FillMemory::new(10));
         first.settle(FillOutcome::Arriving(Arc::new(ArrivingResponse { head: stored(200, &[]), content })));
         assert!(matches!(poll(&mut second), Poll::Ready(FillOutcome::Arriving(_))));
         let mut third = follower(fills.join(&key("/"), 0, version));

@@ -143,14 +143,17 @@ fn expires(headers: &Headers) -> Option<Time> {
     values.all(|other| other == first).then_some(expires)
 }
 
-/// The value of Age (§5.1): the first member of the only line. `None` if the field says nothing that can be relied on;
+/// The value of Age (§5.1): the first member of a list. `None` if the field says nothing that can be relied on;
 /// ignoring it, as §5.1 suggests, would take a response of any age for a new one.
 fn age_value(headers: &Headers) -> Option<Duration> {
     let mut values = headers.get_all(KnownHeader::Age);
     let Some(value) = values.next() else { return Some(Duration::ZERO) };
-    let first = value.split(|byte| *byte == b',').next().unwrap_or_default();
-    let seconds = delta::parse(first.trim_ascii())?;
-    values.next().is_none().then(|| Duration::from_secs(seconds.into()))
+    let mut members = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let first = members.next().unwrap_or_default();
+    let seconds = delta::parse(first)?;
+    // Two caches that each have added their age, on two lines or as the same number, have not added them up.
+    let is_clear = values.next().is_none() && members.all(|other| other != first);
+    is_clear.then(|| Duration::from_secs(seconds.into()))
 }
 
 /// RFC 9110 §15.1: statuses whose responses may be stored although they do not say so.
@@ -237,7 +240,7 @@ mod tests {
         ] {
             assert_eq!(freshness(200, &fields).age(RECEIVED).as_secs(), seconds, "{fields:?}");
         }
-        for age in ["x", "-1", "1.5", "7200;a=b", ""] {
+        for age in ["x", "-1", "1.5", "7200;a=b", "", "0, 0"] {
             let found = freshness(200, &[("cache-control", text("max-age=60")), ("age", text(age))]);
             assert!(!found.is_fresh(RECEIVED), "{age}");
         }

@@ -8,10 +8,12 @@ use std::{
 
 use bytes::Bytes;
 
+use crate::fill_memory::FillMemory;
+
 /// A content that is arriving. Readers get it from its beginning, as it arrives.
 ///
-/// All of it is kept up to a limit, so a slow reader holds nobody up. A longer content cannot be stored: then only what
-/// some reader has not read is kept, no more than the limit, and the writer waits for the slowest reader.
+/// All of it is kept up to a limit, so a slow reader holds nobody up. A longer content cannot be stored, nor can one for
+/// which there is no memory: then only what some reader has not read is kept, and the writer waits for the slowest reader.
 #[derive(Clone, Debug)]
 pub struct GrowingContent {
     shared: Arc<Shared>,
@@ -34,6 +36,7 @@ pub struct GrowingReader {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
+    memory: Arc<FillMemory>,
     /// Bytes of the whole content, if that is known.
     length: Option<u64>,
 }
@@ -75,8 +78,8 @@ pub struct ContentCut;
 impl GrowingContent {
     /// A content that is kept up to this number of bytes; its whole length, if it is known.
     #[must_use]
-    pub fn new(limit: usize, length: Option<u64>) -> (Self, GrowingWriter) {
-        let shared = Arc::new(Shared { state: Mutex::default(), length });
+    pub fn new(limit: usize, length: Option<u64>, memory: &Arc<FillMemory>) -> (Self, GrowingWriter) {
+        let shared = Arc::new(Shared { state: Mutex::default(), memory: Arc::clone(memory), length });
         (Self { shared: Arc::clone(&shared) }, GrowingWriter { shared, limit })
     }
 
@@ -111,10 +114,9 @@ impl GrowingWriter {
         let mut state = self.shared.lock();
         state.pieces.push_back(Bytes::copy_from_slice(piece));
         state.kept += piece.len();
-        if state.kept > self.limit {
-            state.is_over_limit = true;
-        }
-        state.drop_read_pieces();
+        let has_memory = self.shared.memory.take(piece.len());
+        state.is_over_limit |= state.kept > self.limit || !has_memory;
+        state.drop_read_pieces(&self.shared.memory);
         let waiting = state.take_wakers();
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
@@ -136,8 +138,8 @@ impl GrowingWriter {
     /// not read what is kept.
     pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
-        state.drop_read_pieces();
-        if !state.is_over_limit || state.kept <= self.limit || state.readers.iter().all(Option::is_none) {
+        state.drop_read_pieces(&self.shared.memory);
+        if !state.is_over_limit || state.kept <= self.limit.min(WINDOW) || state.readers.iter().all(Option::is_none) {
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());
@@ -226,7 +228,7 @@ impl Drop for GrowingReader {
 
 impl State {
     /// Drops what all readers have read, if the content is not kept as a whole.
-    fn drop_read_pieces(&mut self) {
+    fn drop_read_pieces(&mut self, memory: &FillMemory) {
         if !self.is_over_limit {
             return;
         }
@@ -235,12 +237,19 @@ impl State {
         while self.dropped < slowest {
             let Some(piece) = self.pieces.pop_front() else { break };
             self.kept -= piece.len();
+            memory.give_back(piece.len());
             self.dropped += 1;
         }
     }
 
     fn take_wakers(&mut self) -> Vec<Waker> {
         self.readers.iter_mut().flatten().filter_map(|position| position.waker.take()).collect()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.memory.give_back(self.lock().kept);
     }
 }
 
@@ -259,92 +268,8 @@ impl std::fmt::Display for ContentCut {
 
 impl std::error::Error for ContentCut {}
 
+/// Bytes of a content that cannot be stored that are kept for the slowest reader.
+const WINDOW: usize = 256 << 10;
+
 #[cfg(test)]
-mod tests {
-    use std::{
-        sync::atomic::{AtomicUsize, Ordering},
-        task::Wake,
-    };
-
-    use super::*;
-
-    /// Counts how often it was woken.
-    #[derive(Default)]
-    struct Counter(AtomicUsize);
-
-    impl Wake for Counter {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn next(reader: &mut GrowingReader) -> Poll<Option<Result<Bytes, ContentCut>>> {
-        reader.poll_next(&mut Context::from_waker(Waker::noop()))
-    }
-
-    fn piece(text: &'static str) -> Poll<Option<Result<Bytes, ContentCut>>> {
-        Poll::Ready(Some(Ok(Bytes::from_static(text.as_bytes()))))
-    }
-
-    #[test]
-    fn readers_get_all_pieces_whenever_they_come() {
-        let (content, mut writer) = GrowingContent::new(100, Some(4));
-        let mut first = content.reader().unwrap();
-        let waiting = Arc::new(Counter::default());
-        assert!(first.poll_next(&mut Context::from_waker(&Arc::clone(&waiting).into())).is_pending());
-        writer.push(b"ab");
-        assert_eq!(waiting.0.load(Ordering::Relaxed), 1);
-        assert_eq!(next(&mut first), piece("ab"));
-        writer.push(b"cd");
-        let mut second = content.reader().unwrap();
-        assert_eq!((next(&mut second), next(&mut second)), (piece("ab"), piece("cd")));
-        assert!(next(&mut second).is_pending());
-        assert_eq!(writer.complete().as_deref(), Some(&b"abcd"[..]));
-        assert_eq!((next(&mut first), next(&mut first)), (piece("cd"), Poll::Ready(None)));
-        assert_eq!((next(&mut second), second.length()), (Poll::Ready(None), Some(4)));
-        assert_eq!(next(&mut content.reader().unwrap()), piece("ab"));
-    }
-
-    #[test]
-    fn a_content_that_is_cut_off_ends_with_an_error() {
-        let (content, mut writer) = GrowingContent::new(100, None);
-        let mut reader = content.reader().unwrap();
-        writer.push(b"ab");
-        drop(writer);
-        assert_eq!((next(&mut reader), next(&mut reader)), (piece("ab"), Poll::Ready(Some(Err(ContentCut)))));
-        assert!(content.reader().is_none());
-    }
-
-    #[test]
-    fn the_writer_of_a_long_content_waits_for_the_slowest_reader() {
-        let (content, mut writer) = GrowingContent::new(3, None);
-        let (mut fast, mut slow) = (content.reader().unwrap(), content.reader().unwrap());
-        let has_room =
-            |writer: &mut GrowingWriter| writer.poll_room(&mut Context::from_waker(Waker::noop())).is_ready();
-        writer.push(b"ab");
-        assert!(has_room(&mut writer) && !writer.is_over_limit());
-        writer.push(b"cd");
-        assert!(!has_room(&mut writer) && writer.is_over_limit() && content.reader().is_none());
-        assert_eq!((next(&mut fast), next(&mut fast)), (piece("ab"), piece("cd")));
-        assert!(!has_room(&mut writer));
-        assert_eq!(next(&mut slow), piece("ab"));
-        assert!(has_room(&mut writer));
-        writer.push(b"ef");
-        assert!(!has_room(&mut writer));
-        drop(slow);
-        assert!(has_room(&mut writer));
-        assert_eq!(next(&mut fast), piece("ef"));
-        assert_eq!(writer.complete(), None);
-        assert_eq!(next(&mut fast), Poll::Ready(None));
-    }
-
-    #[test]
-    fn a_content_is_wanted_while_there_are_readers() {
-        let (content, writer) = GrowingContent::new(3, None);
-        assert!(!writer.is_wanted());
-        let readers = [content.reader(), content.reader()];
-        assert!(writer.is_wanted());
-        drop(readers);
-        assert!(!writer.is_wanted());
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@
 //! | what an unsafe method invalidates | `invalidation.rs` |
 //! | what to tell the client | `cache_status.rs` |
 //! | where responses are stored | `store.rs`, `stored.rs` |
-//! | how requests share a response that is arriving | `fills.rs`, `growing.rs` |
+//! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
 //!
 //! ```
 //! use serow_cache::{CacheRules, Exchange, StoringRequest, Time, storable};
@@ -37,6 +37,7 @@ mod conditional;
 mod delta;
 mod directives;
 mod entity_tag;
+mod fill_memory;
 mod fills;
 mod freshness;
 mod growing;
@@ -58,6 +59,7 @@ pub use self::{
     cache_status::{CacheStatus, ForwardReason},
     conditional::{Selection, select},
     delta::Delta,
+    fill_memory::FillMemory,
     fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
     growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},

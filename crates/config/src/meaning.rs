@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
+pub(crate) mod caching;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
 pub(crate) mod logs;
@@ -29,6 +30,7 @@ use crate::{
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
+        caching::Caching,
         logs::Logs,
         proxying::Proxying,
         route_numbers::{RouteNumbers, trusted},
@@ -57,7 +59,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, cache, maps, limits, upstreams, sites } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -79,6 +81,7 @@ pub(crate) fn of(
     let access = Access::new(limits, &scope, folder, trusted(&trust), problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
+    let caching = Caching::new(cache.as_ref(), trusted(&trust), problems);
     let routing = Routing {
         scope: &scope,
         folder,
@@ -93,6 +96,7 @@ pub(crate) fn of(
         numbers: &numbers,
         listeners: &listeners,
         mirrors: &mirrors,
+        caching: &caching,
         trust: &trust,
         problems,
     };

@@ -9,6 +9,7 @@ use crate::{
     meaning::applications::AppSettings,
     tables::{
         access::{AccessSettings, LimitSettings},
+        cache::CacheTable,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -46,6 +47,7 @@ pub(crate) fn schema() -> Value {
     let upstream = together(of_upstream()).schema();
     let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
+    root = root.with("cache", "Where responses are cached.", Shape::of::<CacheTable>().schema());
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
     let limit = Shape::of::<LimitSettings>().schema();
     root = root.with("limit", "How often requests with the same key are served.", list_of(limit));

@@ -30,7 +30,7 @@ use std::{
 };
 
 use serow::{Method, Request, Response};
-use serow_cache::{CacheStatus, Fills, ForwardReason, MemoryStore, Time, invalidated, invalidates};
+use serow_cache::{CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, Time, invalidated, invalidates};
 
 pub(crate) use self::demand::Identified;
 use self::demand::{Admission, Demand};
@@ -47,6 +47,8 @@ pub struct CacheStore {
 struct SharedStore {
     memory: MemoryStore,
     fills: Arc<Fills>,
+    /// The memory of responses that are arriving.
+    fill_memory: Arc<FillMemory>,
     /// When the store was made, by both clocks: a machine whose clock is set does not make responses fresh again.
     start: (Instant, Time),
 }
@@ -61,13 +63,14 @@ pub struct ResponseCache {
 }
 
 impl CacheStore {
-    /// A store in memory of so many bytes, of which the content of a response takes at most `max_object`.
+    /// A store in memory of so many bytes, and half as many for responses that are arriving, of which the content of a response takes at most `max_object`.
     #[must_use]
     pub fn in_memory(size: u64, max_object: usize) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = (Instant::now(), Time::default().after(since_1970));
         let memory = MemoryStore::new(size, max_object);
-        Self { shared: Arc::new(SharedStore { memory, fills: Fills::new(), start }) }
+        let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
+        Self { shared: Arc::new(SharedStore { memory, fills: Fills::new(), fill_memory, start }) }
     }
 
     /// Bytes of the largest response that is stored in memory of this size, where the settings do not say it: a few large

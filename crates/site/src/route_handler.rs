@@ -65,6 +65,16 @@ pub struct Following {
 }
 
 impl RouteHandler {
+    /// Whether it is a folder, perhaps with a policy around it.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        match self {
+            Self::Files(_) | Self::Dav(_) => true,
+            Self::Surrounded(surrounded) => surrounded.handler.is_folder(),
+            Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Mirrored(_) | Self::Following(_) => false,
+        }
+    }
+
     /// The same, whose responses are stored: those to requests that the policy around it lets through, before the policy
     /// changes them. A mirror around it gets copies of all requests.
     #[must_use]

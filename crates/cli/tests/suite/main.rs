@@ -7,6 +7,7 @@ mod admin;
 mod applications;
 #[cfg(feature = "bench")]
 mod bench;
+mod cache;
 mod certificates_dns;
 mod client_addresses;
 mod configuration;

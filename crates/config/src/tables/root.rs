@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     meaning::account::AccountName,
-    tables::{FromTable, TableReading, access::LimitTable, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
+    tables::{
+        FromTable, TableReading, access::LimitTable, cache::CacheTable, maps::MapTable, sites::SiteTable,
+        upstreams::UpstreamTable,
+    },
     values::{Span, choice},
 };
 use serow_settings::options::{AcmeOptions, GeneralOptions, without_options};
@@ -21,6 +24,7 @@ pub(crate) struct RootTable {
     pub(crate) reload: ReloadTable,
     pub(crate) metrics: MetricsTable,
     pub(crate) general: GeneralOptions,
+    pub(crate) cache: Option<CacheTable>,
     pub(crate) maps: Vec<MapTable>,
     pub(crate) limits: Vec<LimitTable>,
     pub(crate) upstreams: Vec<UpstreamTable>,
@@ -124,6 +128,7 @@ impl FromTable for RootTable {
         let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
+        let cache = table.table("cache", "memory").map(TableReading::read);
         let (logging, admin, metrics) = (table.settings(), table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
@@ -147,6 +152,7 @@ impl FromTable for RootTable {
             reload: reload?,
             metrics: metrics?,
             general,
+            cache: cache.map_or(Some(None), |read| read.map(Some))?,
             maps: maps.into_iter().collect::<Option<_>>()?,
             limits: rate_limits.into_iter().collect::<Option<_>>()?,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,

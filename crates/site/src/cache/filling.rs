@@ -62,7 +62,8 @@ impl Filling {
             if self.writer.is_over_limit() {
                 self.release();
             }
-            self.is_wanted().then_some(())?;
+            // Clients may have left because they have all of it.
+            (left == Some(0) || self.is_wanted()).then_some(())?;
         }
         matches!(left, None | Some(0)).then_some(())
     }

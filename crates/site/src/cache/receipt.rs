@@ -75,7 +75,8 @@ impl Fetch {
         settle(leader.as_ref(), if is_failure { FillOutcome::Failed } else { FillOutcome::Released });
         drop(leader);
         // The next request may be another one, and its response one that can be stored.
-        let is_of_request = matches!(why, NotStored::Method | NotStored::RequestNoStore | NotStored::Credentials);
+        let is_of_user = why == NotStored::Credentials && self.demand.has_credentials;
+        let is_of_request = is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore);
         if !is_failure && !is_of_request && self.manner != Manner::AsReceived {
             let until = self.cache.store.now().after(self.cache.settings.uncacheable_for);
             self.cache.memory().note_uncacheable(&self.demand.key, self.cache.scope, until);
@@ -93,7 +94,8 @@ impl Fetch {
     /// Stores a response while its body arrives.
     fn fill(self, response: Response, head: StoredHead, body: Body, leader: Option<FillLeader>) -> Response {
         let length = body.length();
-        let (content, writer) = GrowingContent::new(self.cache.memory().max_object(), length);
+        let (content, writer) =
+            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
         let selection = select(&self.demand.headers, &head, length);
         let reader = content.reader();
         let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;

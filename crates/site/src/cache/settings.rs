@@ -11,7 +11,7 @@ use serow_message::Headers;
 pub struct CacheSettings {
     /// What counts where responses say nothing.
     pub rules: CacheRules,
-    /// Parameters of the query that are no part of the key.
+    /// Parameters of the query that are not part of the key.
     pub ignored_query: IgnoredQuery,
     /// Header fields of requests that are a part of the key.
     pub key_fields: Vec<String>,
@@ -27,7 +27,7 @@ pub struct CacheSettings {
     pub trust: Arc<TrustedProxies>,
 }
 
-/// Parameters of the query that are no part of the key. They are removed from requests to the origin, too: otherwise a
+/// Parameters of the query that are not part of the key. They are removed from requests to the origin, too: otherwise a
 /// client could choose what others get.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IgnoredQuery {
