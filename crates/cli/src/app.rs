@@ -42,6 +42,7 @@ impl AppSettings {
         if !general.listening.trust.is_empty() {
             run.trust = Some(general.listening.trust.clone());
         }
+        let trusted = general.listening.trust.iter().map(|network| network.0).collect();
         let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();
@@ -52,7 +53,7 @@ impl AppSettings {
         };
         let application =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
-        Ok(Self { application, static_files: static_files.open(shares)?, responses: responses.policy(), server })
+        Ok(Self { application, static_files: static_files.open(shares)?, responses: responses.policy(trusted), server })
     }
 }
 

@@ -36,6 +36,7 @@ impl ProxySettings {
         let shares = static_files.shares(&general.listening);
         environment_port::listen_there(&mut general)?;
         forwarding.trust = Some(general.listening.trust.clone());
+        let trusted = general.listening.trust.iter().map(|network| network.0).collect();
         let note_attempts = reads_attempts(&general.logging);
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {
@@ -44,7 +45,7 @@ impl ProxySettings {
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding, &Scope::default())? },
             static_files: static_files.open(shares)?,
-            responses: responses.policy(),
+            responses: responses.policy(trusted),
             server: ServerSettings::new(general, shares)?,
         })
     }

@@ -1,10 +1,11 @@
-//! What happens to the responses of an application or a proxy on their way: `--compress`.
+//! What happens to the responses of an application or a proxy on their way: `--compress`, `--cache`.
 
 use std::sync::Arc;
 
 use clap::Args;
-use serow_settings::values::Codings;
-use serow_site::{Compression, RouteHandler, RoutePolicy};
+use serow_proxy::TrustedProxies;
+use serow_settings::values::{Codings, Size};
+use serow_site::{CacheSettings, CacheStore, Compression, ResponseCache, RouteHandler, RoutePolicy};
 
 /// What happens to responses, for `serow app` and `serow proxy`.
 #[derive(Debug, Args)]
@@ -18,26 +19,42 @@ pub(crate) struct ResponseOptions {
     /// (BREACH).
     #[arg(long, value_name = "on|off|CODINGS", default_value = "off")]
     compress: Codings,
+
+    /// Memory in which responses are cached, such as 256M [default: nothing is cached]
+    ///
+    /// Only what responses say with Cache-Control, Expires or a validator decides about their caching (RFC 9111). A response
+    /// of more than 8M, or of more than a quarter of the memory, is not stored. Cache-Status tells what the cache did.
+    #[arg(long, value_name = "SIZE")]
+    cache: Option<Size>,
 }
 
 impl ResponseOptions {
-    /// The policy that does it.
-    pub(crate) fn policy(self) -> ResponsePolicy {
+    /// The policy that does it, behind proxies whose statement of the client's scheme and host counts.
+    pub(crate) fn policy(self, trusted: TrustedProxies) -> ResponsePolicy {
         let defaults = Compression::default();
         let codings = self.compress.or(defaults.codings.clone());
         let compression = (!codings.is_empty()).then_some(Compression { codings, ..defaults });
-        ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() } }
+        let cache = self.cache.map(|size| {
+            let settings = CacheSettings { trust: Arc::new(trusted), ..CacheSettings::default() };
+            ResponseCache::new(CacheStore::in_memory(size.0, CacheStore::default_max_object(size.0)), settings)
+        });
+        ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() }, cache }
     }
 }
 
 /// What happens to responses.
 pub(crate) struct ResponsePolicy {
     policy: RoutePolicy,
+    cache: Option<ResponseCache>,
 }
 
 impl ResponsePolicy {
     /// This handler, with the policy around it.
     pub(crate) fn around(self, handler: RouteHandler) -> RouteHandler {
+        let handler = match self.cache {
+            Some(cache) => handler.cached(cache),
+            None => handler,
+        };
         handler.with_policy(Arc::new(self.policy))
     }
 }

@@ -39,12 +39,17 @@ pub(super) fn of(table: &RootTable) -> String {
     let mut of_acme = Keys::default();
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
+    let of_cache = table.cache.as_ref().map_or_else(String::new, |cache| {
+        let mut keys = Keys::default();
+        keys.add_all(cache);
+        format!("\n[cache]\n{}", keys.lines())
+    });
     let maps: String = table.maps.iter().map(of_map).collect();
     let redis: String = table.redis.iter().map(of_redis).collect();
     let rate_limits: String = table.limits.iter().map(of_limit).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{maps}{redis}{rate_limits}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{of_cache}{maps}{redis}{rate_limits}{upstreams}{sites}", keys.lines())
 }
 
 fn of_map(map: &MapTable) -> String {

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
+pub(crate) mod caching;
 pub(crate) mod fleet;
 pub(crate) mod forward_auth;
 pub(crate) mod header_rules;
@@ -32,6 +33,7 @@ use crate::{
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
+        caching::Caching,
         logs::Logs,
         proxying::Proxying,
         route_numbers::{RouteNumbers, trusted},
@@ -60,7 +62,8 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, redis, limits, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, cache, maps, redis, limits, upstreams, sites } =
+        table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -85,6 +88,7 @@ pub(crate) fn of(
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
+    let caching = Caching::new(cache.as_ref(), trusted(&trust), problems);
     let routing = Routing {
         scope: &scope,
         folder,
@@ -99,6 +103,7 @@ pub(crate) fn of(
         numbers: &numbers,
         listeners: &listeners,
         mirrors: &mirrors,
+        caching: &caching,
         trust: &trust,
         problems,
     };

@@ -9,6 +9,7 @@ use crate::{
     meaning::applications::AppSettings,
     tables::{
         access::{AccessSettings, LimitSettings},
+        cache::CacheTable,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -47,6 +48,7 @@ pub(crate) fn schema() -> Value {
     let upstream = together(of_upstream()).schema();
     let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
+    root = root.with("cache", "Where responses are cached.", Shape::of::<CacheTable>().schema());
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
     let redis = Shape::of::<RedisSettings>().schema();
     root = root.with("redis", "Redis, through which several servers share limits.", redis);

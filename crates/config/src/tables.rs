@@ -1,6 +1,7 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
 pub(crate) mod access;
+pub(crate) mod cache;
 pub(crate) mod client_limits;
 pub(crate) mod compression;
 pub(crate) mod forward_auth;

@@ -8,6 +8,7 @@
 //! | which names header fields may have | `field_names.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
+//! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
 //! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
@@ -25,6 +26,7 @@ mod limit_rate;
 mod log_limit;
 mod queue;
 mod trailers;
+mod unframed_body;
 
 pub use self::{
     attempts::{Attempt, Attempts},
@@ -38,6 +40,7 @@ pub use self::{
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,
     trailers::with_trailers,
+    unframed_body::UnframedBody,
 };
 /// Trusted proxies, and their networks.
 pub use serow_message::{Network, NetworkError, TrustedProxies};

@@ -5,7 +5,7 @@ mod outcome;
 
 use std::{rc::Rc, sync::Arc, time::Instant};
 
-use serow_gateway::{Attempts, BufferSettings, BufferedBody, ErrorReason};
+use serow_gateway::{Attempts, BufferSettings, BufferedBody, ErrorReason, UnframedBody};
 use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
@@ -237,10 +237,13 @@ impl<'a> Forwarding<'a> {
 
     /// The response as the client gets it.
     fn finish(&mut self, response: ServerResponse, server: &Server) -> Response {
-        let ServerResponse { head, content, .. } = response;
+        let ServerResponse { head, content, is_unframed, .. } = response;
         let is_head = *self.head.method() == Method::HEAD;
         let origin = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
         let mut response = response_head::returning(head, self.head.method(), self.settings, origin);
+        if is_unframed {
+            response.extensions.insert(UnframedBody);
+        }
         if let Some(session) = &self.session {
             session.finish(&mut response.headers, server);
         }

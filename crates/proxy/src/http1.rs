@@ -112,12 +112,14 @@ impl Exchange {
                 head,
                 content: ResponseContent::Tunnel(Box::new(connection.into_tunnel()), lease),
                 asked,
+                is_unframed: false,
             });
         }
+        let is_unframed = framing == Framing::UntilClose;
         let body = self.into_body(framing, request);
         let body =
             body.map_err(|broken| AttemptError::of_exchange(Cause::ConnectionLost(broken.into()), Processed::Maybe))?;
-        Ok(ServerResponse { head, content: ResponseContent::Body(body), asked })
+        Ok(ServerResponse { head, content: ResponseContent::Body(body), asked, is_unframed })
     }
 
     fn poll_head(

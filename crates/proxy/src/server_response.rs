@@ -16,6 +16,8 @@ pub(crate) struct ServerResponse {
     pub(crate) content: ResponseContent,
     /// When the server had the whole of a body that was sent piece by piece, if that was before it answered.
     pub(crate) asked: Option<Instant>,
+    /// Whether only the end of the connection says where the body ends.
+    pub(crate) is_unframed: bool,
 }
 
 /// The part of a response after its head.

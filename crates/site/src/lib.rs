@@ -11,12 +11,14 @@
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
+//! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod cache;
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;
@@ -31,6 +33,7 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
+    cache::{CacheBypass, CacheSettings, CacheStore, IgnoredQuery, ResponseCache},
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
@@ -38,7 +41,7 @@ pub use self::{
         BasicUsers, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth, ForwardAuthSettings, Guard,
         IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses, RoutePolicy, Satisfy,
     },
-    route_handler::{Following, Mirrored, RouteHandler, Surrounded},
+    route_handler::{Cached, Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
     sites_by_address::SitesByAddress,

@@ -9,7 +9,7 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
-    InternalRoutes, Mirror,
+    InternalRoutes, Mirror, ResponseCache,
     internal_redirects::FollowedResponse,
     policy::{Bounded, RoutePolicy, Source},
     site_response::{SiteResponse, Surrounding},
@@ -28,6 +28,8 @@ pub enum RouteHandler {
     Proxy(Proxy),
     /// One of these, with a policy around it.
     Surrounded(Box<Surrounded>),
+    /// One of these, whose responses are stored.
+    Cached(Box<Cached>),
     /// One of these, whose requests are copied.
     Mirrored(Box<Mirrored>),
     /// One of these, whose responses may lead to internal routes.
@@ -39,6 +41,13 @@ pub enum RouteHandler {
 pub struct Surrounded {
     handler: RouteHandler,
     pub(crate) policy: Arc<RoutePolicy>,
+}
+
+/// A handler whose responses are stored; made by [`RouteHandler::cached`].
+#[derive(Clone)]
+pub struct Cached {
+    handler: RouteHandler,
+    cache: ResponseCache,
 }
 
 /// A handler whose requests are copied; made by [`RouteHandler::mirrored`].
@@ -56,6 +65,30 @@ pub struct Following {
 }
 
 impl RouteHandler {
+    /// Whether it is a folder, perhaps with a policy around it.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        match self {
+            Self::Files(_) | Self::Dav(_) => true,
+            Self::Surrounded(surrounded) => surrounded.handler.is_folder(),
+            Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Mirrored(_) | Self::Following(_) => false,
+        }
+    }
+
+    /// The same, whose responses are stored: those to requests that the policy around it lets through, before the policy
+    /// changes them. A mirror around it gets copies of all requests.
+    #[must_use]
+    pub fn cached(self, cache: ResponseCache) -> Self {
+        let around = |handler| Self::Cached(Box::new(Cached { handler, cache }));
+        match self {
+            Self::Surrounded(surrounded) => {
+                let Surrounded { handler, policy } = *surrounded;
+                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
+            }
+            handler => around(handler),
+        }
+    }
+
     /// The same, whose requests are copied: those that the policy around it lets through.
     #[must_use]
     pub fn mirrored(self, mirror: Mirror) -> Self {
@@ -91,7 +124,7 @@ impl RouteHandler {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
+            Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) => None,
             Self::Surrounded(surrounded) => match &surrounded.handler {
                 // The guard comes later: until then, nothing may be copied.
                 Self::Mirrored(mirrored) if surrounded.policy.guard.is_some() => mirrored.handler.attempt(request),
@@ -107,7 +140,7 @@ impl RouteHandler {
     /// What surrounds the response of an attempt.
     pub(crate) fn surrounding(&self, request: &Request) -> Option<Surrounding> {
         match self {
-            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) => None,
+            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
             Self::Mirrored(mirrored) => mirrored.handler.surrounding(request),
             Self::Following(following) => following.handler.surrounding(request),
@@ -126,9 +159,17 @@ impl RouteHandler {
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Surrounded(surrounded) => surrounded.respond(request),
+            Self::Cached(cached) => cached.respond(request),
             Self::Mirrored(mirrored) => mirrored.respond(request),
             Self::Following(following) => following.respond(request),
         }
+    }
+}
+
+impl Cached {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        self.cache.respond(&self.handler, request)
     }
 }
 
@@ -172,9 +213,10 @@ impl Surrounded {
         };
         let source = match handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself and its mirror: the last three are never here.
+            // A policy is around the handler itself, its cache and its mirror: the last three are never here.
             RouteHandler::App(_)
             | RouteHandler::Proxy(_)
+            | RouteHandler::Cached(_)
             | RouteHandler::Surrounded(_)
             | RouteHandler::Mirrored(_)
             | RouteHandler::Following(_) => Source::Behind,

@@ -133,7 +133,8 @@ impl Surrounding {
 
 /// A request that names its user as the guard says, and the fields of its response.
 fn identified(guard: Option<&Guard>, mut request: Request, identity: Identity) -> (Request, ResponseFields) {
-    let fields = guard.map(|guard| guard.identify(&mut request, identity)).unwrap_or_default();
+    let Some(guard) = guard else { return (request, ResponseFields::default()) };
+    let fields = guard.identify(&mut request, identity);
     (request, fields)
 }
 

@@ -8,6 +8,7 @@ mod applications;
 mod bans;
 #[cfg(feature = "bench")]
 mod bench;
+mod cache;
 mod certificates_dns;
 mod client_addresses;
 mod configuration;

@@ -19,6 +19,7 @@ use crate::{
         access::Access,
         applications::{AppTable, Applications},
         body_limits::{BodyLimits, BodyReader},
+        caching::Caching,
         header_rules::{HeaderMeaning, HeaderReading},
         internal,
         logs::{Logs, PlacedLogs},
@@ -66,6 +67,8 @@ pub(crate) struct Routing<'a> {
     pub(crate) listeners: &'a SiteListeners,
     /// What copies requests.
     pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
+    /// Where responses are stored.
+    pub(crate) caching: &'a Caching<'a>,
     /// The proxies that the root trusts.
     pub(crate) trust: &'a [NetworkRule],
     pub(crate) problems: &'a Problems,
@@ -138,6 +141,7 @@ impl Routing<'_> {
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
         let action = surrounded(action, &inner);
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
+        let action = self.caching.cached(action, (policy.cache.as_ref(), &place), (None, &place))?;
         let action = self.mirrored(action, policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
@@ -263,7 +267,8 @@ impl Routing<'_> {
         Some(self.bodies.enforced(BodyReader { limit, is_written }, surroundings))
     }
 
-    /// An action whose requests are copied and whose responses lead to internal routes, if that is wanted.
+    /// An action whose responses are cached, whose requests are copied, and whose responses lead to internal routes, if
+    /// that is wanted.
     fn copied_and_followed(
         &self,
         action: Action<RouteHandler>,
@@ -275,6 +280,8 @@ impl Routing<'_> {
         if is_internal {
             return Some(action);
         }
+        let of_site = (site.settings.cache.as_ref(), site.place);
+        let action = self.caching.cached(action, (policy.cache.as_ref(), place), of_site)?;
         let action = match (&policy.mirror, &site.settings.mirror) {
             (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, path), place)?,
             (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, path), site.place)?,

@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 16] = [
     "listing",
     "precompressed",
     "compress",
@@ -51,6 +51,7 @@ const SWITCHES: [&str; 15] = [
     "underscores-in-headers",
     "preload",
     "dev",
+    "cache",
 ];
 
 /// Keys that take one of some words only, and the words.

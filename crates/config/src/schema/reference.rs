@@ -9,6 +9,7 @@ use crate::{
     schema::{self, description},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
+        cache::{CacheTable, RouteCacheTable},
         client_limits::BanTable,
         compression::CompressionTable,
         forward_auth::ForwardAuthTable,
@@ -37,6 +38,8 @@ pub(crate) fn text() -> String {
     }
     text.push_str("## `[acme]`\n\nAutomatic certificates; [the guide](certificates.md) explains them.\n\n");
     push(&mut text, "### Certificates", &Shape::of::<AcmeOptions>());
+    text.push_str("## `[cache]`\n\nResponses of applications and other servers are cached where `cache` is set; [the guide](cache.md) explains it.\n\n");
+    push(&mut text, "### Store", &Shape::of::<CacheTable>());
     text.push_str(
         "## `[[map]]`\n\nA variable that depends on the value of another text: see [matching](matching.md#maps).\n\n",
     );
@@ -99,6 +102,7 @@ fn push_policy(text: &mut String) {
     push_keys(text, &Shape::of::<LogSettings>().and(Shape::of::<PolicySettings>()));
     push(text, "#### `access-log = { … }`", &Shape::of::<LogTable>());
     push(text, "#### `compress = { … }`", &Shape::of::<CompressionTable>());
+    push(text, "#### `cache = { … }`", &Shape::of::<RouteCacheTable>());
     push(text, "#### `cors = { … }`", &Shape::of::<CorsTable>());
 }
 

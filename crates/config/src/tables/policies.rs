@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    tables::{compression::CompressionSetting, mirror::MirrorTable},
+    tables::{cache::CacheSetting, compression::CompressionSetting, mirror::MirrorTable},
     values::{Size, SizeLimit, Span},
 };
 
@@ -70,6 +70,14 @@ pub(crate) struct PolicySettings {
     /// Clients do not wait for the copies. A copy is left out if its body is longer than `max-body` (1M) or is never
     /// complete, or while 512 copies are in flight; serow status counts these. Upgrades such as WebSockets are not copied.
     pub(crate) mirror: Option<MirrorTable>,
+
+    /// Whether to cache the responses of applications and other servers in the memory of `[cache]`: true, or a table that
+    /// says how [default: false]
+    ///
+    /// By default, only responses decide: by Cache-Control, Expires or a validator (RFC 9111). They are cached before
+    /// `compress`, `error-pages` and the other keys here change them, and after access was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cache: Option<CacheSetting>,
 }
 
 /// Which other sites may use the responses.
@@ -115,6 +123,7 @@ impl PolicySettings {
             rate_after,
             body_timeout,
             mirror,
+            cache,
         } = self;
         let keys = [
             ("compress", compress.is_some()),
@@ -127,6 +136,7 @@ impl PolicySettings {
             ("rate-after", rate_after.is_some()),
             ("body-timeout", body_timeout.is_some()),
             ("mirror", mirror.is_some()),
+            ("cache", cache.is_some()),
         ];
         keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
     }

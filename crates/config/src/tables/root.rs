@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     meaning::account::AccountName,
     tables::{
-        FromTable, TableReading, access::LimitTable, maps::MapTable, redis::RedisTable, sites::SiteTable,
-        upstreams::UpstreamTable,
+        FromTable, TableReading, access::LimitTable, cache::CacheTable, maps::MapTable, redis::RedisTable,
+        sites::SiteTable, upstreams::UpstreamTable,
     },
     values::{Span, choice},
 };
@@ -24,6 +24,7 @@ pub(crate) struct RootTable {
     pub(crate) reload: ReloadTable,
     pub(crate) metrics: MetricsTable,
     pub(crate) general: GeneralOptions,
+    pub(crate) cache: Option<CacheTable>,
     pub(crate) maps: Vec<MapTable>,
     pub(crate) redis: Option<RedisTable>,
     pub(crate) limits: Vec<LimitTable>,
@@ -128,6 +129,7 @@ impl FromTable for RootTable {
         let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
+        let cache = table.table("cache", "memory").map(TableReading::read);
         let (logging, admin, metrics) = (table.settings(), table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
@@ -152,6 +154,7 @@ impl FromTable for RootTable {
             reload: reload?,
             metrics: metrics?,
             general,
+            cache: cache.map_or(Some(None), |read| read.map(Some))?,
             maps: maps.into_iter().collect::<Option<_>>()?,
             redis: redis.map_or(Some(None), |redis| redis.map(Some))?,
             limits: rate_limits.into_iter().collect::<Option<_>>()?,

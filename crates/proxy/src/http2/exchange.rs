@@ -60,7 +60,12 @@ impl Exchange {
             if self.stream.request() == RequestProgress::Whole { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
-        Ok(ServerResponse { head, content: ResponseContent::Body(self.into_body(body, length, request)), asked })
+        Ok(ServerResponse {
+            head,
+            content: ResponseContent::Body(self.into_body(body, length, request)),
+            asked,
+            is_unframed: false,
+        })
     }
 
     /// Waits for the server to accept the tunnel. If it declines, its response is forwarded like any other.
@@ -82,6 +87,7 @@ impl Exchange {
                 head,
                 content: ResponseContent::Tunnel(Box::new(tunnel::open(stream)), lease),
                 asked,
+                is_unframed: false,
             });
         }
         let asked = self.asked;
@@ -89,6 +95,7 @@ impl Exchange {
             head,
             content: ResponseContent::Body(self.into_body(RequestBody::default(), length, request)),
             asked,
+            is_unframed: false,
         })
     }
 

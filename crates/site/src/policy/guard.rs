@@ -27,6 +27,7 @@ use super::{
     client_requests::{ClientRequest, ClientRequests},
     rate_limit::{Limited, RateLimit, whole_seconds},
 };
+use crate::cache::Identified;
 
 /// What a request must pass before it reaches the handler of a site or a route; by default nothing.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +132,10 @@ impl Guard {
         }
         if self.identity.login.is_some() {
             login_check::hide_cookies(&mut request.headers);
+        }
+        if !self.identity.is_empty() {
+            // A cache takes it for a request with credentials, wherever these were.
+            request.extensions.insert(Identified);
         }
         identity.describe(request)
     }

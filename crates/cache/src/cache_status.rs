@@ -1,0 +1,129 @@
+//! The header field Cache-Status (RFC 9211), which says what the cache did with a request.
+
+use std::fmt;
+
+use serow_message::StatusCode;
+
+/// What the cache did with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheStatus {
+    /// A stored response was sent, which will be fresh for so many seconds.
+    Hit {
+        /// Seconds for which it is fresh; negative if it is stale.
+        ttl: i64,
+    },
+    /// The request was forwarded.
+    Forwarded {
+        /// Why.
+        reason: ForwardReason,
+        /// The status of the origin's response, if the client gets another one.
+        status: Option<StatusCode>,
+        /// Whether the response is stored.
+        is_stored: bool,
+        /// Whether the request waited for one that had been sent.
+        is_collapsed: bool,
+    },
+    /// The request was not to be forwarded, and nothing is stored that may be sent.
+    OnlyIfCached,
+}
+
+/// Why a request was forwarded (RFC 9211 §2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardReason {
+    /// The cache does not handle such requests.
+    Bypass,
+    /// The method.
+    Method,
+    /// Nothing is stored for the URI.
+    UriMiss,
+    /// What is stored does not match the request's fields.
+    VaryMiss,
+    /// The request wants a newer response.
+    Request,
+    /// What is stored is stale.
+    Stale,
+}
+
+impl CacheStatus {
+    /// A request that was forwarded for this reason, and whose response is not stored.
+    #[must_use]
+    pub const fn forwarded(reason: ForwardReason) -> Self {
+        Self::Forwarded { reason, status: None, is_stored: false, is_collapsed: false }
+    }
+
+    /// nginx's word for it, in the variable `$upstream_cache_status`.
+    #[must_use]
+    pub const fn nginx_word(&self) -> &'static str {
+        match self {
+            Self::Hit { ttl } if *ttl > 0 => "HIT",
+            Self::Hit { .. } => "STALE",
+            Self::Forwarded { status: Some(StatusCode::NOT_MODIFIED), .. } => "REVALIDATED",
+            Self::Forwarded { reason, .. } => match reason {
+                ForwardReason::Bypass | ForwardReason::Method | ForwardReason::Request => "BYPASS",
+                ForwardReason::UriMiss | ForwardReason::VaryMiss => "MISS",
+                ForwardReason::Stale => "EXPIRED",
+            },
+            Self::OnlyIfCached => "MISS",
+        }
+    }
+}
+
+/// The value of the field: a member of a list of structured fields (RFC 9211 §2).
+impl fmt::Display for CacheStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(NAME)?;
+        match self {
+            Self::Hit { ttl } => write!(formatter, "; hit; ttl={ttl}"),
+            Self::Forwarded { reason, status, is_stored, is_collapsed } => {
+                write!(formatter, "; fwd={reason}")?;
+                if let Some(status) = status {
+                    write!(formatter, "; fwd-status={}", status.as_str())?;
+                }
+                formatter.write_str(if *is_stored { "; stored" } else { "" })?;
+                formatter.write_str(if *is_collapsed { "; collapsed" } else { "" })
+            }
+            Self::OnlyIfCached => formatter.write_str("; detail=only-if-cached"),
+        }
+    }
+}
+
+impl fmt::Display for ForwardReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Bypass => "bypass",
+            Self::Method => "method",
+            Self::UriMiss => "uri-miss",
+            Self::VaryMiss => "vary-miss",
+            Self::Request => "request",
+            Self::Stale => "stale",
+        })
+    }
+}
+
+/// The name of this cache.
+const NAME: &str = "Serow";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_the_field() {
+        let revalidated = CacheStatus::Forwarded {
+            reason: ForwardReason::Stale,
+            status: Some(StatusCode::NOT_MODIFIED),
+            is_stored: true,
+            is_collapsed: true,
+        };
+        for (status, text, word) in [
+            (CacheStatus::Hit { ttl: 30 }, "Serow; hit; ttl=30", "HIT"),
+            (CacheStatus::Hit { ttl: -3 }, "Serow; hit; ttl=-3", "STALE"),
+            (CacheStatus::forwarded(ForwardReason::UriMiss), "Serow; fwd=uri-miss", "MISS"),
+            (CacheStatus::forwarded(ForwardReason::Method), "Serow; fwd=method", "BYPASS"),
+            (revalidated, "Serow; fwd=stale; fwd-status=304; stored; collapsed", "REVALIDATED"),
+            (CacheStatus::OnlyIfCached, "Serow; detail=only-if-cached", "MISS"),
+        ] {
+            assert_eq!((status.to_string().as_str(), status.nginx_word()), (text, word));
+        }
+    }
+}

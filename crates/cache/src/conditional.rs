@@ -1,0 +1,194 @@
+//! Conditional requests and ranges, answered by a stored response (RFC 9111 §4.3.2, RFC 9110 §13, §14).
+
+use std::ops::Range;
+
+use serow_message::{Headers, KnownHeader, StatusCode};
+
+use crate::{entity_tag, stored::StoredHead, time::Time};
+
+/// What of a stored response a request gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// All of it.
+    Whole,
+    /// 304: the client has it.
+    NotModified,
+    /// 206 with these bytes.
+    Part(Range<u64>),
+    /// 416: there are no such bytes.
+    NotSatisfiable,
+}
+
+/// Decides what of a stored response with a content of this length a request with these headers gets. Without a length,
+/// while the content is arriving, ranges are not looked at.
+#[must_use]
+pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Selection {
+    // RFC 9110 §13.2.1: conditions are about responses that would be successful.
+    if !stored.status.is_success() {
+        return Selection::Whole;
+    }
+    if is_not_modified(request, stored) {
+        return Selection::NotModified;
+    }
+    match (request.get(KnownHeader::Range), length) {
+        (Some(value), Some(length)) if stored.status == StatusCode::OK && is_range_current(request, stored) => {
+            part(value, length)
+        }
+        _ => Selection::Whole,
+    }
+}
+
+/// RFC 9110 §13.1.2, §13.1.3, RFC 9111 §4.3.2.
+fn is_not_modified(request: &Headers, stored: &StoredHead) -> bool {
+    if request.contains(KnownHeader::IfNoneMatch) {
+        let is_match = |tag: &[u8]| {
+            tag == b"*" || stored.etag().is_some_and(|etag| entity_tag::equal_weakly(tag.trim_ascii(), etag))
+        };
+        return request.get_all(KnownHeader::IfNoneMatch).flat_map(entity_tag::members).any(is_match);
+    }
+    let Some(since) = request.get(KnownHeader::IfModifiedSince).and_then(Time::parse_date) else { return false };
+    // §4.3.2: without Last-Modified, Date counts; it is always there.
+    let modified = stored.last_modified().and_then(Time::parse_date).unwrap_or_else(|| stored.date());
+    modified <= since
+}
+
+/// Whether a range of the stored response is what the client wants (RFC 9110 §13.1.5).
+fn is_range_current(request: &Headers, stored: &StoredHead) -> bool {
+    let Some(value) = request.get(KnownHeader::IfRange) else { return true };
+    if value.starts_with(b"\"") || value.starts_with(b"W/") {
+        return stored.etag().is_some_and(|etag| entity_tag::equal_strongly(value, etag));
+    }
+    // A date is a strong validator only if it is well before the response was made (§8.8.2.2).
+    let modified = stored.last_modified().filter(|modified| *modified == value).and_then(Time::parse_date);
+    modified.is_some_and(|modified| stored.date().since(modified).as_secs() >= 1)
+}
+
+/// RFC 9110 §14.1.2, §14.2. Several ranges are ignored, which a server may do: the client gets the whole.
+fn part(value: &[u8], length: u64) -> Selection {
+    let Some(specifier) = specifier(value) else { return Selection::Whole };
+    let Some(dash) = specifier.iter().position(|byte| *byte == b'-') else { return Selection::Whole };
+    let (first, last) = (number(&specifier[..dash]), number(&specifier[dash + 1..]));
+    let range = match (first, last) {
+        (Number::Digits(first), Number::Nothing) => first..length,
+        (Number::Digits(first), Number::Digits(last)) if first <= last => first..last.saturating_add(1).min(length),
+        (Number::Nothing, Number::Digits(suffix)) => length.saturating_sub(suffix)..length,
+        _ => return Selection::Whole,
+    };
+    match range.start < range.end {
+        true => Selection::Part(range),
+        // As for files: some clients bound the size of whatever they fetch by a range.
+        false if length == 0 => Selection::Whole,
+        false => Selection::NotSatisfiable,
+    }
+}
+
+/// What stands behind `bytes=`, if that is one range.
+fn specifier(value: &[u8]) -> Option<&[u8]> {
+    let (unit, rest) = value.split_at_checked(5)?;
+    let specifier = rest.strip_prefix(b"=").filter(|_| unit.eq_ignore_ascii_case(b"bytes"))?;
+    (!specifier.contains(&b',')).then(|| specifier.trim_ascii())
+}
+
+enum Number {
+    Nothing,
+    Digits(u64),
+    Invalid,
+}
+
+/// A number of any length; one that is too large lies behind every end.
+fn number(digits: &[u8]) -> Number {
+    match digits {
+        [] => Number::Nothing,
+        digits if digits.iter().all(u8::is_ascii_digit) => Number::Digits(
+            digits.iter().fold(0, |sum: u64, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0'))),
+        ),
+        _ => Number::Invalid,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::type_complexity, reason = "tables of cases")]
+mod tests {
+    use super::*;
+    use crate::stored::tests::stored;
+
+    fn selection(request: &[(&str, &str)], response: &[(&str, &str)], status: u16) -> Selection {
+        let mut headers = Headers::new();
+        request.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+        select(&headers, &stored(status, response), Some(10))
+    }
+
+    #[test]
+    fn conditions_and_their_outcome() {
+        use Selection::{NotModified, Whole};
+        let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT");
+        let tagged: &[(&str, &str)] = &[("etag", "\"a\""), ("last-modified", late)];
+        let cases: [(&[(&str, &str)], &[(&str, &str)], Selection); 13] = [
+            (&[], tagged, Whole),
+            // RFC 9110 §13.1.2
+            (&[("if-none-match", "\"a\"")], tagged, NotModified),
+            (&[("if-none-match", "\"b\", W/\"a\"")], tagged, NotModified),
+            (&[("if-none-match", "\"b\"")], tagged, Whole),
+            (&[("if-none-match", "*")], tagged, NotModified),
+            (&[("if-none-match", "\"a\"")], &[], Whole),
+            (&[("if-none-match", "\"b\""), ("if-modified-since", late)], tagged, Whole),
+            // §13.1.3
+            (&[("if-modified-since", late)], tagged, NotModified),
+            (&[("if-modified-since", early)], tagged, Whole),
+            (&[("if-modified-since", "yesterday")], tagged, Whole),
+            // RFC 9111 §4.3.2
+            (&[("if-modified-since", early)], &[("date", early)], NotModified),
+            (&[("if-modified-since", early)], &[("date", late)], Whole),
+            (&[("if-none-match", "\"a\""), ("range", "bytes=0-0")], tagged, NotModified),
+        ];
+        for (request, response, expected) in cases {
+            assert_eq!(selection(request, response, 200), expected, "{request:?} {response:?}");
+        }
+        assert_eq!(selection(&[("if-none-match", "\"a\"")], tagged, 404), Whole);
+    }
+
+    #[test]
+    fn ranges_and_their_outcome() {
+        use Selection::{NotSatisfiable, Part, Whole};
+        // RFC 9110 §14.1.2, §14.2; the content has ten bytes.
+        for (value, expected) in [
+            ("bytes=0-0", Part(0..1)),
+            ("bytes=0-9", Part(0..10)),
+            ("bytes=5-", Part(5..10)),
+            ("bytes=-3", Part(7..10)),
+            ("bytes=-30", Part(0..10)),
+            ("Bytes=2-99999999999999999999999", Part(2..10)),
+            ("bytes=10-", NotSatisfiable),
+            ("bytes=99999999999999999999999-", NotSatisfiable),
+            ("bytes=-0", NotSatisfiable),
+            ("bytes=3-2", Whole),
+            ("bytes=-", Whole),
+            ("bytes=a-b", Whole),
+            ("bytes=0-0,2-3", Whole),
+            ("lines=0-0", Whole),
+            ("bytes 0-0", Whole),
+        ] {
+            assert_eq!(selection(&[("range", value)], &[], 200), expected, "{value}");
+        }
+        assert_eq!(selection(&[("range", "bytes=0-0")], &[], 404), Whole);
+    }
+
+    #[test]
+    fn ranges_of_what_the_client_has_a_part_of() {
+        use Selection::{Part, Whole};
+        // RFC 9110 §13.1.5.
+        let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT");
+        for (condition, response, expected) in [
+            ("\"a\"", vec![("etag", "\"a\"")], Part(0..1)),
+            ("\"b\"", vec![("etag", "\"a\"")], Whole),
+            ("W/\"a\"", vec![("etag", "W/\"a\"")], Whole),
+            (early, vec![("last-modified", early), ("date", late)], Part(0..1)),
+            (early, vec![("last-modified", early), ("date", early)], Whole),
+            (late, vec![("last-modified", early), ("date", late)], Whole),
+            (late, vec![], Whole),
+        ] {
+            let found = selection(&[("range", "bytes=0-0"), ("if-range", condition)], &response, 200);
+            assert_eq!(found, expected, "{condition} {response:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! HTTP caching: the decisions of RFC 9111, and a store in memory.
+//!
+//! Nothing here does I/O or asks a clock: moments are arguments. A handler around a handler, in the crate `serow-site`,
+//! asks these functions what to do, in this order:
+//!
+//! | question | file |
+//! | --- | --- |
+//! | by which key a response is stored | `key.rs`, `vary.rs` |
+//! | what the request demands | `request_control.rs`, `directives.rs`, `delta.rs` |
+//! | whether a stored response is used, as it is or after a validation | `reuse.rs`, `freshness.rs` |
+//! | what of it the request gets: all, a part, or 304 | `conditional.rs`, `entity_tag.rs` |
+//! | what to ask the origin, and what its answer changes | `validation.rs` |
+//! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
+//! | what an unsafe method invalidates | `invalidation.rs` |
+//! | what to tell the client | `cache_status.rs` |
+//! | where responses are stored | `store.rs`, `stored.rs` |
+//! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
+//!
+//! ```
+//! use serow_cache::{CacheRules, Exchange, StoringRequest, Time, storable};
+//! use serow_message::{Headers, Method, StatusCode};
+//!
+//! let (request, mut response) = (Headers::new(), Headers::new());
+//! response.append("cache-control", "max-age=60")?;
+//! let now = Time::from_seconds(1_700_000_000);
+//! let request =
+//!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+//! let exchange = Exchange { sent: now, received: now };
+//! let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange);
+//! assert!(head.is_ok_and(|head| head.freshness.is_fresh(now)));
+//! # Ok::<(), serow_message::InvalidHeader>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod cache_status;
+mod conditional;
+mod delta;
+mod directives;
+mod entity_tag;
+mod fill_memory;
+mod fills;
+mod freshness;
+mod growing;
+mod invalidation;
+mod key;
+mod request_control;
+mod response_control;
+mod reuse;
+mod rules;
+mod store;
+mod stored;
+mod storing;
+mod targeted;
+mod time;
+mod validation;
+mod vary;
+
+pub use self::{
+    cache_status::{CacheStatus, ForwardReason},
+    conditional::{Selection, select},
+    delta::Delta,
+    fill_memory::FillMemory,
+    fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
+    freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
+    growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},
+    invalidation::{invalidated, invalidates},
+    key::Key,
+    request_control::RequestControl,
+    response_control::{ResponseControl, Restriction},
+    reuse::{Reuse, may_replace_error, reuse},
+    rules::CacheRules,
+    store::{MemoryStore, Resource, ResourceVersion},
+    stored::{ReuseRules, Stored, StoredHead},
+    storing::{NotStored, StorableHead, StoringRequest, storable},
+    time::Time,
+    validation::{HeadVerdict, add_validators, head_verdict, make_unconditional, updated, validated},
+    vary::Variant,
+};

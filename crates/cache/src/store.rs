@@ -1,0 +1,225 @@
+//! The store in memory, which all workers share.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
+use serow_message::Headers;
+
+use crate::{key::Key, stored::Stored, time::Time};
+
+/// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
+/// URIs that are asked for once does not displace those that are asked for often.
+pub struct MemoryStore {
+    index: Cache<Key, Arc<Resource>, Weight>,
+    max_object: usize,
+    hasher: RandomState,
+    /// Locks: a thread that changes a resource holds that of its stripe.
+    writers: Box<[Mutex<()>]>,
+    /// How often resources of a stripe were invalidated.
+    versions: Box<[AtomicU64]>,
+}
+
+/// What is stored for one URI.
+#[derive(Debug, Default)]
+pub struct Resource {
+    /// The variants, the newest first.
+    variants: Box<[Arc<Stored>]>,
+    /// Until when responses of this route are expected not to be stored.
+    uncacheable: Option<(u32, Time)>,
+}
+
+/// What was stored for a URI when a request was forwarded. A response to the request is stored only if the URI was not
+/// invalidated since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceVersion(u64);
+
+/// Bytes that a resource is counted as.
+#[derive(Clone, Debug)]
+struct Weight;
+
+impl Weighter<Key, Arc<Resource>> for Weight {
+    fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
+        let variant = |stored: &Arc<Stored>| stored.body.len() + stored.head.size() + VARIANT_SIZE;
+        (key.as_bytes().len() + RESOURCE_SIZE + resource.variants.iter().map(variant).sum::<usize>()) as u64
+    }
+}
+
+impl MemoryStore {
+    /// A store for so many bytes, of which a response takes at most `max_object`.
+    #[must_use]
+    pub fn new(size: u64, max_object: usize) -> Self {
+        let expected = usize::try_from(size / EXPECTED_OBJECT).unwrap_or(usize::MAX).clamp(1, MAX_EXPECTED);
+        // Each shard has its part of the memory, and the largest response has to fit in it.
+        let shards = size / (2 * max_object.max(1) as u64);
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(expected)
+            .weight_capacity(size)
+            .shards(usize::try_from(shards).unwrap_or(usize::MAX).clamp(1, MAX_SHARDS).next_power_of_two())
+            .build();
+        let index = match options {
+            Ok(options) => {
+                Cache::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default())
+            }
+            // Both numbers are there.
+            Err(_) => Cache::with_weighter(expected, size, Weight),
+        };
+        Self {
+            index,
+            max_object,
+            hasher: RandomState::new(),
+            writers: std::iter::repeat_with(Mutex::default).take(LOCKS).collect(),
+            versions: std::iter::repeat_with(AtomicU64::default).take(STRIPES).collect(),
+        }
+    }
+
+    /// Bytes of the largest content that is stored.
+    #[must_use]
+    pub fn max_object(&self) -> usize {
+        self.max_object
+    }
+
+    /// Bytes that all responses take, and how many URIs there are.
+    #[must_use]
+    pub fn size(&self) -> (u64, usize) {
+        (self.index.weight(), self.index.len())
+    }
+
+    /// What is stored for a URI.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<Arc<Resource>> {
+        self.index.get(key)
+    }
+
+    /// The version of a URI now.
+    #[must_use]
+    pub fn version(&self, key: &Key) -> ResourceVersion {
+        ResourceVersion(self.versions[self.stripe(key)].load(Ordering::Acquire))
+    }
+
+    /// Stores a response, in place of those that its request would have got; whether it was stored. It is not if the URI
+    /// was invalidated since this version.
+    pub fn insert(&self, key: Key, version: ResourceVersion, stored: Stored) -> bool {
+        if stored.body.len() > self.max_object {
+            return false;
+        }
+        let stripe = self.stripe(&key);
+        let _writer = self.lock(stripe);
+        if self.versions[stripe].load(Ordering::Acquire) != version.0 {
+            return false;
+        }
+        let before = self.index.peek(&key);
+        let before = before.iter().flat_map(|resource| resource.variants.iter());
+        let is_other = |other: &&Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
+        let others: Vec<_> = before.filter(is_other).take(MAX_VARIANTS - 1).cloned().collect();
+        let variants = std::iter::once(Arc::new(stored)).chain(others).collect();
+        self.index.insert(key, Arc::new(Resource { variants, uncacheable: None }));
+        true
+    }
+
+    /// Replaces a stored response by one with the same content, if it is still there.
+    pub fn replace(&self, key: &Key, before: &Arc<Stored>, after: Stored) -> Arc<Stored> {
+        let after = Arc::new(after);
+        let _writer = self.lock(self.stripe(key));
+        if let Some(resource) = self.index.peek(key) {
+            let mut variants: Vec<_> = resource.variants.to_vec();
+            if let Some(place) = variants.iter().position(|stored| Arc::ptr_eq(stored, before)) {
+                variants.remove(place);
+                variants.insert(0, Arc::clone(&after));
+                let resource = Resource { variants: variants.into(), uncacheable: None };
+                self.index.insert(key.clone(), Arc::new(resource));
+            }
+        }
+        after
+    }
+
+    /// Notes that responses of this route for this URI are not stored: until then, requests do not wait for one another.
+    pub fn note_uncacheable(&self, key: &Key, scope: u32, until: Time) {
+        let _writer = self.lock(self.stripe(key));
+        let variants = self.index.peek(key).map(|resource| resource.variants.clone()).unwrap_or_default();
+        self.index.insert(key.clone(), Arc::new(Resource { variants, uncacheable: Some((scope, until)) }));
+    }
+
+    /// Removes all that is stored for a URI. Responses to requests that were forwarded before are not stored, either.
+    pub fn invalidate(&self, key: &Key) {
+        let stripe = self.stripe(key);
+        let _writer = self.lock(stripe);
+        self.versions[stripe].fetch_add(1, Ordering::AcqRel);
+        self.index.remove(key);
+    }
+
+    fn stripe(&self, key: &Key) -> usize {
+        (self.hasher.hash_one(key) as usize) % STRIPES
+    }
+
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    fn lock(&self, stripe: usize) -> MutexGuard<'_, ()> {
+        self.writers[stripe % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Resource {
+    /// The stored responses of this route, the newest first.
+    pub fn of_scope(&self, scope: u32) -> impl Iterator<Item = &Arc<Stored>> + Clone {
+        self.variants.iter().filter(move |stored| stored.scope == scope)
+    }
+
+    /// The stored response of this route that a request with these headers gets: the most recent that it matches
+    /// (RFC 9111 §4).
+    #[must_use]
+    pub fn select(&self, scope: u32, request: &Headers) -> Option<&Arc<Stored>> {
+        let mut matching = self.of_scope(scope).filter(|stored| stored.head.variant.matches(request));
+        let first = matching.next()?;
+        Some(matching.fold(first, |latest, other| if other.head.date() > latest.head.date() { other } else { latest }))
+    }
+
+    /// Whether a response of this route is expected not to be stored.
+    #[must_use]
+    pub fn is_uncacheable(&self, scope: u32, now: Time) -> bool {
+        self.uncacheable.is_some_and(|(other, until)| other == scope && now < until)
+    }
+}
+
+impl std::fmt::Debug for MemoryStore {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("MemoryStore").field("max_object", &self.max_object).finish_non_exhaustive()
+    }
+}
+
+/// Locks of writers: more than threads, so that they rarely wait for one another.
+const LOCKS: usize = 256;
+
+/// Versions: an invalidation keeps the responses to so small a part of all requests in flight from being stored. They take
+/// 128 KiB.
+const STRIPES: usize = 16 << 10;
+
+/// Shards of the index, each with a lock of its own.
+const MAX_SHARDS: usize = 64;
+
+/// Variants of one URI. Clients choose the fields that responses vary on: without a limit, one URI would displace all
+/// others, and a lookup would take ever longer.
+const MAX_VARIANTS: usize = 32;
+
+/// Bytes that a resource takes in the index beside key and variants, by the sizes of its types and those of allocations.
+const RESOURCE_SIZE: usize = 144;
+
+/// Bytes that a variant takes beside its fields and its content, likewise.
+const VARIANT_SIZE: usize = 192;
+
+/// Bytes of a usual response, from which the index reserves its memory.
+const EXPECTED_OBJECT: u64 = 16 << 10;
+
+/// Entries for which the index reserves memory at first; it grows with more.
+const MAX_EXPECTED: usize = 100_000;
+
+#[cfg(test)]
+mod tests;

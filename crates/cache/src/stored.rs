@@ -1,0 +1,132 @@
+//! A stored response.
+
+use bytes::Bytes;
+use serow_message::{Headers, KnownHeader, StatusCode};
+
+use crate::{
+    freshness::Freshness,
+    response_control::{ResponseControl, Restriction},
+    storing::StorableHead,
+    time::Time,
+    vary::Variant,
+};
+
+/// The head of a stored response, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct StoredHead {
+    /// The status.
+    pub status: StatusCode,
+    /// The fields, with Date, without Age and Content-Length.
+    pub headers: Headers,
+    /// The requests that it matches.
+    pub variant: Variant,
+    /// Its age and lifetime.
+    pub freshness: Freshness,
+    /// What it says about its reuse.
+    pub reuse: ReuseRules,
+}
+
+/// What a stored response says about its reuse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReuseRules {
+    /// It has to be validated before each reuse (`no-cache`).
+    pub needs_validation: bool,
+    /// It must not be reused stale.
+    pub forbids_stale: bool,
+    /// It does not change while it is fresh (RFC 8246).
+    pub is_immutable: bool,
+    /// Seconds for which it may be sent stale while it is validated (RFC 5861 §3).
+    pub stale_while_revalidate: Option<u32>,
+    /// Seconds for which it may be sent stale in place of an error (RFC 5861 §4).
+    pub stale_if_error: Option<u32>,
+}
+
+/// A stored response.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its head.
+    pub head: StoredHead,
+    /// Its content.
+    pub body: Bytes,
+    /// The route that it belongs to: routes may send the same URI to different origins.
+    pub scope: u32,
+}
+
+impl StoredHead {
+    /// The head of a response with this status.
+    #[must_use]
+    pub fn new(status: StatusCode, head: StorableHead) -> Self {
+        let StorableHead { headers, control, freshness, variant } = head;
+        Self { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }
+    }
+
+    /// Its entity tag.
+    #[must_use]
+    pub fn etag(&self) -> Option<&[u8]> {
+        self.headers.get(KnownHeader::Etag)
+    }
+
+    /// When it was modified last.
+    #[must_use]
+    pub fn last_modified(&self) -> Option<&[u8]> {
+        self.headers.get(KnownHeader::LastModified)
+    }
+
+    /// Whether a request to the origin can find out that it is still current.
+    #[must_use]
+    pub fn can_be_validated(&self) -> bool {
+        self.headers.contains_any(&[KnownHeader::Etag, KnownHeader::LastModified])
+    }
+
+    /// When it was made, for the choice of the most recent one (§4).
+    pub(crate) fn date(&self) -> Time {
+        self.headers.get(KnownHeader::Date).and_then(Time::parse_date).unwrap_or(self.freshness.received)
+    }
+
+    /// Bytes that its fields and the variant take, about.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        // "name: value\r\n", and where each part begins and ends.
+        self.headers.iter().map(|(name, value)| name.len() + value.len() + 4 + FIELD_SIZE).sum::<usize>()
+            + self.variant.size()
+    }
+}
+
+impl ReuseRules {
+    pub(crate) fn of(control: &ResponseControl) -> Self {
+        let seconds =
+            |span: Option<std::time::Duration>| span.map(|span| u32::try_from(span.as_secs()).unwrap_or(u32::MAX));
+        Self {
+            needs_validation: control.no_cache == Restriction::All,
+            forbids_stale: control.forbids_stale(),
+            is_immutable: control.immutable,
+            stale_while_revalidate: seconds(control.stale_while_revalidate.span()),
+            stale_if_error: seconds(control.stale_if_error.span()),
+        }
+    }
+}
+
+/// What a list of headers needs for each field beside its text.
+const FIELD_SIZE: usize = 16;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::freshness::LifetimeSource;
+
+    /// A stored response with these fields, received in 2023, fresh for a minute.
+    pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
+        let mut headers = Headers::new();
+        fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+        let freshness = Freshness {
+            lifetime: Duration::from_secs(60),
+            source: LifetimeSource::Explicit,
+            initial_age: Duration::ZERO,
+            received: Time::from_seconds(1_700_000_000),
+        };
+        let status = StatusCode::from_u16(status).unwrap();
+        StoredHead { status, headers, variant: Variant::default(), freshness, reuse: ReuseRules::default() }
+    }
+}

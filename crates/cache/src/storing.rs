@@ -1,0 +1,205 @@
+//! What may be stored (RFC 9111 §3).
+
+use serow_message::{Headers, KnownHeader, Method, StatusCode, hop_by_hop};
+
+use crate::{
+    freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
+    response_control::{ResponseControl, Restriction},
+    rules::CacheRules,
+    time::Time,
+    vary::Variant,
+};
+
+/// What of a request decides whether its response is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct StoringRequest<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The headers.
+    pub headers: &'a Headers,
+    /// Whether the request names its user, by Authorization or by what an access check has found out.
+    pub has_credentials: bool,
+    /// Whether it has `no-store` (§5.2.1.5).
+    pub no_store: bool,
+}
+
+/// Why a response is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotStored {
+    /// The method is not GET.
+    Method,
+    /// The request has `no-store`.
+    RequestNoStore,
+    /// The status is not final, or is that of a part (206) or of a validation (304).
+    Status,
+    /// `no-store`.
+    NoStore,
+    /// `private`.
+    Private,
+    /// The request has credentials or a cookie, and the response does not say that others may have it (§3.5).
+    Credentials,
+    /// The response sets a cookie, which belongs to one client.
+    SetCookie,
+    /// `Vary: *`: it matches no other request (§4.1).
+    Vary,
+    /// Nothing says that it may be stored, or it is stale at once and cannot be validated.
+    NotFresh,
+}
+
+/// What is stored of a response's head.
+#[derive(Clone, Debug)]
+pub struct StorableHead {
+    /// The fields.
+    pub headers: Headers,
+    /// Its directives.
+    pub control: ResponseControl,
+    /// Its times.
+    pub freshness: Freshness,
+    /// The requests that it matches.
+    pub variant: Variant,
+}
+
+/// Decides whether a response is stored, and what of its head.
+///
+/// # Errors
+///
+/// Why it is not.
+pub fn storable(
+    request: StoringRequest<'_>,
+    status: StatusCode,
+    headers: &Headers,
+    rules: &CacheRules,
+    exchange: Exchange,
+) -> Result<StorableHead, NotStored> {
+    if request.method != Method::GET {
+        return Err(NotStored::Method);
+    }
+    if request.no_store {
+        return Err(NotStored::RequestNoStore);
+    }
+    let control = ResponseControl::of(headers);
+    permitted(request, status, headers, &control)?;
+    let freshness = Freshness::of(status, headers, &control, rules, exchange);
+    // Nobody has said that others may have it, and it may be the page of one session: then it is not guessed.
+    let is_guessed = matches!(freshness.source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
+    if is_guessed && request.headers.contains(KnownHeader::Cookie) {
+        return Err(NotStored::Credentials);
+    }
+    if !is_of_use(status, headers, &control, rules, &freshness) {
+        return Err(NotStored::NotFresh);
+    }
+    let variant = Variant::of(headers, request.headers).ok_or(NotStored::Vary)?;
+    Ok(StorableHead { headers: kept(headers, &control, exchange.received), control, freshness, variant })
+}
+
+/// Whether the response and its request allow it.
+fn permitted(
+    request: StoringRequest<'_>,
+    status: StatusCode,
+    headers: &Headers,
+    control: &ResponseControl,
+) -> Result<(), NotStored> {
+    let is_understood = is_understood(status);
+    if status.is_informational() || matches!(status.as_u16(), 206 | 304) {
+        return Err(NotStored::Status);
+    }
+    // §5.2.2.3: a cache that understands the status ignores `no-store` beside `must-understand`.
+    if control.must_understand && !is_understood {
+        return Err(NotStored::Status);
+    }
+    if control.no_store && !control.must_understand {
+        return Err(NotStored::NoStore);
+    }
+    if control.private == Restriction::All {
+        return Err(NotStored::Private);
+    }
+    // §3.5.
+    let is_shared = control.must_revalidate || control.public || control.s_maxage != crate::Delta::Absent;
+    if request.has_credentials && !is_shared {
+        return Err(NotStored::Credentials);
+    }
+    // §7.3 leaves it to the origin; a session of one client that reaches others is worse than a miss.
+    let is_left_out = control.private.covers(b"set-cookie") || control.no_cache.covers(b"set-cookie");
+    if headers.contains(KnownHeader::SetCookie) && !(is_left_out && control.no_cache != Restriction::All) {
+        return Err(NotStored::SetCookie);
+    }
+    Ok(())
+}
+
+/// Whether it will ever be reused: it is fresh for some time, may be used stale, or can be validated.
+fn is_of_use(
+    status: StatusCode,
+    headers: &Headers,
+    control: &ResponseControl,
+    rules: &CacheRules,
+    freshness: &Freshness,
+) -> bool {
+    // §3: something has to allow it.
+    let is_allowed = control.public
+        || control.has_lifetime()
+        || headers.contains(KnownHeader::Expires)
+        || freshness.source == LifetimeSource::Default
+        || is_heuristically_cacheable(status);
+    let can_be_validated = headers.contains_any(&[KnownHeader::Etag, KnownHeader::LastModified]);
+    let is_ever_fresh = control.no_cache != Restriction::All && freshness.lifetime > freshness.initial_age;
+    let has_stale_use = !control.forbids_stale()
+        && freshness.source != LifetimeSource::None
+        && [
+            control.stale_while_revalidate.span().or(rules.stale_while_revalidate),
+            control.stale_if_error.span().or(rules.stale_if_error),
+        ]
+        .iter()
+        .flatten()
+        .any(|span| !span.is_zero());
+    is_allowed && (is_ever_fresh || can_be_validated || has_stale_use)
+}
+
+/// The fields that are stored (§3.1): without those of the connection, and those that only the first client may get.
+fn kept(headers: &Headers, control: &ResponseControl, received: Time) -> Headers {
+    let named = hop_by_hop::Named::of(headers);
+    let mut kept = Headers::new();
+    for (name, known, value) in headers.iter_known() {
+        // Authentication-Info and its like belong to one exchange (§3.1).
+        let is_of_exchange = known.is_some_and(|known| NOT_KEPT.contains(&known))
+            || OF_ONE_EXCHANGE.iter().any(|field| name.eq_ignore_ascii_case(field.as_bytes()));
+        let is_restricted = control.private.covers(name)
+            || matches!(&control.no_cache, Restriction::Fields(_)) && control.no_cache.covers(name);
+        if is_of_exchange || is_restricted || named.covers(name, known) {
+            continue;
+        }
+        // It was a valid field before. Copied, since the text it stands in is a whole buffer of the connection.
+        let _ = match known {
+            Some(known) => kept.append(known, value),
+            None => kept.append(name, value),
+        };
+    }
+    if !kept.contains(KnownHeader::Date) {
+        let _ = kept.append(KnownHeader::Date, received.to_date());
+    }
+    kept
+}
+
+/// The statuses whose caching this crate knows (RFC 9110 §15, RFC 9111 §3): those that are final and complete.
+fn is_understood(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        200..=205 | 300..=303 | 305 | 307 | 308 | 400..=417 | 421..=426 | 428 | 429 | 431 | 451 | 500..=505
+    )
+}
+
+/// Fields that are not stored (RFC 9111 §3.1): those for a proxy, those that follow from the body or from the time, and the
+/// announcement of trailers, which are not stored either.
+const NOT_KEPT: [KnownHeader; 5] = [
+    KnownHeader::ProxyAuthenticate,
+    KnownHeader::ProxyAuthorization,
+    KnownHeader::Trailer,
+    KnownHeader::ContentLength,
+    KnownHeader::Age,
+];
+
+/// Fields of one exchange with a proxy or a server (RFC 9110 §11.6.3, §11.7.3).
+const OF_ONE_EXCHANGE: [&str; 2] = ["authentication-info", "proxy-authentication-info"];
+
+#[cfg(test)]
+#[allow(clippy::type_complexity, reason = "tables of cases")]
+mod tests;

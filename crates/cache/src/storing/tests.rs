@@ -1,0 +1,121 @@
+//! Responses that are stored, and others.
+
+use super::*;
+
+const NOW: Time = Time::from_seconds(1_700_000_000);
+
+fn headers(fields: &[(&str, &str)]) -> Headers {
+    let mut headers = Headers::new();
+    fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+    headers
+}
+
+fn store(
+    has_credentials: bool,
+    no_store: bool,
+    status: u16,
+    fields: &[(&str, &str)],
+) -> Result<StorableHead, NotStored> {
+    let request = headers(&[]);
+    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials, no_store };
+    let exchange = Exchange { sent: NOW, received: NOW };
+    let status = StatusCode::from_u16(status).unwrap();
+    storable(request, status, &headers(fields), &CacheRules::default(), exchange)
+}
+
+#[test]
+fn responses_and_why_they_are_not_stored() {
+    use NotStored::{Credentials, NoStore, NotFresh, Private, SetCookie, Status, Vary};
+    let modified = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let cases: [(u16, &[(&str, &str)], Option<NotStored>); 26] = [
+        // §3
+        (200, &[("cache-control", "max-age=60")], None),
+        (200, &[("cache-control", "s-maxage=60")], None),
+        (200, &[("last-modified", modified)], None),
+        (200, &[("etag", "\"a\"")], None),
+        (200, &[], Some(NotFresh)),
+        (200, &[("cache-control", "max-age=0")], Some(NotFresh)),
+        (200, &[("cache-control", "max-age=0"), ("etag", "\"a\"")], None),
+        (200, &[("cache-control", "max-age=60"), ("age", "60")], Some(NotFresh)),
+        (200, &[("cache-control", "max-age=0, stale-while-revalidate=5")], None),
+        (302, &[("etag", "\"a\"")], Some(NotFresh)),
+        (302, &[("cache-control", "max-age=60")], None),
+        (599, &[("cache-control", "max-age=60")], None),
+        (206, &[("cache-control", "max-age=60")], Some(Status)),
+        (304, &[("cache-control", "max-age=60")], Some(Status)),
+        // §5.2.2.3
+        (200, &[("cache-control", "max-age=60, must-understand, no-store")], None),
+        (599, &[("cache-control", "max-age=60, must-understand, no-store")], Some(Status)),
+        // §5.2.2.4, §5.2.2.5, §5.2.2.7
+        (200, &[("cache-control", "max-age=60, no-store")], Some(NoStore)),
+        (200, &[("cache-control", "max-age=60, private")], Some(Private)),
+        (200, &[("cache-control", "max-age=60, private=\"x\"")], None),
+        (200, &[("cache-control", "max-age=60, no-cache")], Some(NotFresh)),
+        (200, &[("cache-control", "max-age=60, no-cache"), ("etag", "\"a\"")], None),
+        // §4.1
+        (200, &[("cache-control", "max-age=60"), ("vary", "a, *")], Some(Vary)),
+        // §7.3
+        (200, &[("cache-control", "max-age=60"), ("set-cookie", "a=b")], Some(SetCookie)),
+        (200, &[("cache-control", "public, max-age=60"), ("set-cookie", "a=b")], Some(SetCookie)),
+        (200, &[("cache-control", "max-age=60, private=\"set-cookie\""), ("set-cookie", "a=b")], None),
+        (200, &[("cache-control", "max-age=60, no-cache"), ("etag", "\"a\""), ("set-cookie", "a")], Some(SetCookie)),
+    ];
+    for (status, fields, expected) in cases {
+        assert_eq!(store(false, false, status, fields).err(), expected, "{status} {fields:?}");
+    }
+    // §3.5
+    for (value, expected) in [
+        ("max-age=60", Some(Credentials)),
+        ("max-age=60, proxy-revalidate", Some(Credentials)),
+        ("max-age=60, public", None),
+        ("max-age=60, must-revalidate", None),
+        ("s-maxage=60", None),
+    ] {
+        assert_eq!(store(true, false, 200, &[("cache-control", value)]).err(), expected, "{value}");
+    }
+    let found = store(false, true, 200, &[("cache-control", "max-age=60")]).err();
+    assert_eq!(found, Some(NotStored::RequestNoStore));
+}
+
+#[test]
+fn fields_of_the_exchange_are_not_stored() {
+    // RFC 9111 §3.1, RFC 9110 §7.6.1.
+    let found = store(
+        false,
+        false,
+        200,
+        &[
+            ("cache-control", "max-age=60, private=\"x-user\", no-cache=\"set-cookie\""),
+            ("connection", "x-hop"),
+            ("x-hop", "1"),
+            ("x-user", "alice"),
+            ("set-cookie", "a=b"),
+            ("proxy-authenticate", "Basic"),
+            ("authentication-info", "rspauth=x"),
+            ("age", "1"),
+            ("content-length", "5"),
+            ("x-kept", "1"),
+        ],
+    );
+    let names: Vec<_> =
+        found.unwrap().headers.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+    assert_eq!(names, ["cache-control", "x-kept", "date"]);
+}
+
+#[test]
+fn responses_to_requests_with_cookies_need_a_lifetime() {
+    let request = headers(&[("cookie", "session=1")]);
+    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    for (fields, expected) in [
+        (&[("cache-control", "max-age=60")][..], None),
+        (&[("cache-control", "max-age=0"), ("etag", "\"a\"")], None),
+        (&[("cache-control", "public"), ("etag", "\"a\"")], None),
+        (&[("etag", "\"a\"")], Some(NotStored::Credentials)),
+        (&[("cache-control", "no-cache"), ("etag", "\"a\"")], Some(NotStored::Credentials)),
+        (&[("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(NotStored::Credentials)),
+    ] {
+        let exchange = Exchange { sent: NOW, received: NOW };
+        let found = storable(request, StatusCode::OK, &headers(fields), &CacheRules::default(), exchange);
+        assert_eq!(found.err(), expected, "{fields:?}");
+    }
+}

@@ -1,0 +1,252 @@
+//! Asking the origin whether a stored response is still current (RFC 9111 §4.3.1), and what its answer changes (§3.2,
+//! §4.3.4, §4.3.5).
+
+use serow_message::{Headers, KnownHeader, StatusCode, hop_by_hop};
+
+use crate::{
+    entity_tag,
+    freshness::{Exchange, Freshness},
+    response_control::ResponseControl,
+    rules::CacheRules,
+    stored::{ReuseRules, StoredHead},
+};
+
+/// Makes of a client's request one whose response can be stored: without conditions and ranges.
+pub fn make_unconditional(headers: &mut Headers) {
+    if headers.contains_any(&CONDITIONS) {
+        headers.retain_known(|_, known, _| !known.is_some_and(|known| CONDITIONS.contains(&known)));
+    }
+}
+
+/// Adds to a request without conditions those that validate these stored responses: the tags of all of them, and the
+/// time of the one that the request matches, if it matches one (§4.3.1).
+pub fn add_validators<'a>(
+    headers: &mut Headers,
+    stored: impl IntoIterator<Item = &'a StoredHead>,
+    selected: Option<&StoredHead>,
+) {
+    let tags: Vec<_> = stored.into_iter().filter_map(StoredHead::etag).take(MAX_TAGS).collect();
+    if !tags.is_empty() {
+        // They were valid fields before.
+        let _ = headers.append(KnownHeader::IfNoneMatch, tags.join(&b", "[..]));
+    }
+    if let Some(modified) = selected.and_then(StoredHead::last_modified) {
+        let _ = headers.append(KnownHeader::IfModifiedSince, modified);
+    }
+}
+
+/// Which of the stored responses that were validated, the newest first, a 304 with these headers is about (§4.3.4).
+#[must_use]
+pub fn validated<'a>(stored: impl IntoIterator<Item = &'a StoredHead>, not_modified: &Headers) -> Option<usize> {
+    let mut stored = stored.into_iter();
+    if let Some(tag) = not_modified.get(KnownHeader::Etag) {
+        return stored.position(|head| match entity_tag::is_strong(tag) {
+            true => head.etag().is_some_and(|etag| entity_tag::equal_strongly(etag, tag)),
+            false => head.etag().is_some_and(|etag| entity_tag::equal_weakly(etag, tag)),
+        });
+    }
+    if let Some(modified) = not_modified.get(KnownHeader::LastModified) {
+        return stored.position(|head| head.last_modified() == Some(modified));
+    }
+    // Without a validator, it can only be about the only one that was asked about.
+    stored.next()?;
+    stored.next().is_none().then_some(0)
+}
+
+/// The head of a stored response after a 304, or a 200 to HEAD, with these headers (§3.2).
+#[must_use]
+pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, exchange: Exchange) -> StoredHead {
+    let named = hop_by_hop::Named::of(headers);
+    let is_taken = |name: &[u8], known: Option<KnownHeader>| {
+        let is_kept = known.is_some_and(|known| NOT_UPDATED.contains(&known))
+            || NOT_UPDATED_EXTENSIONS.iter().any(|field| name.eq_ignore_ascii_case(field.as_bytes()));
+        !is_kept && !named.covers(name, known)
+    };
+    let mut merged = Headers::new();
+    for (name, known, value) in stored.headers.iter_known() {
+        if !(is_taken(name, known) && headers.contains(name)) {
+            append(&mut merged, (name, known, value));
+        }
+    }
+    let new = headers.iter_known().filter(|(name, known, _)| is_taken(name, *known));
+    new.for_each(|field| append(&mut merged, field));
+    if !headers.contains(KnownHeader::Date) {
+        // RFC 9110 §6.6.1: it was made now, as far as is known.
+        let _ = merged.insert(KnownHeader::Date, exchange.received.to_date());
+    }
+    let control = ResponseControl::of(&merged);
+    // The age is that of the new response, not of what was stored.
+    let mut with_age = merged.clone();
+    headers.get_all(KnownHeader::Age).for_each(|age| {
+        let _ = with_age.append(KnownHeader::Age, age);
+    });
+    let freshness = Freshness::of(stored.status, &with_age, &control, rules, exchange);
+    StoredHead {
+        status: stored.status,
+        headers: merged,
+        variant: stored.variant.clone(),
+        freshness,
+        reuse: ReuseRules::of(&control),
+    }
+}
+
+/// What a response to HEAD says about a stored response to GET whose content has this length (§4.3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadVerdict {
+    /// It is the same: its head is updated.
+    Same,
+    /// It is another one: what is stored is outdated.
+    Changed,
+    /// Nothing.
+    Unrelated,
+}
+
+/// Decides what a response to HEAD says about a stored response.
+#[must_use]
+pub fn head_verdict(stored: &StoredHead, length: u64, status: StatusCode, headers: &Headers) -> HeadVerdict {
+    if status != StatusCode::OK || stored.status != StatusCode::OK {
+        return HeadVerdict::Unrelated;
+    }
+    let is_length_same = headers
+        .get(KnownHeader::ContentLength)
+        .is_none_or(|value| serow_message::content::decimal(length, &mut [0; 20]) == value);
+    let is_same = |name: KnownHeader| headers.get(name).is_none_or(|value| stored.headers.get(name) == Some(value));
+    match is_length_same && is_same(KnownHeader::Etag) && is_same(KnownHeader::LastModified) {
+        true => HeadVerdict::Same,
+        false => HeadVerdict::Changed,
+    }
+}
+
+fn append(headers: &mut Headers, (name, known, value): (&[u8], Option<KnownHeader>, &[u8])) {
+    // It was a valid field before.
+    let _ = match known {
+        Some(known) => headers.append(known, value),
+        None => headers.append(name, value),
+    };
+}
+
+/// Conditions of a client, and ranges: a response to them is not one for others.
+const CONDITIONS: [KnownHeader; 4] =
+    [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfRange, KnownHeader::Range];
+
+/// Fields that describe the stored content, or an exchange, and are not taken from a response without content (§3.2).
+const NOT_UPDATED: [KnownHeader; 10] = [
+    KnownHeader::ContentLength,
+    KnownHeader::ContentEncoding,
+    KnownHeader::ContentRange,
+    KnownHeader::Age,
+    KnownHeader::SetCookie,
+    KnownHeader::ProxyAuthenticate,
+    KnownHeader::ProxyAuthorization,
+    KnownHeader::Trailer,
+    KnownHeader::Etag,
+    KnownHeader::Vary,
+];
+
+/// The same, of fields that are not well-known.
+const NOT_UPDATED_EXTENSIONS: [&str; 3] = ["content-md5", "authentication-info", "proxy-authentication-info"];
+
+/// Tags in one request: a URI with many variants would make a head that servers refuse.
+const MAX_TAGS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Time, stored::tests::stored};
+
+    const LATER: Time = Time::from_seconds(1_700_001_000);
+    const EARLY: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+
+    fn headers(fields: &[(&str, &str)]) -> Headers {
+        let mut headers = Headers::new();
+        fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+        headers
+    }
+
+    #[test]
+    fn all_tags_are_asked_about() {
+        // RFC 9111 §4.3.1.
+        let stored = [
+            stored(200, &[("etag", "\"a\""), ("last-modified", EARLY)]),
+            stored(200, &[("etag", "W/\"b\"")]),
+            stored(200, &[]),
+        ];
+        let mut request = headers(&[("if-none-match", "\"client\""), ("range", "bytes=0-1"), ("accept", "*/*")]);
+        make_unconditional(&mut request);
+        add_validators(&mut request, &stored, stored.first());
+        let expected = [("accept", "*/*"), ("if-none-match", "\"a\", W/\"b\""), ("if-modified-since", EARLY)];
+        assert_eq!(request, headers(&expected));
+    }
+
+    #[test]
+    fn responses_that_a_304_is_about() {
+        // RFC 9111 §4.3.4.
+        let several = [
+            stored(200, &[("etag", "W/\"a\""), ("last-modified", EARLY)]),
+            stored(200, &[("etag", "\"a\"")]),
+            stored(200, &[("etag", "\"b\"")]),
+        ];
+        for (fields, expected) in [
+            (vec![("etag", "\"a\"")], Some(1)),
+            (vec![("etag", "W/\"a\"")], Some(0)),
+            (vec![("etag", "W/\"b\"")], Some(2)),
+            (vec![("etag", "\"c\"")], None),
+            (vec![("last-modified", EARLY)], Some(0)),
+            (vec![], None),
+        ] {
+            assert_eq!(validated(&several, &headers(&fields)), expected, "{fields:?}");
+        }
+        assert_eq!(validated(&several[..1], &headers(&[])), Some(0));
+        assert_eq!(validated(&several[..0], &headers(&[])), None);
+    }
+
+    #[test]
+    fn fields_that_a_304_updates_and_keeps() {
+        // RFC 9111 §3.2.
+        let before = stored(
+            200,
+            &[("etag", "\"a\""), ("content-encoding", "gzip"), ("x-a", "1"), ("x-b", "1"), ("date", EARLY)],
+        );
+        let answer = headers(&[
+            ("x-a", "2"),
+            ("x-a", "3"),
+            ("connection", "x-hop"),
+            ("x-hop", "1"),
+            ("set-cookie", "a=b"),
+            ("content-length", "0"),
+            ("content-encoding", "br"),
+            ("cache-control", "max-age=7"),
+        ]);
+        let exchange = Exchange { sent: LATER, received: LATER };
+        let after = updated(&before, &answer, &CacheRules::default(), exchange);
+        let mut expected = headers(&[
+            ("etag", "\"a\""),
+            ("content-encoding", "gzip"),
+            ("x-b", "1"),
+            ("x-a", "2"),
+            ("x-a", "3"),
+            ("cache-control", "max-age=7"),
+        ]);
+        expected.append("date", LATER.to_date()).unwrap();
+        assert_eq!(after.headers, expected);
+        assert_eq!((after.freshness.lifetime.as_secs(), after.freshness.received), (7, LATER));
+    }
+
+    #[test]
+    fn responses_to_head_and_what_they_say() {
+        use HeadVerdict::{Changed, Same, Unrelated};
+        // RFC 9111 §4.3.5.
+        let before = stored(200, &[("etag", "\"a\""), ("last-modified", EARLY)]);
+        for (status, fields, expected) in [
+            (200, vec![], Same),
+            (200, vec![("etag", "\"a\""), ("last-modified", EARLY), ("content-length", "10")], Same),
+            (200, vec![("content-length", "11")], Changed),
+            (200, vec![("etag", "\"b\"")], Changed),
+            (200, vec![("last-modified", "Mon, 07 Nov 1994 08:49:37 GMT")], Changed),
+            (404, vec![("etag", "\"b\"")], Unrelated),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(head_verdict(&before, 10, status, &headers(&fields)), expected, "{status} {fields:?}");
+        }
+    }
+}

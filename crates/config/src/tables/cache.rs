@@ -1,0 +1,206 @@
+//! The cache, and what routes say about it, as they are written.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer, value::SeqAccessDeserializer},
+};
+use serde_json::json;
+
+use crate::{
+    tables::{FromTable, TableReading},
+    values::{Size, Span},
+};
+use serow_settings::Shape;
+
+/// Where responses are stored.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct CacheTable {
+    /// Memory in which responses are cached, such as "256M".
+    ///
+    /// All routes with `cache` share it. What is asked for most stays; a reload begins with an empty cache.
+    pub(crate) memory: Size,
+
+    /// Largest response that is stored [default: 8M, or a quarter of `memory` if that is less]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_object: Option<Size>,
+}
+
+/// Whether and how the responses of a site or a route are cached.
+#[derive(Clone, Debug)]
+pub(crate) enum CacheSetting {
+    /// They are not.
+    Off,
+    /// As they say themselves, and as this says.
+    On(Box<RouteCacheTable>),
+}
+
+/// How responses are cached.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct RouteCacheTable {
+    /// Parameters of the query that are ignored: ["utm_*", "fbclid"], or true for all [default: none]
+    ///
+    /// They are not part of the key, and are removed from requests to the application or server: a client must not choose
+    /// what others get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ignore_query: Option<IgnoredNames>,
+
+    /// What is a part of the key beside scheme, host, path and query: ["header:X-Country", "cookie:currency"].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) key: Vec<String>,
+
+    /// How long responses that do not say it themselves are fresh, by status: { "200" = "10m", "404" = "1m" }.
+    ///
+    /// Cache-Control and Expires of a response take precedence.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) default_ttl: BTreeMap<String, Span>,
+
+    /// How long a stale response may be sent while it is validated, unless it says so itself [default: 0]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stale_while_revalidate: Option<Span>,
+
+    /// How long a stale response may be sent when the application or server fails, unless it says so itself [default: 0]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stale_if_error: Option<Span>,
+
+    /// Methods that are answered from the cache: GET, or GET and HEAD [default: both]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) methods: Option<Vec<String>>,
+
+    /// Requests that pass the cache by, if they have one of these: ["cookie:session", "header:X-Preview"].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) bypass: Vec<String>,
+}
+
+/// Names of parameters, or all.
+#[derive(Clone, Debug)]
+pub(crate) enum IgnoredNames {
+    /// All, or none.
+    All(bool),
+    /// These.
+    Names(Vec<String>),
+}
+
+impl FromTable for CacheTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        table.settings()
+    }
+}
+
+impl<'de> Deserialize<'de> for CacheSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SettingVisitor)
+    }
+}
+
+struct SettingVisitor;
+
+impl<'de> Visitor<'de> for SettingVisitor {
+    type Value = CacheSetting;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(SETTING)
+    }
+
+    fn visit_bool<E: Error>(self, is_on: bool) -> Result<CacheSetting, E> {
+        Ok(if is_on { CacheSetting::On(Box::default()) } else { CacheSetting::Off })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CacheSetting, A::Error> {
+        RouteCacheTable::deserialize(MapAccessDeserializer::new(map)).map(|table| CacheSetting::On(Box::new(table)))
+    }
+}
+
+impl Serialize for CacheSetting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_bool(false),
+            Self::On(table) if table.is_default() => serializer.serialize_bool(true),
+            Self::On(table) => table.serialize(serializer),
+        }
+    }
+}
+
+impl RouteCacheTable {
+    fn is_default(&self) -> bool {
+        let Self { ignore_query, key, default_ttl, stale_while_revalidate, stale_if_error, methods, bypass } = self;
+        let has_times = !default_ttl.is_empty() || stale_while_revalidate.is_some() || stale_if_error.is_some();
+        let has_key = ignore_query.is_some() || !key.is_empty();
+        !has_times && !has_key && methods.is_none() && bypass.is_empty()
+    }
+}
+
+impl JsonSchema for CacheSetting {
+    fn schema_name() -> Cow<'static, str> {
+        "Cache".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let choices = json!([{ "type": "boolean" }, Shape::of::<RouteCacheTable>().schema()]);
+        json!({ "title": SETTING, "anyOf": choices }).try_into().unwrap_or_default()
+    }
+}
+
+impl<'de> Deserialize<'de> for IgnoredNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NamesVisitor)
+    }
+}
+
+struct NamesVisitor;
+
+impl<'de> Visitor<'de> for NamesVisitor {
+    type Value = IgnoredNames;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(NAMES)
+    }
+
+    fn visit_bool<E: Error>(self, is_all: bool) -> Result<IgnoredNames, E> {
+        Ok(IgnoredNames::All(is_all))
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<IgnoredNames, E> {
+        Ok(IgnoredNames::Names(vec![name.to_owned()]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, names: A) -> Result<IgnoredNames, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(names)).map(IgnoredNames::Names)
+    }
+}
+
+impl Serialize for IgnoredNames {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All(is_all) => serializer.serialize_bool(*is_all),
+            Self::Names(names) => names.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for IgnoredNames {
+    fn schema_name() -> Cow<'static, str> {
+        "IgnoredNames".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let choices = json!([{ "type": ["boolean", "string"] }, { "type": "array", "items": { "type": "string" } }]);
+        json!({ "title": NAMES, "anyOf": choices }).try_into().unwrap_or_default()
+    }
+}
+
+const SETTING: &str = r#"true, false, or a table, as in { default-ttl = { "200" = "10m" } }"#;
+
+const NAMES: &str = r#"true, or names, as in ["utm_*", "fbclid"]"#;

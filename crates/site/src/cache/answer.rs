@@ -1,0 +1,156 @@
+//! Whether a stored response is sent, or the request is forwarded, or waits for another one.
+
+use std::{
+    panic::resume_unwind,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use serow::{Request, Response};
+use serow_cache::{CacheStatus, Fill, FillWatch, ForwardReason, Resource, Reuse, Stored, Time, reuse};
+use serow_gateway::error_page;
+use serow_message::StatusCode;
+use tokio::task::{JoinHandle, spawn_local};
+
+use super::{
+    ResponseCache,
+    delivery::deliver,
+    demand::Demand,
+    fetch::{Fetch, Manner},
+    with_status,
+};
+use crate::{RouteHandler, site_response::SiteResponse};
+
+/// What is stored for a request that has to be forwarded.
+pub(super) struct Found {
+    pub(super) reason: ForwardReason,
+    /// The stored responses that can be validated, that of the request first.
+    pub(super) stored: Vec<Arc<Stored>>,
+    /// Whether the first of them is one that the request matches.
+    pub(super) is_selected: bool,
+    /// Whether the response is expected not to be stored.
+    pub(super) is_uncacheable: bool,
+}
+
+impl ResponseCache {
+    /// Answers a GET or HEAD.
+    pub(super) fn answer(&self, handler: &RouteHandler, request: Request, demand: Demand) -> SiteResponse {
+        let now = self.store.now();
+        let found = match self.memory().find(&demand.key) {
+            Some(resource) => match self.look(&resource, &demand, now) {
+                Ok((stored, is_validated)) => {
+                    let status = CacheStatus::Hit { ttl: stored.head.freshness.ttl(now) };
+                    let response = deliver(&demand.headers, &stored, status, now);
+                    if is_validated {
+                        self.validate(handler, request, demand, stored);
+                    }
+                    return SiteResponse::Ready(Some(response));
+                }
+                Err(found) => found,
+            },
+            None => Found::nothing(),
+        };
+        if demand.control.only_if_cached {
+            // RFC 9111 §5.2.1.7.
+            let response = error_page(StatusCode::GATEWAY_TIMEOUT, &demand.headers);
+            return SiteResponse::Ready(Some(with_status(response, CacheStatus::OnlyIfCached)));
+        }
+        self.forward(handler, request, demand, found)
+    }
+
+    /// The stored response that is sent, and whether it is validated meanwhile; or what there is for a request that has to
+    /// be forwarded.
+    pub(super) fn look(&self, resource: &Resource, demand: &Demand, now: Time) -> Result<(Arc<Stored>, bool), Found> {
+        let others = || resource.of_scope(self.scope).filter(|stored| stored.head.can_be_validated());
+        let is_uncacheable = resource.is_uncacheable(self.scope, now);
+        let Some(stored) = resource.select(self.scope, &demand.headers) else {
+            let is_other = resource.of_scope(self.scope).next().is_some();
+            let reason = if is_other { ForwardReason::VaryMiss } else { ForwardReason::UriMiss };
+            return Err(Found { reason, stored: others().cloned().collect(), is_selected: false, is_uncacheable });
+        };
+        let reason = match reuse(&stored.head, &demand.control, &self.settings.rules, now) {
+            Reuse::Send => return Ok((Arc::clone(stored), false)),
+            Reuse::SendAndValidate => return Ok((Arc::clone(stored), true)),
+            Reuse::ValidateStale => ForwardReason::Stale,
+            Reuse::ValidateRequested => ForwardReason::Request,
+        };
+        let rest = others().filter(|other| !Arc::ptr_eq(other, stored)).cloned();
+        let stored = std::iter::once(Arc::clone(stored)).chain(rest).collect();
+        Err(Found { reason, stored, is_selected: true, is_uncacheable })
+    }
+
+    fn forward(&self, handler: &RouteHandler, request: Request, demand: Demand, found: Found) -> SiteResponse {
+        let version = self.memory().version(&demand.key);
+        // The response is likely to be for its user only; then conditions of the client are of more use than a whole one.
+        let is_for_user = demand.has_credentials && found.stored.is_empty();
+        let manner = match found.is_uncacheable || demand.is_head || demand.control.no_store || is_for_user {
+            true => Manner::AsReceived,
+            false => Manner::ToStore,
+        };
+        // A request that wants its own validation does not wait for that of another.
+        let is_alone = manner == Manner::AsReceived || demand.has_credentials || demand.control.no_cache;
+        let fill = match is_alone {
+            true => None,
+            false => self.store.shared.fills.join(&demand.key, self.scope, version),
+        };
+        let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
+        match fill {
+            None => SiteResponse::pending(Box::pin(fetch.run(None))),
+            Some(Fill::Follower(follower)) => SiteResponse::pending(Box::pin(fetch.follow(follower))),
+            Some(Fill::Leader(leader)) => {
+                // A task of its own: the client may leave while others wait.
+                let watch = leader.watch();
+                let response = spawn_local(fetch.run(Some(leader)));
+                SiteResponse::pending(Box::pin(LedResponse { response, watch }))
+            }
+        }
+    }
+
+    /// Validates a stored response, unless somebody does it already (RFC 5861 §3).
+    fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) {
+        let version = self.memory().version(&demand.key);
+        let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, version) else { return };
+        let found =
+            Found { reason: ForwardReason::Stale, stored: vec![stored], is_selected: true, is_uncacheable: false };
+        let manner = Manner::InBackground;
+        let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
+        spawn_local(fetch.run(Some(leader)));
+    }
+}
+
+impl Found {
+    fn nothing() -> Self {
+        Self { reason: ForwardReason::UriMiss, stored: Vec::new(), is_selected: false, is_uncacheable: false }
+    }
+}
+
+/// The response to a request that others wait for. Dropped before it is there, it ends the request if nobody else wants it.
+struct LedResponse {
+    response: JoinHandle<Response>,
+    watch: FillWatch,
+}
+
+impl Future for LedResponse {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Response> {
+        match ready!(Pin::new(&mut self.response).poll(context)) {
+            Ok(response) => Poll::Ready(response),
+            Err(error) => match error.try_into_panic() {
+                // A handler that panics ends its connection, as without a cache.
+                Ok(panic) => resume_unwind(panic),
+                // The thread is about to end.
+                Err(_) => Poll::Ready(Response::plain_status(StatusCode::SERVICE_UNAVAILABLE)),
+            },
+        }
+    }
+}
+
+impl Drop for LedResponse {
+    fn drop(&mut self) {
+        if !self.response.is_finished() && !self.watch.has_followers() {
+            self.response.abort();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The response that a client gets of a stored one.
+
+use bytes::Bytes;
+use serow::{Body, Headers, KnownHeader, Response};
+use serow_cache::{CacheStatus, Selection, Stored, StoredHead, Time, select};
+use serow_message::StatusCode;
+
+use super::with_status;
+
+/// The response to a request with these headers, made of a stored one.
+pub(super) fn deliver(request: &Headers, stored: &Stored, status: CacheStatus, now: Time) -> Response {
+    let selection = select(request, &stored.head, Some(stored.body.len() as u64));
+    let response = match selection {
+        Selection::Whole => with_head(&stored.head, now).body(stored.body.clone()),
+        Selection::NotModified => not_modified(&stored.head, now),
+        Selection::Part(range) => {
+            // A part lies within the content, which is in memory.
+            let part = stored.body.slice(range.start as usize..range.end as usize);
+            part_of(with_head(&stored.head, now), &range, stored.body.len() as u64).body(part)
+        }
+        Selection::NotSatisfiable => not_satisfiable(stored.body.len() as u64),
+    };
+    with_status(response, status)
+}
+
+/// 206 with the head of a whole response (RFC 9110 §15.3.7).
+pub(super) fn part_of(mut response: Response, range: &std::ops::Range<u64>, length: u64) -> Response {
+    response.status = StatusCode::PARTIAL_CONTENT;
+    let value = format!("bytes {}-{}/{length}", range.start, range.end - 1);
+    // Digits: always a valid field.
+    let _ = response.headers.insert(KnownHeader::ContentRange, value);
+    response
+}
+
+/// 416 (RFC 9110 §15.5.17).
+pub(super) fn not_satisfiable(length: u64) -> Response {
+    let value = format!("bytes */{length}");
+    Response::new(StatusCode::RANGE_NOT_SATISFIABLE).with(KnownHeader::ContentRange, value)
+}
+
+/// 304: without the fields that describe the content (RFC 9110 §15.4.5).
+pub(super) fn not_modified(head: &StoredHead, now: Time) -> Response {
+    let mut response = with_head(head, now);
+    response.status = StatusCode::NOT_MODIFIED;
+    response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_CONTENT.contains(&known)));
+    response
+}
+
+/// The head of a stored response, with its age (RFC 9111 §5.1).
+pub(super) fn with_head(head: &StoredHead, now: Time) -> Response {
+    let mut headers = head.headers.clone();
+    let (age, mut digits) = (head.freshness.age(now).as_secs(), [0; 20]);
+    let _ = headers.append(KnownHeader::Age, serow_message::content::decimal(age, &mut digits));
+    Response { headers, ..Response::new(head.status) }
+}
+
+/// The response to a request that was forwarded, from which conditions and ranges were removed: it gets what it wanted of
+/// the whole content.
+pub(super) fn deliver_whole(request: &Headers, response: Response, head: &StoredHead, content: Bytes) -> Response {
+    match select(request, head, Some(content.len() as u64)) {
+        Selection::Whole => response.body(content),
+        Selection::NotModified => unmodified(response),
+        Selection::Part(range) => {
+            let part = content.slice(range.start as usize..range.end as usize);
+            part_of(response, &range, content.len() as u64).body(part)
+        }
+        Selection::NotSatisfiable => {
+            Response { extensions: response.extensions, ..not_satisfiable(content.len() as u64) }
+        }
+    }
+}
+
+/// 304 in place of a response that has arrived.
+pub(super) fn unmodified(mut response: Response) -> Response {
+    response.status = StatusCode::NOT_MODIFIED;
+    response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_CONTENT.contains(&known)));
+    response.body(Body::empty())
+}
+
+/// Fields that describe content, which a 304 does not have.
+const OF_THE_CONTENT: [KnownHeader; 5] = [
+    KnownHeader::ContentLength,
+    KnownHeader::ContentType,
+    KnownHeader::ContentEncoding,
+    KnownHeader::ContentLanguage,
+    KnownHeader::ContentRange,
+];

@@ -1,0 +1,215 @@
+//! A request on its way to the origin, and what its response means for the cache.
+
+use std::sync::Arc;
+
+use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
+use serow_cache::{
+    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, ResourceVersion, Stored,
+    StoredHead, Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
+};
+use serow_message::{InformationalSender, StatusCode};
+
+use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand};
+use crate::RouteHandler;
+
+/// A request that is forwarded.
+pub(super) struct Fetch {
+    pub(super) cache: ResponseCache,
+    handler: RouteHandler,
+    pub(super) demand: Demand,
+    /// The request, with the conditions and ranges of the client.
+    pub(super) head: RequestHead,
+    connection: Connection,
+    informational: InformationalSender,
+    extensions: Extensions,
+    pub(super) found: Found,
+    pub(super) version: ResourceVersion,
+    pub(super) manner: Manner,
+}
+
+/// How a request is forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// With the client's conditions and ranges: the response is not expected to be stored.
+    AsReceived,
+    /// For the whole response, which can be stored; what is stored is validated.
+    ToStore,
+    /// The same, for nobody who waits.
+    InBackground,
+}
+
+impl Fetch {
+    pub(super) fn new(
+        cache: ResponseCache,
+        handler: RouteHandler,
+        request: Request,
+        demand: Demand,
+        found: Found,
+        (version, manner): (ResourceVersion, Manner),
+    ) -> Self {
+        let connection = request.connection().clone();
+        let informational = request.informational().clone();
+        let Request { method, target, version: protocol, headers, extensions, .. } = request;
+        let head = RequestHead { method, target, version: protocol, headers };
+        Self { cache, handler, demand, head, connection, informational, extensions, found, version, manner }
+    }
+
+    /// Forwards the request; the requests that wait for the leader get what it gets.
+    pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
+        let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
+        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED {
+            if let Some(stored) = self.revalidated(&response, exchange) {
+                settle(leader.as_ref(), FillOutcome::Stored);
+                return self.deliver_stored(&stored, self.validated_by(response.status, true));
+            }
+            // It is about another response than those that are stored.
+            (response, exchange) = self.send(self.unconditional_headers()).await;
+        }
+        if is_failure(&response)
+            && let Some(stale) = self.replacement()
+        {
+            settle(leader.as_ref(), FillOutcome::Failed);
+            return self.deliver_stored(&stale, self.validated_by(response.status, false));
+        }
+        if self.demand.is_head {
+            self.compare_head(&response, exchange);
+        }
+        self.receive(response, exchange, leader).await
+    }
+
+    /// Waits for the request that was forwarded before.
+    pub(super) async fn follow(mut self, mut follower: FillFollower) -> Response {
+        loop {
+            match follower.await {
+                FillOutcome::Arriving(arriving) => {
+                    return match self.share(&arriving) {
+                        Some(response) => response,
+                        None => self.run(None).await,
+                    };
+                }
+                FillOutcome::Stored => {
+                    let now = self.cache.store.now();
+                    let resource = self.cache.memory().find(&self.demand.key);
+                    return match resource.map(|resource| self.cache.look(&resource, &self.demand, now)) {
+                        Some(Ok((stored, _))) => self.deliver_stored(&stored, self.collapsed()),
+                        _ => self.run(None).await,
+                    };
+                }
+                FillOutcome::Failed => {
+                    return match self.replacement() {
+                        Some(stale) => self.deliver_stored(&stale, self.collapsed()),
+                        None => self.run(None).await,
+                    };
+                }
+                FillOutcome::Released => {
+                    self.manner = Manner::AsReceived;
+                    return self.run(None).await;
+                }
+                FillOutcome::Abandoned => {
+                    let (key, scope) = (&self.demand.key, self.cache.scope);
+                    self.version = self.cache.memory().version(key);
+                    match self.cache.store.shared.fills.join(key, scope, self.version) {
+                        Some(Fill::Follower(other)) => follower = other,
+                        Some(Fill::Leader(leader)) => return self.run(Some(leader)).await,
+                        None => return self.run(None).await,
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) async fn send(&self, headers: Headers) -> (Response, Exchange) {
+        let sent = self.cache.store.now();
+        let head = RequestHead { headers, ..self.head.clone() };
+        let request = Request::new(head, Body::empty(), self.connection.clone());
+        let mut request = request.with_informational(self.informational.clone());
+        request.extensions = self.extensions.clone();
+        let response = self.handler.respond(request).await;
+        (response, Exchange { sent, received: self.cache.store.now() })
+    }
+
+    fn conditional_headers(&self) -> Headers {
+        if self.manner == Manner::AsReceived {
+            return self.head.headers.clone();
+        }
+        let mut headers = self.unconditional_headers();
+        let stored = self.found.stored.iter().map(|stored| &stored.head);
+        let selected = self.found.stored.first().filter(|_| self.found.is_selected).map(|stored| &stored.head);
+        add_validators(&mut headers, stored, selected);
+        headers
+    }
+
+    fn unconditional_headers(&self) -> Headers {
+        let mut headers = self.head.headers.clone();
+        make_unconditional(&mut headers);
+        headers
+    }
+
+    /// The stored response that a 304 is about, updated (RFC 9111 §4.3.4).
+    fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<Arc<Stored>> {
+        let stored = &self.found.stored;
+        let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
+        let mut head = updated(&before.head, &response.headers, &self.cache.settings.rules, exchange);
+        let (memory, key) = (self.cache.memory(), &self.demand.key);
+        if head.variant.matches(&self.demand.headers) {
+            let after = Stored { head, body: before.body.clone(), scope: before.scope };
+            return Some(memory.replace(key, before, after));
+        }
+        // The origin has selected for this request what was stored for others.
+        head.variant = Variant::of(&head.headers, &self.demand.headers)?;
+        let after = Stored { head, body: before.body.clone(), scope: before.scope };
+        memory.insert(key.clone(), self.version, after.clone());
+        Some(Arc::new(after))
+    }
+
+    /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
+    fn replacement(&self) -> Option<Arc<Stored>> {
+        let stored = self.found.stored.first().filter(|_| self.found.is_selected)?;
+        let now = self.cache.store.now();
+        let may = may_replace_error(&stored.head, &self.demand.control, &self.cache.settings.rules, now);
+        may.then(|| Arc::clone(stored))
+    }
+
+    /// A stored response, after the request was forwarded.
+    fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Response {
+        deliver(&self.demand.headers, stored, status, self.cache.store.now())
+    }
+
+    /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
+    fn compare_head(&self, response: &Response, exchange: Exchange) {
+        let Some(before) = self.found.stored.first().filter(|_| self.found.is_selected) else { return };
+        let length = before.body.len() as u64;
+        let head = match head_verdict(&before.head, length, response.status, &response.headers) {
+            HeadVerdict::Same => updated(&before.head, &response.headers, &self.cache.settings.rules, exchange),
+            HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },
+            HeadVerdict::Unrelated => return,
+        };
+        let after = Stored { head, body: before.body.clone(), scope: before.scope };
+        self.cache.memory().replace(&self.demand.key, before, after);
+    }
+
+    /// A stored response is sent in place of the origin's, which had this status.
+    fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
+        CacheStatus::Forwarded { reason: self.found.reason, status: Some(status), is_stored, is_collapsed: false }
+    }
+
+    /// The client gets the origin's response.
+    pub(super) fn forwarded(&self, is_stored: bool) -> CacheStatus {
+        CacheStatus::Forwarded { reason: self.found.reason, status: None, is_stored, is_collapsed: false }
+    }
+
+    /// The request got what another one was forwarded for.
+    pub(super) fn collapsed(&self) -> CacheStatus {
+        CacheStatus::Forwarded { reason: self.found.reason, status: None, is_stored: false, is_collapsed: true }
+    }
+}
+
+/// Tells those who wait for a leader what it has found out.
+pub(super) fn settle(leader: Option<&FillLeader>, outcome: FillOutcome) {
+    leader.into_iter().for_each(|leader| leader.settle(outcome.clone()));
+}
+
+/// Whether a response is an error for which a stored one may be sent (RFC 5861 §4).
+pub(super) fn is_failure(response: &Response) -> bool {
+    matches!(response.status.as_u16(), 500 | 502..=504)
+}

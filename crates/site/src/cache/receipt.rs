@@ -1,0 +1,145 @@
+//! What becomes of a response of the origin: it is stored, or passed on.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serow::{Body, KnownHeader, Response};
+use serow_cache::{
+    ArrivingResponse, Exchange, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Stored,
+    StoredHead, StoringRequest, reuse, select, storable,
+};
+use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
+use serow_message::{BodyKind, StatusCode};
+
+use super::{
+    arriving_body::ArrivingBody,
+    delivery::{deliver_whole, not_satisfiable, part_of, unmodified, with_head},
+    fetch::{Fetch, Manner, is_failure, settle},
+    filling::Filling,
+    with_status,
+};
+
+impl Fetch {
+    /// Stores a response if it may be stored, and returns it.
+    pub(super) async fn receive(
+        self,
+        mut response: Response,
+        exchange: Exchange,
+        leader: Option<FillLeader>,
+    ) -> Response {
+        let head = match self.storable(&response, exchange) {
+            Ok(head) => head,
+            Err(why) => return self.pass_on(response, why, leader).await,
+        };
+        let body = std::mem::take(&mut response.body);
+        let content = match body.into_kind() {
+            BodyKind::Empty => Bytes::new(),
+            // Copied, since it may be a part of a large buffer of the connection.
+            BodyKind::Bytes(content) => Bytes::copy_from_slice(&content),
+            BodyKind::File(range) => return self.fill(response, head, Body::file(*range), leader),
+            BodyKind::Incoming(body) => return self.fill(response, head, body.into(), leader),
+            BodyKind::Stream(body) => return self.fill(response, head, body.into(), leader),
+        };
+        let stored = Stored { head: head.clone(), body: content.clone(), scope: self.cache.scope };
+        let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, stored);
+        settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
+        let response = deliver_whole(&self.demand.headers, response, &head, content);
+        with_status(response, self.forwarded(is_stored))
+    }
+
+    /// The head that is stored; or why none is.
+    fn storable(&self, response: &Response, exchange: Exchange) -> Result<StoredHead, NotStored> {
+        let extensions = &response.extensions;
+        let is_own_error = extensions.get::<ErrorReason>().is_some();
+        // A body that may have been cut off, or that is sent in place of this one.
+        if is_own_error
+            || extensions.get::<UnframedBody>().is_some()
+            || extensions.get::<InternalRedirect>().is_some()
+            || response.body.length().is_some_and(|length| length > self.cache.memory().max_object() as u64)
+        {
+            return Err(NotStored::NotFresh);
+        }
+        let request = StoringRequest {
+            method: &self.head.method,
+            headers: &self.demand.headers,
+            has_credentials: self.demand.has_credentials,
+            no_store: self.demand.control.no_store,
+        };
+        let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
+        Ok(StoredHead::new(response.status, head))
+    }
+
+    /// Returns a response that is not stored.
+    async fn pass_on(self, response: Response, why: NotStored, leader: Option<FillLeader>) -> Response {
+        let is_failure = is_failure(&response);
+        settle(leader.as_ref(), if is_failure { FillOutcome::Failed } else { FillOutcome::Released });
+        drop(leader);
+        // The next request may be another one, and its response one that can be stored.
+        let is_of_user = why == NotStored::Credentials && self.demand.has_credentials;
+        let is_of_request = is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore);
+        if !is_failure && !is_of_request && self.manner != Manner::AsReceived {
+            let until = self.cache.store.now().after(self.cache.settings.uncacheable_for);
+            self.cache.memory().note_uncacheable(&self.demand.key, self.cache.scope, until);
+        }
+        let wants_part = self.manner == Manner::ToStore && self.head.headers.contains(KnownHeader::Range);
+        if wants_part && response.status == StatusCode::OK {
+            // The client has asked for a part, and gets it from the origin.
+            drop(response);
+            let (response, _) = self.send(self.head.headers.clone()).await;
+            return with_status(response, self.forwarded(false));
+        }
+        with_status(response, self.forwarded(false))
+    }
+
+    /// Stores a response while its body arrives.
+    fn fill(self, response: Response, head: StoredHead, body: Body, leader: Option<FillLeader>) -> Response {
+        let length = body.length();
+        let (content, writer) =
+            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
+        let selection = select(&self.demand.headers, &head, length);
+        let reader = content.reader();
+        let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;
+        let status = self.forwarded(true);
+        let response = match (selection, reader) {
+            (Selection::NotModified, _) => unmodified(response),
+            (Selection::NotSatisfiable, _) => {
+                Response { extensions: response.extensions, ..not_satisfiable(length.unwrap_or_default()) }
+            }
+            (Selection::Part(range), Some(reader)) => part_of(response, &range, length.unwrap_or_default())
+                .body(Body::stream(ArrivingBody::part(reader, &range))),
+            (_, Some(reader)) => response.body(Body::stream(ArrivingBody::whole(reader))),
+            // A content that has just begun has readers.
+            (_, None) => response,
+        };
+        if let Some(leader) = &leader {
+            let arriving = ArrivingResponse { head: head.clone(), content };
+            leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
+        }
+        let (cache, key, version) = (self.cache, self.demand.key, self.version);
+        Filling { cache, key, version, head, body, writer, leader, is_wanted_anyway }.start();
+        with_status(response, status)
+    }
+
+    /// The response that is arriving for another request, if this one gets the same.
+    pub(super) fn share(&self, arriving: &ArrivingResponse) -> Option<Response> {
+        let (head, now) = (&arriving.head, self.cache.store.now());
+        let reuse = reuse(head, &self.demand.control, &self.cache.settings.rules, now);
+        if !head.variant.matches(&self.demand.headers) || reuse != Reuse::Send {
+            return None;
+        }
+        let reader = arriving.content.reader()?;
+        let length = reader.length();
+        if length.is_none() && self.head.headers.contains(KnownHeader::Range) {
+            return None;
+        }
+        let response = with_head(head, now);
+        let response = match select(&self.demand.headers, head, length) {
+            Selection::Whole => response.body(Body::stream(ArrivingBody::whole(reader))),
+            Selection::NotModified => unmodified(response),
+            Selection::Part(range) => part_of(response, &range, length.unwrap_or_default())
+                .body(Body::stream(ArrivingBody::part(reader, &range))),
+            Selection::NotSatisfiable => not_satisfiable(length.unwrap_or_default()),
+        };
+        Some(with_status(response, self.collapsed()))
+    }
+}

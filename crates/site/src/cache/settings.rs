@@ -1,0 +1,149 @@
+//! What the settings of a route say about its cache.
+
+use std::{sync::Arc, time::Duration};
+
+use serow_cache::CacheRules;
+use serow_gateway::TrustedProxies;
+use serow_message::Headers;
+
+/// The settings of the cache of a route; by default, only responses decide.
+#[derive(Clone, Debug)]
+pub struct CacheSettings {
+    /// What counts where responses say nothing.
+    pub rules: CacheRules,
+    /// Parameters of the query that are not part of the key.
+    pub ignored_query: IgnoredQuery,
+    /// Header fields of requests that are a part of the key.
+    pub key_fields: Vec<String>,
+    /// Cookies that are a part of the key.
+    pub key_cookies: Vec<String>,
+    /// Whether HEAD is answered, too.
+    pub answers_head: bool,
+    /// Which requests pass the cache by.
+    pub bypass: CacheBypass,
+    /// For how long requests do not wait for one another after a response that was not stored.
+    pub uncacheable_for: Duration,
+    /// The proxies whose statement of scheme and host counts.
+    pub trust: Arc<TrustedProxies>,
+}
+
+/// Parameters of the query that are not part of the key. They are removed from requests to the origin, too: otherwise a
+/// client could choose what others get.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IgnoredQuery {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those with these names; a star at the end stands for any text.
+    Names(Vec<String>),
+    /// The whole query.
+    Everything,
+}
+
+/// Requests that pass the cache by, which neither get a stored response nor have theirs stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheBypass {
+    /// Those that have one of these header fields.
+    pub fields: Vec<String>,
+    /// Those that have one of these cookies.
+    pub cookies: Vec<String>,
+}
+
+impl Default for CacheSettings {
+    fn default() -> Self {
+        Self {
+            rules: CacheRules::default(),
+            ignored_query: IgnoredQuery::default(),
+            key_fields: Vec::new(),
+            key_cookies: Vec::new(),
+            answers_head: true,
+            bypass: CacheBypass::default(),
+            uncacheable_for: UNCACHEABLE_FOR,
+            trust: Arc::default(),
+        }
+    }
+}
+
+impl IgnoredQuery {
+    /// The query without what is ignored; `None` if it stays as it is.
+    pub(super) fn reduce(&self, query: &str) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Everything => Some(String::new()),
+            Self::Names(names) => {
+                let is_kept = |parameter: &&str| {
+                    let name = parameter.split('=').next().unwrap_or_default();
+                    !names.iter().any(|ignored| match ignored.strip_suffix('*') {
+                        Some(start) => name.starts_with(start),
+                        None => name == ignored,
+                    })
+                };
+                let kept: Vec<_> = query.split('&').filter(is_kept).collect();
+                let kept = kept.join("&");
+                (kept != query).then_some(kept)
+            }
+        }
+    }
+}
+
+impl CacheBypass {
+    pub(super) fn covers(&self, headers: &Headers) -> bool {
+        self.fields.iter().any(|name| headers.contains(name.as_str()))
+            || self.cookies.iter().any(|name| cookie(headers, name).is_some())
+    }
+}
+
+/// The value of a cookie of a request (RFC 6265 §4.2.1).
+pub(super) fn cookie<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+    let pairs = headers.get_all(serow::KnownHeader::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
+    let mut values = pairs.filter_map(|pair| {
+        let pair = pair.trim_ascii();
+        let equals = pair.iter().position(|byte| *byte == b'=')?;
+        (&pair[..equals] == name.as_bytes()).then(|| &pair[equals + 1..])
+    });
+    values.next()
+}
+
+/// How long a response that was not stored is remembered: short enough that a page that becomes cacheable is stored soon,
+/// long enough that requests for one that does not become so rarely wait.
+const UNCACHEABLE_FOR: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_without_what_is_ignored() {
+        let names = IgnoredQuery::Names(vec!["utm_*".to_owned(), "id".to_owned()]);
+        for (ignored, query, expected) in [
+            (&IgnoredQuery::Nothing, "a=1", None),
+            (&IgnoredQuery::Everything, "a=1", Some("")),
+            (&names, "a=1&b", None),
+            (&names, "utm_source=x&a=1&id=2&id&utm_=", Some("a=1")),
+            (&names, "id=1", Some("")),
+            (&names, "ids=1&ID=2", None),
+            // What follows a semicolon belongs to the parameter, for whoever splits there: it is removed with it.
+            (&names, "utm_x=1;callback=evil&a=1", Some("a=1")),
+            (&names, "a=1;utm_x=evil", None),
+        ] {
+            assert_eq!(ignored.reduce(query).as_deref(), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn cookies_and_fields_that_pass_the_cache_by() {
+        let bypass = CacheBypass { fields: vec!["x-preview".to_owned()], cookies: vec!["session".to_owned()] };
+        for (name, value, expected) in [
+            ("cookie", "session=1", true),
+            ("cookie", "a=session=1; b=2", false),
+            ("cookie", "a=1; session=", true),
+            ("cookie", "sessions=1", false),
+            ("X-Preview", "", true),
+            ("x-other", "session=1", false),
+        ] {
+            let mut headers = Headers::new();
+            headers.append(name, value).unwrap();
+            assert_eq!(bypass.covers(&headers), expected, "{name}: {value}");
+        }
+    }
+}
