@@ -12,7 +12,7 @@ use crate::{
     InternalRoutes, Mirror, ResponseCache,
     internal_redirects::FollowedResponse,
     policy::{Bounded, RoutePolicy, Source},
-    site_response::{SiteResponse, Surrounding},
+    site_response::{HandOver, SiteResponse, Surrounding},
 };
 
 /// What a route passes its requests to. Redirects, fixed responses and rewrites are the router's own.
@@ -202,8 +202,7 @@ impl Surrounded {
         if surrounding.keeps_none_back() {
             return surrounding.respond_at_once(request, counted, |request| self.handler.respond(request));
         }
-        let handler = self.handler.clone();
-        surrounding.respond(request, counted, move |request| handler.respond(request))
+        surrounding.respond(request, counted, HandOver::Handler(&self.handler))
     }
 
     fn surrounding(&self, request: &Request) -> Surrounding {

@@ -14,7 +14,7 @@ use crate::{
     MaintenanceSwitch, RouteHandler, SitesByAddress,
     policy::{RoutePolicy, Source},
     serving::TlsPolicy,
-    site_response::{SiteResponse, Surrounding},
+    site_response::{HandOver, SiteResponse, Surrounding},
     strict_transport::StrictTransport,
     to_tls::ToTls,
 };
@@ -55,15 +55,11 @@ impl Site {
             Self::ByAddress(sites) => sites.of(request.connection()).respond_by_address(request),
             Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
                 Routed::Answer(response) => match policies.surrounding(router, &request) {
-                    Some(surrounding) => {
-                        surrounding.respond(request, None, move |_| SiteResponse::Ready(Some(response)))
-                    }
+                    Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
                     None => SiteResponse::Ready(Some(response)),
                 },
                 Routed::Attempt { handler, response } => match handler.surrounding(&request) {
-                    Some(surrounding) => {
-                        surrounding.respond(request, None, move |_| SiteResponse::Ready(Some(response)))
-                    }
+                    Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
                     None => SiteResponse::Ready(Some(response)),
                 },
                 Routed::Handler { handler, headers } => {

@@ -13,6 +13,7 @@ use serow::{Request, Response};
 use serow_router::HeaderChanges;
 
 use crate::{
+    RouteHandler,
     internal_redirects::FollowedResponse,
     policy::{
         Admission, Asked, CorsRequest, CountedBody, Guard, Identity, Passage, ResponseFields, RoutePolicy, Source,
@@ -48,6 +49,35 @@ pub(crate) struct SurroundedResponse {
     strict_transport: StrictTransport,
 }
 
+/// Where a request goes that has passed the policy.
+pub(crate) enum HandOver<'a> {
+    /// It has a response already, of the router.
+    Response(Response),
+    /// To this handler.
+    Handler(&'a RouteHandler),
+    /// To this copy of a handler, whose cache of files is empty.
+    Copy(Box<RouteHandler>),
+}
+
+impl HandOver<'_> {
+    fn respond(self, request: Request) -> SiteResponse {
+        match self {
+            Self::Response(response) => SiteResponse::Ready(Some(response)),
+            Self::Handler(handler) => handler.respond(request),
+            Self::Copy(handler) => handler.respond(request),
+        }
+    }
+
+    /// The same, for a request that waits.
+    fn for_later(self) -> HandOver<'static> {
+        match self {
+            Self::Response(response) => HandOver::Response(response),
+            Self::Handler(handler) => HandOver::Copy(Box::new(handler.clone())),
+            Self::Copy(handler) => HandOver::Copy(handler),
+        }
+    }
+}
+
 /// What a policy does with the response to a request.
 pub(crate) struct Surrounding {
     policy: Arc<RoutePolicy>,
@@ -68,7 +98,7 @@ impl Surrounding {
         mut self,
         request: Request,
         counted: Option<CountedBody>,
-        hand_over: impl FnOnce(Request) -> SiteResponse + 'static,
+        hand_over: HandOver<'_>,
     ) -> SiteResponse {
         let response = match self.admit(&request) {
             Admission::Granted(identity) => match self.policy.answer(&self.asked) {
@@ -76,19 +106,20 @@ impl Surrounding {
                 None => {
                     let (request, fields) = identified(self.policy.guard.as_deref(), request, identity);
                     self.passage.add(fields);
-                    hand_over(request)
+                    hand_over.respond(request)
                 }
             },
             Admission::Refused(response) => SiteResponse::Ready(Some(response)),
             Admission::Pending(admitted) => {
                 let (answer, guard) = (self.policy.answer(&self.asked), self.policy.guard.clone());
+                let hand_over = hand_over.for_later();
                 SiteResponse::pending(Box::pin(async move {
                     match (admitted.await, answer) {
                         (Err(refusal), _) => refusal,
                         (Ok(_), Some(answer)) => answer,
                         (Ok(identity), None) => {
                             let (request, fields) = identified(guard.as_deref(), request, identity);
-                            let mut response = hand_over(request).await;
+                            let mut response = hand_over.respond(request).await;
                             fields.apply(&mut response);
                             response
                         }
