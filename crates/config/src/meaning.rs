@@ -23,6 +23,7 @@ pub(crate) mod site_places;
 use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use serow_access_log::LogRules;
+use serow_bans::Bans;
 use serow_document::{Place, Problem, Problems};
 use serow_variables::Scope;
 
@@ -81,9 +82,8 @@ pub(crate) fn of(
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
-    let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
+    let (threads, grace, bans) = for_handlers(server.as_ref());
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
-    let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
     let parts = AccessParts { fleet: fleet.as_ref(), proxying: &proxying, trust: trusted(&trust), bans };
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
@@ -108,9 +108,7 @@ pub(crate) fn of(
         problems,
     };
     let site = routing.handler(sites)?;
-    if let Some(server) = &mut server {
-        (server.clients.of_routes, server.clients.has_notes) = (numbers.trusted(), access.has_notes());
-    }
+    note_clients(server.as_mut(), &numbers, &access);
     Some(Configuration {
         server: server?,
         logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
@@ -129,6 +127,18 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
+}
+
+/// What handlers need to know of the server: its threads, the time for its end, and whom it refuses.
+fn for_handlers(server: Option<&ServerSettings>) -> (usize, Duration, Bans) {
+    server.map_or((1, Duration::ZERO, Bans::default()), |server| (server.workers, server.grace, server.bans.clone()))
+}
+
+/// Tells the server what routes say of clients.
+fn note_clients(server: Option<&mut ServerSettings>, numbers: &RouteNumbers, access: &Access<'_>) {
+    if let Some(server) = server {
+        (server.clients.of_routes, server.clients.has_notes) = (numbers.trusted(), access.has_notes());
+    }
 }
 
 /// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.

@@ -8,6 +8,7 @@ use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
+use serow_bans::Bans;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
 use serow_fleet::{Fleet, FleetThread};
 use serow_login::ProviderThread;
@@ -114,11 +115,8 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        if let Some(fleet) = &configuration.access.fleet {
-            shared_bans::share(&configuration.server.bans, fleet);
-        }
-        let access =
-            AccessThreads::start(&mut configuration.access).map_err(|error| CommandError::system(error).message())?;
+        let access = AccessThreads::start(&mut configuration.access, &configuration.server.bans);
+        let access = access.map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
@@ -159,18 +157,9 @@ impl Generation {
             bans,
             certificates,
         } = self;
-        let Configuration {
-            server: settings,
-            site,
-            upstreams,
-            applications,
-            mirrors,
-            sites,
-            reload_grace,
-            access: access_control,
-            ..
-        } = configuration;
-        let sandbox = sandbox.to_string().into();
+        let fleet = configuration.access.fleet.clone();
+        let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
+            configuration;
         let sources = Sources {
             status: server.status(),
             log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
@@ -178,12 +167,12 @@ impl Generation {
             upstreams,
             applications,
             mirrors,
-            fleet: access_control.fleet,
+            fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
             access: access.counts.clone(),
             maintenance: maintenance.clone(),
-            sandbox,
+            sandbox: sandbox.to_string().into(),
         };
         let orders = ServerOrders {
             stopper: server.stopper(),
@@ -245,7 +234,10 @@ struct AccessThreads {
 }
 
 impl AccessThreads {
-    fn start(access: &mut AccessControl) -> io::Result<Self> {
+    fn start(access: &mut AccessControl, bans: &Bans) -> io::Result<Self> {
+        if let Some(fleet) = &access.fleet {
+            shared_bans::share(bans, fleet);
+        }
         let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
