@@ -71,8 +71,7 @@ pub(crate) fn of(
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
     let certificate_files = renewed_files(&general.tls);
     let note_attempts = logs::read_attempts(&general.logging, &sites);
-    let bodies = BodyLimits::set(&mut general.limits, &sites);
-    let trust = general.listening.trust.clone();
+    let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
     let scope = Scope::new(matching::maps(maps, problems));
     let logs = Logs::new(folder, problems);
@@ -87,8 +86,7 @@ pub(crate) fn of(
     let parts = AccessParts { fleet: fleet.as_ref(), proxying: &proxying, trust: trusted(&trust), bans };
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
-    let mirrors = RefCell::default();
-    let caching = Caching::new(cache.as_ref(), trusted(&trust), problems);
+    let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), trusted(&trust), problems));
     let routing = Routing {
         scope: &scope,
         folder,

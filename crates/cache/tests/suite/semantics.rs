@@ -199,7 +199,7 @@ fn judge(case: &Case, is_ours: bool) -> Option<&'static str> {
             (field("last-modified").is_some(), "RFC 9111 §4.2.2: the heuristic lifetime is limited; both round it"),
             (field("vary").is_some_and(|value| value.contains('*')), "RFC 9111 §4.1: a star in a list is a star"),
             (field("age").is_some(), "a response that was stale when it came is of no use"),
-            (false, ""),
+            (text.contains("unknown"), "the oracle reads a quoted string, and takes the conflict for must-revalidate"),
         ]
     };
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)

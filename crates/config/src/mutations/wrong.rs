@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 16] = [
+const SWITCHES: [&str; 17] = [
     "listing",
     "precompressed",
     "compress",
@@ -52,6 +52,7 @@ const SWITCHES: [&str; 16] = [
     "preload",
     "dev",
     "cache",
+    "basic",
 ];
 
 /// Keys that take one of some words only, and the words.
@@ -76,7 +77,7 @@ const WORDS: [(&str, &[&str]); 14] = [
 const ANYWHERE: [&str; 4] = ["access-log", "body-timeout", "listen", "max-body"];
 
 fn is_switch(entry: &Entry<'_>) -> bool {
-    SWITCHES.contains(&entry.key)
+    SWITCHES.contains(&entry.key) || matches!(entry.value, "true" | "false")
 }
 
 fn is_number(entry: &Entry<'_>) -> bool {
