@@ -13,7 +13,7 @@ use super::{
 pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     client(served, line);
     line.extend_from_slice(b" - ");
-    user::write(served.request.map(|request| &request.headers), line);
+    user::write(served, line);
     line.extend_from_slice(b" [");
     line.extend_from_slice(date.common(served.began));
     line.extend_from_slice(b"] \"");

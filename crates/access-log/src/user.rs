@@ -1,14 +1,23 @@
-//! The user that a client names, by Basic authentication (RFC 7617).
+//! The user who sends a request: whom the server has identified, otherwise whom the client names by Basic
+//! authentication (RFC 7617).
 
-use serow::Headers;
+use serow::Served;
 use serow_variables::values;
 
 use super::escape;
 
-/// Appends the name, or a dash where there is none. Nobody has checked it: it is what the client says.
-pub(super) fn write(headers: Option<&Headers>, line: &mut Vec<u8>) {
+/// Appends the name, or a dash where there is none. Unless the server identifies users, nobody has checked it: it is what
+/// the client says.
+pub(super) fn write(served: &Served<'_>, line: &mut Vec<u8>) {
     let start = line.len();
-    match headers.is_some_and(|headers| values::append_user(headers, line)) {
+    let found = match served.note.and_then(|note| note.identity().0) {
+        Some(user) => {
+            line.extend_from_slice(user.0.as_bytes());
+            true
+        }
+        None => served.request.is_some_and(|request| values::append_user(&request.headers, line)),
+    };
+    match found {
         true => escape::behind(start, true, line),
         false => line.push(b'-'),
     }
@@ -16,9 +25,10 @@ pub(super) fn write(headers: Option<&Headers>, line: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use serow::KnownHeader;
+    use serow_message::{RouteNote, User};
 
     use super::*;
+    use crate::example::Example;
 
     #[test]
     fn user_names_are_read_from_basic_authentication() {
@@ -41,14 +51,19 @@ mod tests {
             ("", "-"),
         ];
         for (authorization, expected) in cases {
-            let mut headers = Headers::new();
-            headers.append(KnownHeader::Authorization, authorization).unwrap();
+            let mut example = Example::new("127.0.0.1:4711");
+            example.header("authorization", authorization.as_bytes());
             let mut line = b"x ".to_vec();
-            write(Some(&headers), &mut line);
+            write(&example.served(), &mut line);
             assert_eq!(String::from_utf8(line).unwrap(), format!("x {expected}"), "{authorization}");
+            let note = RouteNote::new();
+            note.set_identity(Some(User("alice b".into())), None);
+            let mut line = Vec::new();
+            write(&Served { note: Some(&note), ..example.served() }, &mut line);
+            assert_eq!(String::from_utf8(line).unwrap(), "alice\\x20b", "{authorization}");
         }
         let mut line = Vec::new();
-        write(None, &mut line);
+        write(&Served { request: None, ..Example::new("127.0.0.1:4711").served() }, &mut line);
         assert_eq!(line, b"-");
     }
 }

@@ -10,7 +10,7 @@ use super::{
     append::{attempt_time, boolean, client, decimal, field, number, optional, peer, peer_port},
     attempts,
     date::Date,
-    escape,
+    escape, user,
 };
 
 /// A value of a line.
@@ -230,11 +230,20 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
         RequestVariable::Named(RequestName::RemotePort) if served.client.is_some() => return line.push(b'-'),
         _ => {}
     }
-    let is_word = matches!(variable, RequestVariable::Named(RequestName::RemoteUser));
+    if matches!(variable, RequestVariable::Named(RequestName::RemoteUser)) {
+        return user::write(served, line);
+    }
+    let claims = match variable {
+        RequestVariable::Claim(_) => served.note.and_then(|note| note.identity().1),
+        _ => None,
+    };
     let start = line.len();
     let found = match served.request {
         _ if variable.is_capture() => append_capture(variable, served, line),
-        Some(head) => variable.append(&Source::of_head(head, served.connection), line),
+        Some(head) => {
+            let source = Source { claims: claims.as_ref(), ..Source::of_head(head, served.connection) };
+            variable.append(&source, line)
+        }
         // Bytes that did not become a request have a connection all the same.
         None => match variable {
             RequestVariable::Named(name) => name.append_of_connection(served.connection, line),
@@ -242,7 +251,7 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
         },
     };
     match found {
-        true => escape::behind(start, is_word, line),
+        true => escape::behind(start, false, line),
         false => line.push(b'-'),
     }
 }

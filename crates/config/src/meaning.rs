@@ -71,13 +71,14 @@ pub(crate) fn of(
     let scope = Scope::new(matching::maps(maps, problems));
     let logs = Logs::new(folder, problems);
     let root_logs = logs.root(&general.logging, &scope, &sites);
+    let has_client_authorities = general.tls.tls_client_ca.is_some();
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
-    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, problems);
+    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, has_client_authorities, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {
@@ -100,6 +101,7 @@ pub(crate) fn of(
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
+        access.describe_requests(&mut server.clients);
     }
     Some(Configuration {
         server: server?,

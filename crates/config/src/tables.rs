@@ -1,10 +1,12 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
 pub(crate) mod access;
+pub(crate) mod client_certificate;
 pub(crate) mod compression;
 pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
+pub(crate) mod jwt;
 pub(crate) mod kinds;
 pub(crate) mod logs;
 pub(crate) mod maps;
@@ -17,6 +19,7 @@ pub(crate) mod policies;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;
+pub(crate) mod texts;
 pub(crate) mod upstreams;
 
 use serde::Deserialize;

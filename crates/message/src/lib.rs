@@ -55,6 +55,7 @@ mod body;
 #[cfg(feature = "std")]
 mod boxed_handler;
 #[cfg(feature = "std")]
+mod claims;
 mod connection;
 #[cfg(feature = "std")]
 mod conversion;
@@ -90,6 +91,7 @@ pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
+    claims::{ClaimSource, Claims},
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,

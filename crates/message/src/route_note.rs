@@ -1,4 +1,4 @@
-//! Where a router notes which route takes a request, for whoever logs the request.
+//! Where handlers note which route takes a request and whose it is, for whoever logs the request.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -6,6 +6,8 @@ use std::sync::{
 };
 
 use alloc::{boxed::Box, vec::Vec};
+
+use crate::{claims::Claims, user::User};
 
 /// Where a handler notes which of its routes takes a request: in the extensions of the request, if its log asks for it.
 /// Clones are the same note.
@@ -16,6 +18,7 @@ pub struct RouteNote(Arc<Noted>);
 struct Noted {
     number: AtomicU32,
     captures: Mutex<Captures>,
+    identity: Mutex<(Option<User>, Option<Claims>)>,
 }
 
 /// What the stars or groups of a route's path matched.
@@ -25,7 +28,11 @@ impl RouteNote {
     /// A note of no route.
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(Noted { number: AtomicU32::new(NO_ROUTE), captures: Mutex::new(Vec::new()) }))
+        Self(Arc::new(Noted {
+            number: AtomicU32::new(NO_ROUTE),
+            captures: Mutex::default(),
+            identity: Mutex::default(),
+        }))
     }
 
     /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` stands for none.
@@ -37,6 +44,17 @@ impl RouteNote {
     pub fn set_captures(&self, captures: &[&[u8]]) {
         *self.0.captures.lock().unwrap_or_else(PoisonError::into_inner) =
             captures.iter().map(|capture| (*capture).into()).collect();
+    }
+
+    /// Notes the user who sends the request, and what the user's token says.
+    pub fn set_identity(&self, user: Option<User>, claims: Option<Claims>) {
+        *self.0.identity.lock().unwrap_or_else(PoisonError::into_inner) = (user, claims);
+    }
+
+    /// The user who sends the request, and what the user's token says, if that was noted.
+    #[must_use]
+    pub fn identity(&self) -> (Option<User>, Option<Claims>) {
+        self.0.identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The number of the route; `None` if no route took the request.

@@ -23,13 +23,16 @@ pub(crate) use self::{
     asked::Asked,
     body_limit::{Bounded, CountedBody},
     cors::CorsRequest,
-    guard::{Admission, Identity, Passage, ResponseFields},
+    guard::{Admission, Identity, Passage},
 };
 pub use self::{
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
-    guard::{BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, Satisfy},
+    guard::{
+        BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, Satisfy, TokenPlace,
+        Tokens,
+    },
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},
 };

@@ -9,6 +9,7 @@ use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
+use serow_jwt::KeyFetcher;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
@@ -214,12 +215,14 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 struct AccessThreads {
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
+    _keys: KeyFetcher,
 }
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords })
+        let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
+        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _keys: keys })
     }
 }
 

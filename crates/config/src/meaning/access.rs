@@ -1,5 +1,8 @@
 //! What requests must pass before they reach a handler.
 
+mod client_certificates;
+mod tokens;
+
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -8,17 +11,20 @@ use std::{
 };
 
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
+use serow_access_log::{ClientRules, SecretArguments};
 use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
+use serow_jwt::RemoteKeys;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
 use serow_site::{BasicUsers, ForwardAuth, Guard, IdentityChecks, RateLimit, Satisfy};
 use serow_variables::{Scope, Text};
 
+use self::tokens::Keys;
 use crate::{
     meaning::{forward_auth, paths::resolved, proxying::Proxying},
     tables::{
-        access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+        access::{AccessSettings, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         or_off::OrOff,
     },
     values::Statuses,
@@ -34,6 +40,8 @@ pub(crate) struct Access<'a> {
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
     queue: PasswordQueue,
     found: RefCell<Found>,
+    /// Whether clients may have certificates.
+    has_client_authorities: bool,
 }
 
 #[derive(Default)]
@@ -42,6 +50,9 @@ struct Found {
     files: Vec<PathBuf>,
     /// Password files by their paths: routes share what has been checked.
     users: BTreeMap<PathBuf, Basic>,
+    keys: Keys,
+    /// Whether users are identified anywhere.
+    identifies: bool,
 }
 
 /// What access control needs while the server runs.
@@ -53,6 +64,8 @@ pub struct AccessControl {
     pub watched: WatchedFiles,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
+    /// Key sets that are fetched while the server runs.
+    pub remote_keys: Vec<Arc<RemoteKeys>>,
 }
 
 impl<'a> Access<'a> {
@@ -63,6 +76,7 @@ impl<'a> Access<'a> {
         folder: &'a Path,
         trust: TrustedProxies,
         proxying: &'a Proxying<'a>,
+        has_client_authorities: bool,
         problems: &'a Problems,
     ) -> Self {
         let mut this = Self {
@@ -73,6 +87,7 @@ impl<'a> Access<'a> {
             limits: BTreeMap::new(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
+            has_client_authorities,
         };
         for LimitTable { settings, place } in limits {
             let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
@@ -131,33 +146,62 @@ impl<'a> Access<'a> {
             return Some(outer.cloned());
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
-        let outer_identity = &outer.identity;
         let addresses = self.addresses(&outer, settings, place);
         let limits = match &settings.limits {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
         };
-        let basic = match &settings.basic {
-            None => Some(outer_identity.basic.clone()),
-            Some(BasicSetting::Off) => Some(None),
-            Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
-        };
-        let forward_auth = self.forward_auth(outer_identity.forward_auth.as_ref(), settings, place);
+        let identity = self.identity(&outer.identity, settings, site, place);
         let satisfy = match settings.satisfy {
             None => outer.satisfy,
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
-        let (addresses, limits) = (addresses?, limits?);
-        let mut identity = IdentityChecks { basic: basic?, forward_auth: forward_auth?, ..IdentityChecks::default() };
-        identity.reserved =
-            outer_identity.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
+        let (addresses, limits, identity) = (addresses?, limits?, identity?);
         if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
-            let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
+            let text = "`satisfy` = \"any\" needs `allow` or `deny`, and a check of users, such as `basic`: write both, or \
+                        leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
+        self.found.borrow_mut().identifies |= !identity.is_empty();
         let guard = Guard { addresses, limits, identity, satisfy, trust: Arc::clone(&self.trust) };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
+    }
+
+    /// How users are identified, inside of something with these checks.
+    fn identity(
+        &self,
+        outer: &IdentityChecks,
+        settings: &AccessSettings,
+        site: &str,
+        place: &Place,
+    ) -> Option<IdentityChecks> {
+        let basic = match &settings.basic {
+            None => Some(outer.basic.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.users(table, site, &place.key("basic")).map(Some),
+        };
+        let tokens = match &settings.jwt {
+            None => Some(outer.tokens.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.tokens(table, site, &place.key("jwt")).map(Some),
+        };
+        let client_certificates = match &settings.client_certificate {
+            None => Some(outer.client_certificates.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.client_certificates(table, &place.key("client-certificate")).map(Some),
+        };
+        let forward_auth = self.forward_auth(outer.forward_auth.as_ref(), settings, place);
+        let mut identity = IdentityChecks {
+            client_certificates: client_certificates?,
+            basic: basic?,
+            tokens: tokens?,
+            forward_auth: forward_auth?,
+            ..IdentityChecks::default()
+        };
+        identity.reserved =
+            outer.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
+        Some(identity)
     }
 
     /// The server that decides, unless there is none.
@@ -209,17 +253,10 @@ impl<'a> Access<'a> {
     }
 
     fn users(&self, table: &BasicTable, site: &str, place: &Place) -> Option<BasicUsers> {
-        let realm = table.realm.as_deref().unwrap_or(site);
-        if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
-            let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
-            return self.noted(Err(Problem::of_value(place.key("realm"), text)));
-        }
+        let realm = self.realm(table.realm.as_deref(), site, place)?;
         let header = match &table.header {
-            Some(name) if !is_user_field(name) => {
-                let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
-                return self.noted(Err(Problem::of_value(place.key("header"), text)));
-            }
-            header => header.as_deref().map(Into::into),
+            Some(name) => Some(self.user_field(name, &place.key("header"))?),
+            None => None,
         };
         let path = resolved(&table.file, self.folder);
         let found = &mut *self.found.borrow_mut();
@@ -236,11 +273,37 @@ impl<'a> Access<'a> {
                 basic
             }
         };
-        Some(BasicUsers { basic, realm: realm.into(), header })
+        Some(BasicUsers { basic, realm, header })
+    }
+
+    /// What a challenge names.
+    fn realm(&self, realm: Option<&str>, site: &str, place: &Place) -> Option<Arc<str>> {
+        let realm = realm.unwrap_or(site);
+        if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
+            let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
+            return self.noted(Err(Problem::of_value(place.key("realm"), text)));
+        }
+        Some(realm.into())
+    }
+
+    /// The name of a field that tells handlers about the user.
+    fn user_field(&self, name: &str, place: &Place) -> Option<Arc<str>> {
+        if !is_user_field(name) {
+            let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
+            return self.noted(Err(Problem::of_value(place.clone(), text)));
+        }
+        Some(name.into())
     }
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
         result.map_err(|problem| self.problems.add(problem)).ok()
+    }
+
+    /// Tells the access log how requests have been identified.
+    pub(crate) fn describe_requests(&self, clients: &mut ClientRules) {
+        let found = self.found.borrow();
+        clients.identifies = found.identifies;
+        clients.secrets = Arc::new(SecretArguments(found.keys.arguments()));
     }
 
     /// The files that are read while the server runs.
@@ -255,6 +318,7 @@ impl<'a> Access<'a> {
             limits: self.limits.into_values().flatten().collect(),
             watched: found.watched,
             passwords: (!found.users.is_empty()).then_some(self.queue),
+            remote_keys: found.keys.into_remote(),
         }
     }
 }

@@ -9,10 +9,12 @@ use crate::{
     schema::{self, description},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
+        client_certificate::ClientCertificateTable,
         compression::CompressionTable,
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
+        jwt::JwtTable,
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
@@ -107,6 +109,8 @@ fn push_access(text: &mut String) {
     push_keys(text, &Shape::of::<AccessSettings>());
     push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
     push(text, "#### `forward-auth = { … }`", &Shape::of::<ForwardAuthTable>());
+    push(text, "#### `jwt = { … }`", &Shape::of::<JwtTable>());
+    push(text, "#### `client-certificate = { … }`", &Shape::of::<ClientCertificateTable>());
 }
 
 /// A heading and the keys below it.

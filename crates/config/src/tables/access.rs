@@ -1,21 +1,22 @@
 //! What requests must pass before they reach a handler, as it is written.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::ValueEnum;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
-};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serow_document::Place;
 
 use crate::{
-    tables::{FromTable, TableReading, forward_auth::ForwardAuthTable, or_off::OrOff},
+    tables::{
+        FromTable, TableReading,
+        client_certificate::ClientCertificateTable,
+        forward_auth::ForwardAuthTable,
+        jwt::JwtTable,
+        or_off::{OrOff, Switchable},
+    },
     values::{Count, RequestRate, choice},
 };
-use serow_settings::Shape;
 
 /// What requests must pass; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -35,12 +36,22 @@ pub(crate) struct AccessSettings {
 
     /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Reports" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) basic: Option<BasicSetting>,
+    pub(crate) basic: Option<OrOff<BasicTable>>,
 
     /// Another server that decides, such as Authelia or oauth2-proxy: { to = "127.0.0.1:9091/api/verify", copy =
     /// ["Remote-User"] }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) forward_auth: Option<OrOff<ForwardAuthTable>>,
+
+    /// Tokens that requests must have (JWT): { keys = "jwks.json", issuer = "https://login.example.com" }, or false for
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jwt: Option<OrOff<JwtTable>>,
+
+    /// Certificates that clients must have (`tls-client-ca`): { subject = ["alice"], san = ["*.example.com"] }, or false for
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_certificate: Option<OrOff<ClientCertificateTable>>,
 
     /// Whether a request needs a permitted address and a user, or one of them: all or any [default: all]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,15 +60,6 @@ pub(crate) struct AccessSettings {
     /// Names of the `[[limit]]` that apply: ["logins"]. In a route, they replace those of the site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<Vec<String>>,
-}
-
-/// Users with passwords, or none.
-#[derive(Clone, Debug)]
-pub(crate) enum BasicSetting {
-    /// None.
-    Off,
-    /// These.
-    Users(BasicTable),
 }
 
 /// Users with passwords.
@@ -143,12 +145,14 @@ pub(crate) struct LimitSettings {
 impl AccessSettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { allow, deny, basic, forward_auth, satisfy, limits } = self;
+        let Self { allow, deny, basic, forward_auth, jwt, client_certificate, satisfy, limits } = self;
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
             ("basic", basic.is_some()),
             ("forward-auth", forward_auth.is_some()),
+            ("jwt", jwt.is_some()),
+            ("client-certificate", client_certificate.is_some()),
             ("satisfy", satisfy.is_some()),
             ("limits", limits.is_some()),
         ];
@@ -162,52 +166,6 @@ impl FromTable for LimitTable {
     }
 }
 
-impl<'de> Deserialize<'de> for BasicSetting {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SettingVisitor)
-    }
+impl Switchable for BasicTable {
+    const EXPECTED: &'static str = r#"a table, as in { file = "users.htpasswd" }, or false"#;
 }
-
-struct SettingVisitor;
-
-impl<'de> Visitor<'de> for SettingVisitor {
-    type Value = BasicSetting;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(EXPECTED)
-    }
-
-    fn visit_bool<E: Error>(self, is_on: bool) -> Result<BasicSetting, E> {
-        if is_on { Err(E::custom(format!("expected {EXPECTED}"))) } else { Ok(BasicSetting::Off) }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BasicSetting, A::Error> {
-        BasicTable::deserialize(MapAccessDeserializer::new(map)).map(BasicSetting::Users)
-    }
-}
-
-impl Serialize for BasicSetting {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Off => serializer.serialize_bool(false),
-            Self::Users(table) => table.serialize(serializer),
-        }
-    }
-}
-
-impl JsonSchema for BasicSetting {
-    fn schema_name() -> Cow<'static, str> {
-        "Basic".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let choices = json!([Shape::of::<BasicTable>().schema(), { "const": false }]);
-        json!({ "title": EXPECTED, "anyOf": choices }).try_into().unwrap_or_default()
-    }
-}
-
-const EXPECTED: &str = r#"a table, as in { file = "users.htpasswd" }, or false"#;
