@@ -18,8 +18,8 @@ pub struct ClientRules {
     /// Those for the requests of some routes instead, by the number of the route ([`Served::route`]). Empty if all
     /// routes have the same.
     pub of_routes: Vec<Option<TrustedProxies>>,
-    /// Whether the server identifies users, whom lines then name.
-    pub identifies: bool,
+    /// Whether access control notes users and limits, for `$remote_user`, `$limit_name` and `$limit_status`.
+    pub has_notes: bool,
     /// Arguments of queries that are tokens: lines have stars in the place of their values.
     pub secrets: Arc<SecretArguments>,
 }
@@ -31,9 +31,9 @@ impl ClientRules {
         Self { trusted, ..Self::default() }
     }
 
-    /// Whether the note of the route makes a difference.
+    /// Whether the note of a request makes a difference.
     pub(crate) fn reads_route(&self) -> bool {
-        self.identifies || !self.of_routes.is_empty()
+        self.has_notes || !self.of_routes.is_empty()
     }
 
     /// The client of a request and its scheme, if a trusted proxy names them.

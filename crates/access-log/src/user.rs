@@ -1,23 +1,34 @@
-//! The user who sends a request: whom the server has identified, otherwise whom the client names by Basic
+//! The user who sends a request: the one that access control has checked, or the one that the client names by Basic
 //! authentication (RFC 7617).
 
-use serow::Served;
+use serow::{Headers, Served};
 use serow_variables::values;
 
 use super::escape;
 
-/// Appends the name, or a dash where there is none. Unless the server identifies users, nobody has checked it: it is what
-/// the client says.
+/// Appends the name of the checked user. Without one, it is what the client says, as in nginx: so that the log shows
+/// which names are tried. A dash where there is no name.
 pub(super) fn write(served: &Served<'_>, line: &mut Vec<u8>) {
     let start = line.len();
-    let found = match served.note.and_then(|note| note.identity().0) {
-        Some(user) => {
-            line.extend_from_slice(user.0.as_bytes());
-            true
-        }
-        None => served.request.is_some_and(|request| values::append_user(&request.headers, line)),
-    };
-    match found {
+    let checked = served.note.is_some_and(|note| {
+        note.with_access(|access| match &access.user {
+            Some(user) => {
+                line.extend_from_slice(user.as_bytes());
+                true
+            }
+            None => false,
+        })
+    });
+    match checked && line.len() > start {
+        true => escape::behind(start, true, line),
+        false => write_claimed(served.request.map(|request| &request.headers), line),
+    }
+}
+
+/// Appends the name that the client claims.
+fn write_claimed(headers: Option<&Headers>, line: &mut Vec<u8>) {
+    let start = line.len();
+    match headers.is_some_and(|headers| values::append_user(headers, line)) {
         true => escape::behind(start, true, line),
         false => line.push(b'-'),
     }
@@ -25,10 +36,9 @@ pub(super) fn write(served: &Served<'_>, line: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use serow_message::{RouteNote, User};
+    use serow::KnownHeader;
 
     use super::*;
-    use crate::example::Example;
 
     #[test]
     fn user_names_are_read_from_basic_authentication() {
@@ -51,19 +61,14 @@ mod tests {
             ("", "-"),
         ];
         for (authorization, expected) in cases {
-            let mut example = Example::new("127.0.0.1:4711");
-            example.header("authorization", authorization.as_bytes());
+            let mut headers = Headers::new();
+            headers.append(KnownHeader::Authorization, authorization).unwrap();
             let mut line = b"x ".to_vec();
-            write(&example.served(), &mut line);
+            write_claimed(Some(&headers), &mut line);
             assert_eq!(String::from_utf8(line).unwrap(), format!("x {expected}"), "{authorization}");
-            let note = RouteNote::new();
-            note.set_identity(Some(User("alice b".into())), None);
-            let mut line = Vec::new();
-            write(&Served { note: Some(&note), ..example.served() }, &mut line);
-            assert_eq!(String::from_utf8(line).unwrap(), "alice\\x20b", "{authorization}");
         }
         let mut line = Vec::new();
-        write(&Served { request: None, ..Example::new("127.0.0.1:4711").served() }, &mut line);
+        write_claimed(None, &mut line);
         assert_eq!(line, b"-");
     }
 }

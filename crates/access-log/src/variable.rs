@@ -1,9 +1,9 @@
 //! What a template may name: nginx's variables of requests, which routes have as well, and those that are known once the
 //! response is sent.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use serow::{Scheme, Served};
+use serow::{AccessNote, LimitStatus, RouteNote, Scheme, Served};
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -63,6 +63,8 @@ names! {
     Urgency: "urgency";
     Incremental: "incremental";
     RequestCompletion: "request_completion";
+    LimitName: "limit_name";
+    LimitStatus: "limit_status";
     Whole: "whole";
 }
 
@@ -210,8 +212,22 @@ impl Name {
                 None => line.push(b'-'),
             },
             Self::RequestCompletion => line.extend_from_slice(if served.whole { b"OK" } else { b"-" }),
+            Self::LimitName => limit(served, line, |(name, _)| name),
+            Self::LimitStatus => limit(served, line, |(_, status)| status.name()),
             Self::Whole => line.extend_from_slice(boolean(served.whole)),
         }
+    }
+}
+
+/// Appends what the strictest limit of the request says; a dash without a limit.
+fn limit(served: &Served<'_>, line: &mut Vec<u8>, value: impl FnOnce(&(Arc<str>, LimitStatus)) -> &str) {
+    let append = |access: &AccessNote| match &access.limit {
+        Some(limit) => line.extend_from_slice(value(limit).as_bytes()),
+        None => line.push(b'-'),
+    };
+    match served.note {
+        Some(note) => note.with_access(append),
+        None => append(&AccessNote::default()),
     }
 }
 
@@ -227,14 +243,14 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
             None => {}
         },
         RequestVariable::Named(RequestName::RemoteAddress) if served.client.is_some() => return client(served, line),
+        RequestVariable::Named(RequestName::RemoteUser) => {
+            return user::write(served, line);
+        }
         RequestVariable::Named(RequestName::RemotePort) if served.client.is_some() => return line.push(b'-'),
         _ => {}
     }
-    if matches!(variable, RequestVariable::Named(RequestName::RemoteUser)) {
-        return user::write(served, line);
-    }
     let claims = match variable {
-        RequestVariable::Claim(_) => served.note.and_then(|note| note.identity().1),
+        RequestVariable::Claim(_) => served.note.and_then(RouteNote::claims),
         _ => None,
     };
     let start = line.len();

@@ -16,6 +16,7 @@ use crate::{
     credentials::Credentials,
     htpasswd::Htpasswd,
     password_checker::{PasswordQueue, Refused},
+    password_counts::PasswordOutcome,
     verified::Verified,
     watched_file::WatchedFile,
 };
@@ -55,6 +56,7 @@ pub enum Authentication {
 pub struct Checking {
     outcome: oneshot::Receiver<bool>,
     user: Arc<str>,
+    client: Option<IpAddr>,
     digest: [u8; 32],
     /// Whether there is such a user.
     is_known: bool,
@@ -82,9 +84,14 @@ impl Basic {
         }
         let (user, password) = credentials.into_parts();
         match shared.queue.check(client, hash, password) {
-            Ok(outcome) => {
-                Authentication::Checking(Checking { outcome, user: user.into(), digest, is_known, basic: self.clone() })
-            }
+            Ok(outcome) => Authentication::Checking(Checking {
+                outcome,
+                user: user.into(),
+                client,
+                digest,
+                is_known,
+                basic: self.clone(),
+            }),
             Err(Refused::Client) => Authentication::TooManyTries,
             Err(Refused::Queue) => Authentication::Busy,
         }
@@ -103,7 +110,10 @@ impl Future for Checking {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let outcome = ready!(Pin::new(&mut self.outcome).poll(context));
         // The threads have ended: so does the server.
-        if !outcome.unwrap_or(false) || !self.is_known {
+        let is_right = outcome.unwrap_or(false) && self.is_known;
+        let counted = if is_right { PasswordOutcome::Right } else { PasswordOutcome::Wrong };
+        self.basic.shared.queue.counts().note(counted, self.client);
+        if !is_right {
             return Poll::Ready(None);
         }
         self.basic.shared.verified.insert(self.digest, self.basic.now());

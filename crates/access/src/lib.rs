@@ -22,6 +22,7 @@ mod htpasswd;
 mod keyed_digest;
 mod network_set;
 mod password_checker;
+mod password_counts;
 mod password_hash;
 mod verified;
 mod watched_file;
@@ -36,6 +37,7 @@ pub use self::{
     keyed_digest::KeyedDigest,
     network_set::NetworkSet,
     password_checker::{PasswordChecker, PasswordQueue},
+    password_counts::PasswordCounts,
     password_hash::{HashError, HashKind, PasswordHash, hash_password},
     watched_file::{FileWatch, WatchedFile, WatchedFileError, WatchedFiles},
 };

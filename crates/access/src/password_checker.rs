@@ -13,7 +13,10 @@ use rustix::process::setpriority_process;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use crate::password_hash::PasswordHash;
+use crate::{
+    password_counts::{PasswordCounts, PasswordOutcome},
+    password_hash::PasswordHash,
+};
 
 /// Threads that check passwords, with a queue in front of them. They run only when the others leave them time.
 pub struct PasswordChecker {
@@ -46,6 +49,7 @@ impl fmt::Debug for PasswordQueue {
 struct Shared {
     queue: Mutex<Queue>,
     filled: Condvar,
+    counts: PasswordCounts,
 }
 
 #[derive(Default)]
@@ -102,6 +106,12 @@ impl PasswordQueue {
         Self { shared: Arc::default() }
     }
 
+    /// How many passwords were checked.
+    #[must_use]
+    pub fn counts(&self) -> &PasswordCounts {
+        &self.shared.counts
+    }
+
     /// Has a password checked against a hash; the outcome is lost if the threads end meanwhile.
     pub(crate) fn check(
         &self,
@@ -111,10 +121,14 @@ impl PasswordQueue {
     ) -> Result<oneshot::Receiver<bool>, Refused> {
         let mut queue = self.shared.queue();
         if queue.checks.len() >= MAX_WAITING {
+            drop(queue);
+            self.counts().note(PasswordOutcome::Busy, client);
             return Err(Refused::Queue);
         }
         let waiting = queue.by_client.entry(client).or_default();
         if *waiting >= MAX_OF_CLIENT {
+            drop(queue);
+            self.counts().note(PasswordOutcome::TooMany, client);
             return Err(Refused::Client);
         }
         *waiting += 1;

@@ -11,6 +11,7 @@ use serow_acme::{CertificateAction, CertificateCommand};
 use serow_net::monotonic;
 
 use super::{
+    ban_command::BanCommand,
     maintenance_command::MaintenanceCommand,
     server_command::{Action, ServerCommand},
 };
@@ -26,6 +27,8 @@ pub(super) enum Command {
     Server(ServerCommand),
     /// Order or revoke a certificate.
     Certificate(CertificateCommand),
+    /// Ban a client, or lift a ban.
+    Ban(BanCommand),
     /// Begin or end maintenance.
     Maintenance(MaintenanceCommand),
 }
@@ -81,6 +84,7 @@ impl fmt::Display for Command {
         match self {
             Self::Reload => f.write_str("reload"),
             Self::Stop => f.write_str("stop the server"),
+            Self::Ban(command) => command.fmt(f),
             Self::Maintenance(command) => command.fmt(f),
             Self::Certificate(CertificateCommand { certificate, action }) => match action {
                 CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),

@@ -22,7 +22,8 @@ use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 
 use super::{
-    certificate_table,
+    ban_command::BanCommand,
+    bans, certificate_table,
     client_error::{AdminClientError, Reason},
     maintenance_command::MaintenanceCommand,
     server_command::ServerCommand,
@@ -43,6 +44,8 @@ enum AdminRequest {
     Server(String),
     /// A command for a certificate, in JSON.
     Certificate(String),
+    /// A command for bans, in JSON.
+    Ban(String),
     /// A command for maintenance, in JSON.
     Maintenance(String),
 }
@@ -151,6 +154,36 @@ impl AdminClient {
         self.send(&AdminRequest::Certificate(json))
     }
 
+    /// Bans a client, or lifts a ban; returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or refuses.
+    pub fn change_ban(&self, command: &BanCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Ban(json))
+    }
+
+    /// The bans in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn bans(&self) -> Result<String, AdminClientError> {
+        let status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        Ok(format!("{:#}\n", status["bans"]))
+    }
+
+    /// The bans as a table for people.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn ban_table(&self) -> Result<String, AdminClientError> {
+        let status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        Ok(bans::table(&status))
+    }
+
     /// Begins or ends maintenance; returns a line about it.
     ///
     /// # Errors
@@ -245,6 +278,7 @@ impl AdminRequest {
             Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
             Self::Certificate(_) => (Method::POST, "/certificates"),
+            Self::Ban(_) => (Method::POST, "/bans"),
             Self::Maintenance(_) => (Method::POST, "/maintenance"),
         };
         let mut headers = Headers::new();
@@ -261,7 +295,12 @@ impl AdminRequest {
     /// How long the response may take.
     fn timeout(&self) -> Duration {
         match self {
-            Self::Status | Self::Stop | Self::Server(_) | Self::Certificate(_) | Self::Maintenance(_) => TIMEOUT,
+            Self::Status
+            | Self::Stop
+            | Self::Server(_)
+            | Self::Certificate(_)
+            | Self::Ban(_)
+            | Self::Maintenance(_) => TIMEOUT,
             Self::Reload => RELOAD_TIMEOUT,
         }
     }
@@ -280,9 +319,10 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
     let body = match request {
-        AdminRequest::Server(json) | AdminRequest::Certificate(json) | AdminRequest::Maintenance(json) => {
-            json.as_bytes()
-        }
+        AdminRequest::Server(json)
+        | AdminRequest::Certificate(json)
+        | AdminRequest::Ban(json)
+        | AdminRequest::Maintenance(json) => json.as_bytes(),
         AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);

@@ -56,6 +56,8 @@ fn connections(counts: &ConnectionCounts) -> Value {
         "http2": counts.http2,
         "handshakes_failed": counts.handshakes_failed,
         "refused": counts.refused,
+        "refused_banned": counts.refused_banned,
+        "refused_per_client": counts.refused_per_client,
     })
 }
 
@@ -183,7 +185,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, mirrors, subject};
+    use crate::{CountedRoutes, FIELDS, access, bans, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -234,6 +236,12 @@ mod tests {
         let mut found = BTreeSet::new();
         let mut document =
             value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates());
+        let banned = serow_bans::Bans::default();
+        let hour = Duration::from_secs(3600);
+        let client = "192.0.2.1".parse().unwrap();
+        banned.add(client, hour, "a", serow_bans::BanOrigin::Limit, serow_net::monotonic()).unwrap();
+        document["bans"] = bans::document(&banned);
+        access::tests::example().add_to(&mut document);
         document["routes"] = CountedRoutes::new(Vec::new()).document();
         let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
         document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);

@@ -19,6 +19,8 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   connections.http2                  that spoke HTTP/2
   connections.handshakes_failed      closed because the TLS handshake failed or timed out
   connections.refused                closed because the PROXY header was missing or malformed
+  connections.refused_banned         closed because the client was banned
+  connections.refused_per_client     closed because the client had as many as max-connections-per-client
   requests.total                     requests, malformed ones included
   requests.http1                     over HTTP/1.0 and 1.1
   requests.http2                     over HTTP/2
@@ -74,6 +76,30 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   routes[].sum_us                    how long these took together, in microseconds
   routes[].buckets[].up_to_us        a bucket of the histogram of durations: its upper bound
   routes[].buckets[].count           requests in that bucket
+  limits[].name                      the rate limits
+  limits[].dry_run                   whether the limit only counts
+  limits[].allowed                   requests that were served at once
+  limits[].delayed                   requests that waited
+  limits[].refused                   requests that were refused; in a dry run, that would have been
+  limits[].displaced                 keys that were forgotten, since there were too many
+  access.addresses_refused           requests refused by allow or deny
+  access.requests_refused_per_client
+                                     requests refused by max-requests-per-client
+  access.passwords_right             passwords that were checked and right; remembered ones are not checked
+  access.passwords_wrong             passwords that were wrong, or of unknown users
+  access.passwords_refused_per_client
+                                     passwords not checked, since many of their client waited
+  access.passwords_refused_busy      passwords not checked, since many of all clients waited
+  bans.banned                        clients that are banned now
+  bans.added.limit                   bans by limits
+  bans.added.administrator           bans by 'serow ban add'
+  bans.added.fleet                   bans by other servers
+  bans.displaced                     bans that ended early, since there were too many
+  bans.refused_requests              requests of banned clients that were refused with 403
+  bans.list[].client                 the bans, those that end last first, at most 10,000: address, or the /64 of IPv6
+  bans.list[].remaining_seconds      seconds until it ends
+  bans.list[].origin                 limit, administrator or fleet
+  bans.list[].reason                 why
   applications[].name                the applications in Ruby, Perl and Python
   applications[].wanted              configured number of workers
   applications[].workers             workers that take requests now

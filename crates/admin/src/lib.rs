@@ -10,6 +10,7 @@
 //! | where the numbers come from; as JSON, and for Prometheus | `sources.rs`; `document.rs`, `metrics.rs`, `server_metrics.rs` |
 //! | applications: the sum of all generations; for Prometheus | `applications.rs`; `application_metrics.rs` |
 //! | copies of requests: as JSON, for Prometheus, as a table | `mirrors.rs` |
+//! | bans, and what limits decide: as JSON, for Prometheus, as tables; commands for bans | `bans.rs`, `access.rs`; `ban_command.rs` |
 //! | automatic certificates: as a table; for Prometheus | `certificate_table.rs`; `certificate_metrics.rs` |
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
@@ -19,10 +20,13 @@
 //! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
+mod access;
 mod application_metrics;
 mod application_table;
 mod applications;
 mod audit;
+mod ban_command;
+mod bans;
 mod certificate_metrics;
 mod certificate_table;
 mod client;
@@ -54,6 +58,8 @@ mod units;
 mod upstreams;
 
 pub use self::{
+    access::AccessCounts,
+    ban_command::{BanAction, BanCommand},
     client::{AdminClient, ServerIdentity},
     client_error::AdminClientError,
     counted_routes::CountedRoutes,

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{application_metrics, certificate_metrics, metric_head::head, mirrors, route_metrics, server_metrics};
+use super::{
+    access, application_metrics, bans, certificate_metrics, metric_head::head, mirrors, route_metrics, server_metrics,
+};
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -28,6 +30,8 @@ pub(super) fn text(status: &Value) -> String {
     queue_delay(status, &mut text);
     route_metrics::push(status, &mut text);
     application_metrics::push(status, &mut text);
+    access::push(status, &mut text);
+    bans::push(status, &mut text);
     mirrors::push(status, &mut text);
     certificate_metrics::push(status, &mut text);
     server_metrics::push(status, &mut text);
@@ -130,8 +134,13 @@ const METRICS: &[Metric] = &[
     ),
     counter(
         "serow_connections_failed_total",
-        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header.",
-        &[("{at=\"tls\"}", "/connections/handshakes_failed"), ("{at=\"proxy_header\"}", "/connections/refused")],
+        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header, or a client that is refused.",
+        &[
+            ("{at=\"tls\"}", "/connections/handshakes_failed"),
+            ("{at=\"proxy_header\"}", "/connections/refused"),
+            ("{at=\"ban\"}", "/connections/refused_banned"),
+            ("{at=\"client_limit\"}", "/connections/refused_per_client"),
+        ],
     ),
     counter(
         "serow_requests_total",

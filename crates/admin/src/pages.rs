@@ -5,6 +5,7 @@ use serow_acme::CertificateCommand;
 
 use super::{
     audit::{Caller, Command},
+    ban_command::BanCommand,
     maintenance_command::MaintenanceCommand,
     metrics,
     server_command::ServerCommand,
@@ -106,12 +107,13 @@ impl Pages {
         let command = match request.target.path() {
             "/reload" => Command::Reload,
             "/stop" => Command::Stop,
-            path @ ("/upstreams" | "/certificates" | "/maintenance") => {
+            path @ ("/upstreams" | "/certificates" | "/maintenance" | "/bans") => {
                 let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
                     return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE);
                 };
                 let command = match path {
                     "/upstreams" => ServerCommand::read(&body).map(Command::Server),
+                    "/bans" => BanCommand::read(&body).map(Command::Ban),
                     "/maintenance" => MaintenanceCommand::read(&body).map(Command::Maintenance),
                     _ => certificate_command(&body).map(Command::Certificate),
                 };
@@ -132,6 +134,7 @@ impl Pages {
             Command::Reload => self.subject.reload().await,
             Command::Server(command) => self.subject.apply(command).await,
             Command::Certificate(command) => self.subject.apply_to_certificate(command).await,
+            Command::Ban(command) => self.subject.apply_ban(command).await,
             Command::Maintenance(command) => self.subject.apply_maintenance(command).await,
             Command::Stop => {
                 self.subject.stop().await;
@@ -199,7 +202,7 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/stop" | "/certificates" | "/maintenance" => not_allowed("POST"),
+        "/reload" | "/stop" | "/certificates" | "/maintenance" | "/bans" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
@@ -249,6 +252,7 @@ GET /status      how the server is doing, in JSON; 'serow status --help' explain
 GET /metrics     the same for Prometheus
 GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
+POST /bans       ban a client or lift a ban, as docs/access.md describes
 POST /maintenance  begin or end maintenance, as docs/running.md describes
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
 POST /stop       finish the requests in progress, then end
@@ -282,6 +286,8 @@ mod tests {
             applications,
             sandbox,
             certificates: Default::default(),
+            bans: Default::default(),
+            access: Default::default(),
             maintenance: Default::default(),
         };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };

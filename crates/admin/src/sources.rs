@@ -6,11 +6,12 @@ use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
+use serow_bans::Bans;
 use serow_proxy::Upstream;
 use serow_settings::Application;
 use serow_site::{MaintenanceSwitch, Mirror};
 
-use super::{CountedRoutes, document, mirrors};
+use super::{AccessCounts, CountedRoutes, bans, document, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -29,6 +30,10 @@ pub struct Sources {
     pub mirrors: Vec<Mirror>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
+    /// The clients that it refuses.
+    pub bans: Bans,
+    /// What its limits have decided.
+    pub access: AccessCounts,
     /// Whether it is in maintenance.
     pub maintenance: MaintenanceSwitch,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
@@ -51,6 +56,8 @@ impl Sources {
             &upstreams,
             &certificates,
         );
+        document["bans"] = bans::document(&self.bans);
+        self.access.add_to(&mut document);
         document["routes"] = self.routes.document();
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
         document

@@ -8,7 +8,10 @@ use serow_acme::CertificateCommand;
 use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
-use super::{maintenance_command::MaintenanceCommand, server_command::ServerCommand, sources::Sources, total};
+use super::{
+    ban_command::BanCommand, maintenance_command::MaintenanceCommand, server_command::ServerCommand, sources::Sources,
+    total,
+};
 
 /// What an admin endpoint reports on and controls.
 #[derive(Clone)]
@@ -75,6 +78,18 @@ impl Subject {
     pub(super) async fn apply_to_certificate(&self, command: CertificateCommand) -> Result<String, Refusal> {
         let done = match self {
             Self::Server { sources, .. } => sources.certificates.apply(command),
+            Self::Master(control) => match serde_json::to_value(&command) {
+                Ok(value) => control.command(value, false).await,
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+    }
+
+    /// Bans a client, or lifts a ban; returns what was done. Later generations have the bans from those before them.
+    pub(super) async fn apply_ban(&self, command: BanCommand) -> Result<String, Refusal> {
+        let done = match self {
+            Self::Server { sources, .. } => command.apply(&sources.bans),
             Self::Master(control) => match serde_json::to_value(&command) {
                 Ok(value) => control.command(value, false).await,
                 Err(error) => Err(error.to_string()),

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serow_config::printable::on_one_line;
 
 use super::{
-    application_table, certificate_table, mirrors, server_table,
+    access, application_table, certificate_table, mirrors, server_table,
     units::{bytes, count, long_time, short_time},
 };
 
@@ -14,7 +14,7 @@ pub(crate) fn of(json: &str) -> Option<String> {
     let lines = lines(&Numbers(&status))?;
     let width = lines.iter().map(|(name, _)| name.len()).max()?;
     let lines: String = lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect();
-    let tables = [application_table::of, mirrors::table, certificate_table::of, server_table::of];
+    let tables = [access::table, application_table::of, mirrors::table, certificate_table::of, server_table::of];
     Some(tables.iter().fold(lines, |lines, table| lines + &table(&status)))
 }
 
@@ -68,6 +68,9 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
             format!("{} sent, {} received", size("/requests/body_bytes_sent")?, size("/requests/body_bytes_received")?),
         ),
     ];
+    if let Some(banned) = status.number("/bans/banned").filter(|banned| *banned > 0) {
+        lines.push(("bans", format!("{} clients are banned: see 'serow ban list'", count(banned))));
+    }
     if status.at("/maintenance") == Some(&Value::Bool(true)) {
         lines.insert(2, ("maintenance", "on: clients receive 503".to_owned()));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{applications, servers};
+use super::{applications, bans, servers};
 
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though
 /// it may not have come to say so.
@@ -88,6 +88,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }
     applications::identify(total, serving);
+    bans::identify(total, serving);
     servers::identify(total, serving);
     if let Some(Value::Object(delays)) = total.pointer_mut("/pacing/queue_delay") {
         set_quantiles(delays);

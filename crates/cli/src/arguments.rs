@@ -4,6 +4,7 @@
 mod acme;
 mod admin;
 mod app;
+mod ban;
 #[cfg(feature = "bench")]
 mod bench;
 mod completions;
@@ -25,6 +26,7 @@ pub(crate) use self::{
     acme::{AcmeArguments, AcmeCommand, CertificateNameArguments},
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
+    ban::{BanAddArguments, BanArguments, BanListArguments, BanRemoveArguments, BanSubcommand},
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
     init::InitArguments,

@@ -6,9 +6,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AcmeArguments, AdminClientArguments, AppArguments, CheckArguments, CompleteArguments, CompletionsArguments,
-        FilesArguments, InitArguments, MaintenanceArguments, ManArguments, PasswordArguments, ProxyArguments,
-        RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        AcmeArguments, AdminClientArguments, AppArguments, BanArguments, CheckArguments, CompleteArguments,
+        CompletionsArguments, FilesArguments, InitArguments, MaintenanceArguments, ManArguments, PasswordArguments,
+        ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -111,6 +111,9 @@ pub(crate) enum Command {
     /// The exit code is 0
     /// when it has ended, and 1 if it still runs after --timeout.
     Stop(StopArguments),
+    /// List, add and lift bans: clients that a running server refuses for a time.
+    #[command(after_help = BAN_EXAMPLES)]
+    Ban(BanArguments),
     /// Begin or end maintenance of a running server: clients receive 503.
     Maintenance(MaintenanceArguments),
     /// List and change the servers of an upstream while the server runs.
@@ -329,6 +332,15 @@ Examples:
       another weight, also after a reload
   serow upstream add app 127.0.0.1:9003,weight=2,max=50
   serow upstream remove app 127.0.0.1:9003";
+
+const BAN_EXAMPLES: &str = "\
+Examples:
+  serow ban list
+  serow ban add 192.0.2.7 --for 1d --reason 'scans for logins'
+      refused for a day
+  serow ban add 2001:db8:0:7::1
+      its /64, for an hour
+  serow ban remove 192.0.2.7";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

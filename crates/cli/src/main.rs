@@ -9,7 +9,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
-//! | `serow maintenance` | `maintenance.rs` |
+//! | `serow ban`, `maintenance` | `ban.rs`, `maintenance.rs` |
 //! | `serow password` | `password.rs` |
 //! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
@@ -27,6 +27,7 @@ mod announcement;
 mod app;
 mod application_host;
 mod arguments;
+mod ban;
 #[cfg(feature = "bench")]
 mod bench;
 #[cfg(not(feature = "bench"))]
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => reload::run(&arguments),
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
+        Ok(Command::Ban(arguments)) => ban::run(arguments),
         Ok(Command::Maintenance(arguments)) => maintenance::run(arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Password(arguments)) => password::run(&arguments),

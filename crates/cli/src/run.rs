@@ -5,8 +5,10 @@
 //! | the master starts generations and answers those who run the server | `run/master.rs` |
 //! | as which program | `run/program.rs` |
 //! | a generation reads the file, gets its sockets, serves | `run/generation.rs` |
+//! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
 
+mod ban_storage;
 mod generation;
 mod master;
 mod orders;

@@ -3,8 +3,9 @@
 use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
-use serow_admin::{AdminEndpoint, CountedRoutes, Sources, Subject};
+use serow_admin::{AccessCounts, AdminEndpoint, CountedRoutes, Sources, Subject};
 use serow_apps::Reloader;
+use serow_bans::Bans;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
 use serow_settings::{Application, Encryption, ServerSettings, values::AdminAddress};
 use serow_site::{MaintenanceSwitch, Site};
@@ -27,6 +28,8 @@ pub(crate) struct Serving {
     certificates: Option<CertificateManager>,
     /// Proxies that may name the client.
     trusted: TrustedProxies,
+    /// Clients that are refused.
+    bans: Bans,
 }
 
 /// What is served besides by the handler itself.
@@ -48,7 +51,16 @@ impl Serving {
         state_folder::keep_certificate(&mut settings);
         let certificates = certificates::prepare(&settings, None)?.map(PreparedManager::open).transpose()?;
         let ServerSettings {
-            listeners, server, encryption, admin, admin_token, access_log, clients, max_spool, ..
+            listeners,
+            server,
+            encryption,
+            admin,
+            admin_token,
+            access_log,
+            clients,
+            bans,
+            max_spool,
+            ..
         } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
@@ -59,7 +71,7 @@ impl Serving {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());
         }
-        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates, trusted })
+        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates, trusted, bans })
     }
 
     /// Stops the server from elsewhere.
@@ -69,7 +81,7 @@ impl Serving {
 
     /// Serves this site until TERM or INT.
     pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
-        let Self { server, encryption, admin, admin_token, log, certificates, trusted } = self;
+        let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
         let maintenance = MaintenanceSwitch::default();
@@ -82,6 +94,8 @@ impl Serving {
                 applications,
                 mirrors: Vec::new(),
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
+                bans: bans.clone(),
+                access: AccessCounts::default(),
                 maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
             },
@@ -95,7 +109,7 @@ impl Serving {
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let outcome = serow_site::serve(server, site, policy, maintenance, trusted);
+        let outcome = serow_site::serve(server, site, policy, maintenance, bans, trusted);
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         drop(certificates);

@@ -78,7 +78,9 @@ pub(crate) fn of(
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
-    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, has_client_authorities, problems);
+    let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
+    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, bans, problems);
+    let access = if has_client_authorities { access.with_client_authorities() } else { access };
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {

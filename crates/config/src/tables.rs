@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod client_certificate;
+pub(crate) mod client_limits;
 pub(crate) mod compression;
 pub(crate) mod forward_auth;
 pub(crate) mod handlers;

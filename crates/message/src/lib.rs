@@ -56,6 +56,9 @@ mod body;
 mod boxed_handler;
 #[cfg(feature = "std")]
 mod claims;
+#[cfg(feature = "std")]
+mod client_network;
+#[cfg(feature = "std")]
 mod connection;
 #[cfg(feature = "std")]
 mod conversion;
@@ -92,6 +95,7 @@ pub use self::{
     body::{Body, BodyKind, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
     claims::{ClaimSource, Claims},
+    client_network::{ClientNetwork, ClientNetworkError},
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
@@ -101,7 +105,7 @@ pub use self::{
     request::Request,
     request_client::RequestClient,
     response::Response,
-    route_note::RouteNote,
+    route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,

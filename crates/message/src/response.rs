@@ -17,7 +17,8 @@ pub struct Response {
     pub headers: Headers,
     /// The body.
     pub body: Body,
-    /// Values for the middleware around the handler.
+    /// Values for the middleware around the handler. The server drops them when the response is sent, or cannot be sent
+    /// any more.
     pub extensions: Extensions,
 }
 

@@ -1,16 +1,16 @@
-//! Where handlers note which route takes a request and whose it is, for whoever logs the request.
+//! Where handlers note for whoever logs a request: which route takes it, who sends it, and what limits say.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{claims::Claims, user::User};
+use crate::claims::Claims;
 
-/// Where a handler notes which of its routes takes a request: in the extensions of the request, if its log asks for it.
-/// Clones are the same note.
+/// Where a handler notes which of its routes takes a request, and what access control finds out about it: in the
+/// extensions of the request, if its log asks for it. Clones are the same note.
 #[derive(Clone, Debug)]
 pub struct RouteNote(Arc<Noted>);
 
@@ -18,7 +18,46 @@ pub struct RouteNote(Arc<Noted>);
 struct Noted {
     number: AtomicU32,
     captures: Mutex<Captures>,
-    identity: Mutex<(Option<User>, Option<Claims>)>,
+    access: Mutex<AccessNote>,
+    claims: Mutex<Option<Claims>>,
+}
+
+/// What access control finds out about a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessNote {
+    /// The name of the user, which has been checked.
+    pub user: Option<Arc<str>>,
+    /// The limit that decided: of several, the strictest decision.
+    pub limit: Option<(Arc<str>, LimitStatus)>,
+}
+
+/// What a limit decided about a request, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LimitStatus {
+    /// It was served at once.
+    Passed,
+    /// It would have waited, but the limit only counts.
+    DelayedDryRun,
+    /// It would have been refused, but the limit only counts.
+    RejectedDryRun,
+    /// It waited.
+    Delayed,
+    /// It was refused.
+    Rejected,
+}
+
+impl LimitStatus {
+    /// Its name, as nginx has it in `$limit_req_status`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::DelayedDryRun => "DELAYED_DRY_RUN",
+            Self::RejectedDryRun => "REJECTED_DRY_RUN",
+            Self::Delayed => "DELAYED",
+            Self::Rejected => "REJECTED",
+        }
+    }
 }
 
 /// What the stars or groups of a route's path matched.
@@ -31,7 +70,8 @@ impl RouteNote {
         Self(Arc::new(Noted {
             number: AtomicU32::new(NO_ROUTE),
             captures: Mutex::default(),
-            identity: Mutex::default(),
+            access: Mutex::default(),
+            claims: Mutex::default(),
         }))
     }
 
@@ -46,15 +86,37 @@ impl RouteNote {
             captures.iter().map(|capture| (*capture).into()).collect();
     }
 
-    /// Notes the user who sends the request, and what the user's token says.
-    pub fn set_identity(&self, user: Option<User>, claims: Option<Claims>) {
-        *self.0.identity.lock().unwrap_or_else(PoisonError::into_inner) = (user, claims);
+    /// Notes what the token of a request says.
+    pub fn set_claims(&self, claims: Claims) {
+        *self.0.claims.lock().unwrap_or_else(PoisonError::into_inner) = Some(claims);
     }
 
-    /// The user who sends the request, and what the user's token says, if that was noted.
+    /// What the token of the request says, if that was noted.
     #[must_use]
-    pub fn identity(&self) -> (Option<User>, Option<Claims>) {
-        self.0.identity.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn claims(&self) -> Option<Claims> {
+        self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes who sends the request.
+    pub fn set_user(&self, user: Arc<str>) {
+        self.access().user = Some(user);
+    }
+
+    /// Notes what a limit decided. A stricter decision replaces another one.
+    pub fn add_limit(&self, name: &Arc<str>, status: LimitStatus) {
+        let limit = &mut self.access().limit;
+        if limit.as_ref().is_none_or(|(_, other)| *other < status) {
+            *limit = Some((Arc::clone(name), status));
+        }
+    }
+
+    /// What access control found out.
+    pub fn with_access<T>(&self, read: impl FnOnce(&AccessNote) -> T) -> T {
+        read(&self.access())
+    }
+
+    fn access(&self) -> MutexGuard<'_, AccessNote> {
+        self.0.access.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of the route; `None` if no route took the request.
@@ -81,6 +143,25 @@ const NO_ROUTE: u32 = u32::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_strictest_limit_counts() {
+        let note = RouteNote::new();
+        let names = ["a", "b", "c", "d"].map(Arc::from);
+        for (name, status, expected) in [
+            (0, LimitStatus::Passed, 0),
+            (1, LimitStatus::RejectedDryRun, 1),
+            (2, LimitStatus::DelayedDryRun, 1),
+            (3, LimitStatus::Rejected, 3),
+            (1, LimitStatus::Delayed, 3),
+        ] {
+            note.add_limit(&names[name], status);
+            let limit = note.with_access(|access| access.limit.clone().unwrap());
+            assert_eq!(limit.0, names[expected], "{status:?}");
+        }
+        note.clone().set_user("alice".into());
+        note.with_access(|access| assert_eq!(access.user.as_deref(), Some("alice")));
+    }
 
     #[test]
     fn the_last_note_counts() {

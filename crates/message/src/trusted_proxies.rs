@@ -5,6 +5,7 @@ use std::{
     vec::Vec,
 };
 
+use ipnet::IpNet;
 use smallvec::SmallVec;
 
 use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
@@ -40,7 +41,16 @@ impl TrustedProxies {
         }
     }
 
-    fn contains_address(&self, address: IpAddr) -> bool {
+    /// Whether one of these addresses may be that of a trusted proxy.
+    #[must_use]
+    pub fn overlaps(&self, addresses: IpNet) -> bool {
+        let overlaps = |trusted: &IpNet| trusted.contains(&addresses) || addresses.contains(trusted);
+        self.networks.iter().any(|network| matches!(network, Network::Addresses(trusted) if overlaps(trusted)))
+    }
+
+    /// Whether a peer with this address is trusted.
+    #[must_use]
+    pub fn contains_address(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
 

@@ -19,6 +19,7 @@ mod socket;
 pub mod socket_filter;
 mod tcp_info;
 mod tunnel;
+mod warning_pace;
 mod wire;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
@@ -34,4 +35,5 @@ pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
 pub use socket::{More, Readable, Socket};
 pub use tunnel::Tunnel;
+pub use warning_pace::WarningPace;
 pub use wire::Wire;

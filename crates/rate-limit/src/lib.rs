@@ -24,11 +24,13 @@
 //! | the times of all keys, in bounded memory | `key_table.rs` |
 #![forbid(unsafe_code)]
 
+mod concurrency;
 mod key_table;
 mod limit;
 mod rate;
 
 pub use self::{
+    concurrency::{Concurrency, ConcurrencyGuard},
     key_table::{Key, KeyTable},
     limit::{Decision, Delay, Limit},
     rate::{Rate, RateError},

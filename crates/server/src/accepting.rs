@@ -10,7 +10,7 @@ use tokio::{
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
 };
 
-use crate::{Error, connection, stop::Phase, worker::Worker};
+use crate::{Error, ProxyProtocol, connection, stop::Phase, worker::Worker};
 
 /// A listening socket, with the TLS acceptor for its connections where there is one.
 pub(crate) struct Endpoint {
@@ -157,8 +157,17 @@ async fn take_in<H: Handler>(
 }
 
 fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
-    let guard = worker.enter();
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(tls.is_some().into());
+    let mut guard = worker.enter();
+    if let serow_net::Peer::Tcp(address) = accepted.peer
+        && worker.settings.proxy_protocol == ProxyProtocol::Off
+    {
+        match worker.clients.admit(address.ip()) {
+            Ok(client) => guard.count_for(client),
+            // The client learns nothing but the end of the connection, which costs the least.
+            Err(refusal) => return worker.counters.note_refused_client(refusal),
+        }
+    }
     spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), guard));
 }

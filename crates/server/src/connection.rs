@@ -9,6 +9,7 @@ use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSes
 
 use crate::{
     ProxyProtocol, Versions,
+    client_rules::ClientRefusal,
     connection_counter::ConnectionGuard,
     http1, http2,
     status::Counters,
@@ -21,7 +22,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
     tls: Option<TlsAcceptor>,
-    guard: ConnectionGuard,
+    mut guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
@@ -33,7 +34,7 @@ pub(crate) async fn serve<H: Handler>(
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
     transport.allow_idle(worker.settings.timeouts.head);
-    let begun = match begin(&worker, &mut transport, peer, tls.as_ref()).await {
+    let begun = match begin(&worker, &mut transport, peer, tls.as_ref(), &mut guard).await {
         Ok(begun) => begun,
         Err(reason) => {
             reason.count(&worker.counters, transport.wire.session());
@@ -73,6 +74,8 @@ enum Ended {
     Quietly(&'static str),
     /// Its first bytes are invalid.
     Refused(&'static str),
+    /// Its client may not connect.
+    Client(ClientRefusal),
     TransportError(TransportError),
 }
 
@@ -82,10 +85,13 @@ async fn begin<H: Handler>(
     transport: &mut Transport<H>,
     mut peer: Peer,
     tls: Option<&TlsAcceptor>,
+    guard: &mut ConnectionGuard,
 ) -> Result<Begun, Ended> {
     if worker.settings.proxy_protocol == ProxyProtocol::Required
         && let Some(source) = receive_proxy_header(worker, transport).await?
     {
+        // Whoever is connected is a proxy: the client counts.
+        guard.count_for(worker.clients.admit(source.ip()).map_err(Ended::Client)?);
         peer = Peer::Tcp(source);
     }
     let scheme = match tls {
@@ -239,6 +245,7 @@ impl Ended {
         match (self, session) {
             (Self::Quietly(_), _) => {}
             (Self::Refused(_), _) => counters.refused.add(1),
+            (Self::Client(refusal), _) => counters.note_refused_client(*refusal),
             (Self::TransportError(error), _) if error.is_validation() => {}
             (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
             (Self::TransportError(_), _) => {}
@@ -250,6 +257,7 @@ impl std::fmt::Display for Ended {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Quietly(reason) | Self::Refused(reason) => formatter.write_str(reason),
+            Self::Client(refusal) => refusal.fmt(formatter),
             Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
                 error.fmt(formatter)
             }

@@ -7,6 +7,8 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
+use crate::client_rules::ClientGuard;
+
 /// A counter of open connections. It is shared with connections that were handed over and may live on another thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionCounter {
@@ -28,6 +30,8 @@ struct Shared {
 pub(crate) struct ConnectionGuard {
     worker: Arc<Shared>,
     all: Option<Arc<Shared>>,
+    /// Boxed, so that connections whose clients are not counted do not carry the room for it.
+    client: Option<Box<ClientGuard>>,
 }
 
 impl ConnectionCounter {
@@ -37,7 +41,7 @@ impl ConnectionCounter {
             connections.shared.count.fetch_add(1, Ordering::Relaxed);
             Arc::clone(&connections.shared)
         };
-        ConnectionGuard { worker: add(self), all: all.map(add) }
+        ConnectionGuard { worker: add(self), all: all.map(add), client: None }
     }
 
     /// The number of open connections.
@@ -66,6 +70,13 @@ impl ConnectionCounter {
             }
             left.await;
         }
+    }
+}
+
+impl ConnectionGuard {
+    /// Counts the connection for its client as well.
+    pub(crate) fn count_for(&mut self, client: Option<ClientGuard>) {
+        self.client = client.map(Box::new);
     }
 }
 

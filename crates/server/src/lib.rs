@@ -18,6 +18,7 @@
 
 mod accepting;
 mod access_log;
+mod client_rules;
 mod connection;
 mod connection_counter;
 mod connection_deadline;
@@ -38,11 +39,11 @@ mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
-    Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
-    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
-    InvalidHeader, KnownHeader, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response,
-    RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, User, Version,
-    is_token_byte, websocket,
+    AccessNote, Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged,
+    FileRange, FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
+    InvalidHeader, KnownHeader, LimitStatus, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead,
+    Response, RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, User,
+    Version, is_token_byte, websocket,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 pub use serow_pacing::Pacing;
@@ -53,6 +54,7 @@ pub use serow_tls::{
 
 pub use self::{
     access_log::{AccessLog, Served, ServedStream},
+    client_rules::ClientRules,
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

@@ -17,8 +17,9 @@ use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
 use tokio::runtime::Handle;
 
 use crate::{
-    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
+    AccessLog, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
+    client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
     settings::Settings,
     shared_ports::leave,
@@ -45,6 +46,7 @@ pub struct Server {
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
     settings: Settings,
+    clients: ClientRules,
     log: Option<LogMaker>,
     ignores_signals: bool,
 }
@@ -125,6 +127,13 @@ impl Server {
         self
     }
 
+    /// Sets which clients may connect.
+    #[must_use]
+    pub fn clients(mut self, clients: ClientRules) -> Self {
+        self.clients = clients;
+        self
+    }
+
     /// Sets whether connections begin with a PROXY header.
     #[must_use]
     pub fn proxy_protocol(mut self, proxy_protocol: ProxyProtocol) -> Self {
@@ -193,8 +202,8 @@ impl Server {
         let port_drain = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let signals = Signals::listen(!self.ignores_signals)?;
-        let Self { settings, log, .. } = self;
-        Ok(BoundServer { endpoints, port_drain, settings, log, signals, stopper, status })
+        let Self { settings, clients, log, .. } = self;
+        Ok(BoundServer { endpoints, port_drain, settings, clients, log, signals, stopper, status })
     }
 
     /// Listens and serves until TERM or INT. Blocks the thread; in an async `main` call [`Self::serve`].
@@ -253,6 +262,7 @@ pub struct BoundServer {
     endpoints: Vec<Vec<Endpoint>>,
     port_drain: PortDrain,
     settings: Settings,
+    clients: ClientRules,
     log: Option<LogMaker>,
     signals: Signals,
     stopper: Stopper,
@@ -308,16 +318,17 @@ impl BoundServer {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
         }
-        let Self { endpoints, port_drain, settings, log, signals, stopper, status } = self;
+        let Self { endpoints, port_drain, settings, clients, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
+        let clients = ClientPolicy::new(clients);
         let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
         for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
-            let (limited, stopper) = (limited.clone(), stopper.clone());
+            let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
             let counters = Arc::clone(counters);
             let serve = move || {
-                let worker = Worker::new(handler, settings, limited, log.as_ref(), counters);
+                let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
                 accepting::run(worker, endpoints, stop).inspect_err(|_| stopper.stop())
             };

@@ -128,6 +128,9 @@ impl ConnectionCounts {
         self.http2 += counters.begun_http2.count();
         self.handshakes_failed += counters.handshakes_failed.count();
         self.refused += counters.refused.count();
+        let [banned, crowded] = counters.refused_clients();
+        self.refused_banned += banned;
+        self.refused_per_client += crowded;
     }
 }
 

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     AccessLog,
+    client_rules::ClientPolicy,
     connection_counter::{ConnectionCounter, ConnectionGuard},
     settings::Settings,
     status::Counters,
@@ -23,6 +24,8 @@ pub(crate) struct Worker<H> {
     pub(crate) clock: Clock,
     pub(crate) deadlines: Deadlines,
     pub(crate) log: Option<Rc<dyn AccessLog>>,
+    /// Which clients may connect.
+    pub(crate) clients: ClientPolicy,
     /// Its counters.
     pub(crate) counters: Arc<Counters>,
     /// The connections of all workers, if their number is limited.
@@ -35,6 +38,7 @@ impl<H> Worker<H> {
     pub(crate) fn new(
         handler: H,
         settings: Settings,
+        clients: ClientPolicy,
         limited: Option<ConnectionCounter>,
         log: Option<&LogMaker>,
         counters: Arc<Counters>,
@@ -46,6 +50,7 @@ impl<H> Worker<H> {
             clock: Clock::new(),
             deadlines: Deadlines::new(),
             log: log.map(|make| make()),
+            clients,
             counters,
             limited,
             draining: Cell::new(false),

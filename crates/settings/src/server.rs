@@ -4,6 +4,8 @@ use std::{mem, path::Path, time::Duration};
 
 use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use serow_access_log::{ClientRules, Destination, Format};
+use serow_bans::Bans;
+use serow_proxy::TrustedProxies;
 use tracing::level_filters::LevelFilter;
 
 use crate::{
@@ -38,6 +40,8 @@ pub struct ServerSettings {
     pub access_log: Option<(Destination, Format)>,
     /// The clients that the access log shows.
     pub clients: ClientRules,
+    /// The clients that are refused.
+    pub bans: Bans,
     /// The log verbosity.
     pub level: LevelFilter,
     /// How many threads serve.
@@ -88,6 +92,9 @@ impl ServerSettings {
         let server = Server::new().workers(workers).listen_options(listen_options.clone());
         let server = server.proxy_protocol(proxy_protocol(&listening));
         let server = server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts));
+        let trusted: TrustedProxies = listening.trust.iter().map(|network| network.0).collect();
+        let bans = Bans::new(trusted.clone());
+        let server = server.clients(client_rules(&limits, bans.clone(), trusted.clone()));
         let server = server.versions(versions(&http)).pacing(http.pacing.0);
         Ok(Self {
             listeners,
@@ -102,7 +109,8 @@ impl ServerSettings {
             admin_token,
             level: level(logging.log_level),
             access_log: None,
-            clients: ClientRules::of_all(listening.trust.iter().map(|network| network.0).collect()),
+            clients: ClientRules::of_all(trusted),
+            bans,
             workers,
             grace: timeouts.grace.0,
             max_spool: limits.max_spool.0,
@@ -165,6 +173,11 @@ fn limits(options: &LimitOptions, shares: Shares) -> Limits {
         fields: options.max_fields.in_memory(),
         target: options.max_target.in_memory(),
     }
+}
+
+fn client_rules(options: &LimitOptions, bans: Bans, trusted: TrustedProxies) -> serow::ClientRules {
+    let connections = options.max_connections_per_client.map_or(0, |most| most.in_memory());
+    serow::ClientRules { bans, connections: u32::try_from(connections).unwrap_or(u32::MAX), trusted }
 }
 
 fn timeouts(options: &TimeoutOptions) -> Timeouts {

@@ -35,8 +35,9 @@ pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
     policy::{
-        BasicUsers, ClientCertificates, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth, ForwardAuthSettings,
-        Guard, IdentityChecks, Rate, RateLimit, RateLimitCounts, RoutePolicy, Satisfy, TokenPlace, Tokens,
+        BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
+        ForwardAuthSettings, Guard, IdentityChecks, Rate, RateLimit, RateLimitCounts, RefusedAddresses, RoutePolicy,
+        Satisfy, TokenPlace, Tokens,
     },
     route_handler::{Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},

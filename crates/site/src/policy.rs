@@ -5,11 +5,13 @@
 
 mod asked;
 mod body_limit;
+mod client_requests;
 mod compressed_body;
 mod compression;
 mod cors;
 mod error_pages;
 mod guard;
+mod limit_ban;
 mod rate;
 mod rate_limit;
 mod rated_body;
@@ -26,12 +28,13 @@ pub(crate) use self::{
     guard::{Admission, Identity, Passage},
 };
 pub use self::{
+    client_requests::ClientRequests,
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
     guard::{
-        BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, Satisfy, TokenPlace,
-        Tokens,
+        BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, RefusedAddresses,
+        Satisfy, TokenPlace, Tokens,
     },
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},

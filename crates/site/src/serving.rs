@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serow::{Address, BoundServer};
 use serow_acme::HttpChallenges;
+use serow_bans::Bans;
 use serow_gateway::TrustedProxies;
 
 use crate::{
@@ -22,7 +23,7 @@ pub struct TlsPolicy {
     pub challenges: Option<HttpChallenges>,
 }
 
-/// Serves until the server is stopped; while maintenance goes on, clients receive 503. Trusted proxies name the client
+/// Serves until the server is stopped; while maintenance goes on, clients receive 503, and banned ones 403. Trusted proxies name the client
 /// and its scheme, for maintenance and for redirects to TLS; [`Router::with_trusted`](serow_router::Router::with_trusted)
 /// has those for routes.
 ///
@@ -34,10 +35,11 @@ pub fn serve(
     site: Site,
     policy: TlsPolicy,
     maintenance: MaintenanceSwitch,
+    bans: Bans,
     trusted: TrustedProxies,
 ) -> Result<(), serow::Error> {
     let port = tls_port(&server);
-    server.run(SiteHandler::new(site, policy, port, Admission { maintenance, trusted }))
+    server.run(SiteHandler::new(site, policy, port, Admission { maintenance, bans, trusted }))
 }
 
 /// The port on which the server listens with TLS.

@@ -2,10 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serow::{Handler, Request, Response};
+use serow::{Handler, Request, Response, StatusCode};
 use serow_acme::HttpChallenges;
+use serow_bans::Bans;
 use serow_files::Files;
-use serow_gateway::TrustedProxies;
+use serow_gateway::{TrustedProxies, error_page};
+use serow_net::monotonic;
 use serow_router::{Routed, Router};
 
 use crate::{
@@ -131,8 +133,23 @@ pub(crate) struct SiteHandler {
 pub(crate) struct Admission {
     /// Whether there is maintenance.
     pub(crate) maintenance: MaintenanceSwitch,
+    /// Clients that are refused. Their new connections are refused before; these are requests of connections that are
+    /// open, or that trusted proxies pass on.
+    pub(crate) bans: Bans,
     /// Proxies that may name the client and its scheme.
     pub(crate) trusted: TrustedProxies,
+}
+
+impl Admission {
+    #[cold]
+    fn refusal_of_banned(&self, request: &Request) -> Option<Response> {
+        let client = self.trusted.client_address(&request.headers, request.connection())?;
+        if !self.bans.is_banned(client, monotonic()) {
+            return None;
+        }
+        self.bans.note_request();
+        Some(error_page(StatusCode::FORBIDDEN, &request.headers))
+    }
 }
 
 impl SiteHandler {
@@ -149,7 +166,12 @@ impl SiteHandler {
         {
             return SiteResponse::Ready(Some(Response::text(text)));
         }
-        let Admission { maintenance, trusted } = &self.admission;
+        let Admission { maintenance, bans, trusted } = &self.admission;
+        if !bans.is_empty()
+            && let Some(refusal) = self.admission.refusal_of_banned(&request)
+        {
+            return SiteResponse::Ready(Some(refusal));
+        }
         if let Some(response) = maintenance.response(&request, trusted) {
             return SiteResponse::Ready(Some(response));
         }

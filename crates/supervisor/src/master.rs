@@ -6,6 +6,7 @@
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
 //! | the messages between both | `messages.rs`, `reports.rs` |
 //! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `generation.rs` |
+//! | what a generation leaves for later ones | `shared_state.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | a state machine without I/O decides what to do | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
@@ -29,6 +30,7 @@ mod held;
 mod messages;
 mod overrides;
 mod reports;
+mod shared_state;
 
 use std::{fmt, io, path::PathBuf, process::Command};
 
@@ -40,6 +42,7 @@ pub use self::{
     control::{Control, Events, GenerationReport, Report},
     generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms},
     messages::WantedListener,
+    shared_state::SharedState,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 

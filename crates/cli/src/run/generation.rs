@@ -6,7 +6,7 @@ use serow::{Address, BoundServer, ListenOptions};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
-use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
 use serow_jwt::KeyFetcher;
@@ -16,7 +16,7 @@ use serow_settings::{Application, Encryption, ServerSettings};
 use serow_site::MaintenanceSwitch;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
-use super::orders::ServerOrders;
+use super::{ban_storage::BanStorage, orders::ServerOrders};
 use crate::{
     announcement,
     application_host::application_host,
@@ -62,13 +62,15 @@ struct Generation {
     workers: Vec<Workers>,
     /// The threads of access control.
     access: AccessThreads,
+    access_counts: AccessCounts,
+    bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
 }
 
 impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
-        let GenerationSetup { text, overrides } = setup;
+        let GenerationSetup { text, overrides, shared } = setup;
         let mut configuration =
             serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
@@ -111,6 +113,7 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
+        let access_counts = AccessCounts::of(&configuration.access);
         let access =
             AccessThreads::start(&mut configuration.access).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
@@ -119,6 +122,9 @@ impl Generation {
         let routes = routes.unwrap_or_default();
         let maintenance = MaintenanceSwitch::default();
         MaintenanceCommand::apply_overrides(&overrides, &maintenance);
+        // As late as possible: until another generation serves, the one before goes on with bans.
+        let bans = BanStorage::start(&configuration.server.bans, shared);
+        let bans = bans.map_err(|error| CommandError::system(error).message())?;
         Ok(Self {
             configuration,
             admin,
@@ -130,6 +136,8 @@ impl Generation {
             background_tasks,
             workers,
             access,
+            access_counts,
+            bans,
             certificates,
         })
     }
@@ -146,6 +154,8 @@ impl Generation {
             background_tasks,
             workers,
             access,
+            access_counts,
+            bans,
             certificates,
         } = self;
         let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
@@ -159,12 +169,15 @@ impl Generation {
             applications,
             mirrors,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
+            bans: settings.bans.clone(),
+            access: access_counts,
             maintenance: maintenance.clone(),
             sandbox,
         };
         let orders = ServerOrders {
             stopper: server.stopper(),
             sources: sources.clone(),
+            bans,
             replaced: reload_grace,
             stopped: settings.grace,
         };
@@ -180,7 +193,7 @@ impl Generation {
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, site, policy, maintenance, settings.clients.trusted);
+        let outcome = serow_site::serve(server, site, policy, maintenance, settings.bans, settings.clients.trusted);
         drop(certificates);
         drop(background_tasks);
         drop(workers);

@@ -7,14 +7,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
 use serow_acme::CertificateCommand;
-use serow_admin::{MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{BanCommand, MaintenanceCommand, ServerCommand, Sources};
 use serow_settings::Application;
 use serow_supervisor::master::{Orders, StopReason};
+
+use super::ban_storage::BanStorage;
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
     pub(super) stopper: Stopper,
     pub(super) sources: Sources,
+    pub(super) bans: BanStorage,
     /// How long what runs may take when another generation serves.
     pub(super) replaced: Duration,
     /// And when the server ends.
@@ -26,6 +29,7 @@ impl Orders for ServerOrders {
         if reason == StopReason::Orphaned {
             tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
+        self.bans.stop();
         match reason {
             // What goes on for ever may go on beside the other generation.
             StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
@@ -52,6 +56,9 @@ impl Orders for ServerOrders {
     fn command(&mut self, command: &Value) -> Result<String, String> {
         if let Ok(command) = CertificateCommand::deserialize(command) {
             return self.sources.certificates.apply(command);
+        }
+        if let Ok(command) = BanCommand::deserialize(command) {
+            return command.apply(&self.sources.bans);
         }
         if let Ok(command) = MaintenanceCommand::deserialize(command) {
             return command.apply(&self.sources.maintenance);

@@ -5,12 +5,14 @@ mod access;
 mod access_log;
 mod admin;
 mod applications;
+mod bans;
 #[cfg(feature = "bench")]
 mod bench;
 mod certificates_dns;
 mod client_addresses;
 mod client_certificates;
 mod configuration;
+mod forged_addresses;
 mod forward_auth;
 mod header_rules;
 mod help;

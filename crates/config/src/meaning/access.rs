@@ -12,12 +12,15 @@ use std::{
 
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
 use serow_access_log::{ClientRules, SecretArguments};
+use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
 use serow_gateway::TrustedProxies;
 use serow_jwt::RemoteKeys;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
-use serow_site::{BasicUsers, ForwardAuth, Guard, IdentityChecks, RateLimit, Satisfy};
+use serow_site::{
+    BasicUsers, ClientRequests, ForwardAuth, Guard, IdentityChecks, RateLimit, RefusedAddresses, Satisfy,
+};
 use serow_variables::{Scope, Text};
 
 use self::tokens::Keys;
@@ -25,6 +28,7 @@ use crate::{
     meaning::{forward_auth, paths::resolved, proxying::Proxying},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+        client_limits::BanTable,
         or_off::OrOff,
     },
     values::Statuses,
@@ -38,6 +42,9 @@ pub(crate) struct Access<'a> {
     proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    /// Where clients are banned who break a limit.
+    bans: Bans,
+    refused_addresses: Arc<RefusedAddresses>,
     queue: PasswordQueue,
     found: RefCell<Found>,
     /// Whether clients may have certificates.
@@ -53,6 +60,7 @@ struct Found {
     keys: Keys,
     /// Whether users are identified anywhere.
     identifies: bool,
+    requests: Vec<Arc<ClientRequests>>,
 }
 
 /// What access control needs while the server runs.
@@ -60,6 +68,10 @@ struct Found {
 pub struct AccessControl {
     /// The limits.
     pub limits: Vec<Arc<RateLimit>>,
+    /// The limits of requests of a client at the same time.
+    pub requests: Vec<Arc<ClientRequests>>,
+    /// What was refused because of addresses.
+    pub refused_addresses: Arc<RefusedAddresses>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
     /// Where passwords wait to be checked; nothing where no site has users.
@@ -76,7 +88,7 @@ impl<'a> Access<'a> {
         folder: &'a Path,
         trust: TrustedProxies,
         proxying: &'a Proxying<'a>,
-        has_client_authorities: bool,
+        bans: Bans,
         problems: &'a Problems,
     ) -> Self {
         let mut this = Self {
@@ -85,9 +97,11 @@ impl<'a> Access<'a> {
             proxying,
             problems,
             limits: BTreeMap::new(),
+            bans,
+            refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
-            has_client_authorities,
+            has_client_authorities: false,
         };
         for LimitTable { settings, place } in limits {
             let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
@@ -99,8 +113,13 @@ impl<'a> Access<'a> {
         this
     }
 
+    /// The same for a server whose clients may have certificates.
+    pub(crate) fn with_client_authorities(self) -> Self {
+        Self { has_client_authorities: true, ..self }
+    }
+
     fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
-        let LimitSettings { name, key, rate, burst, delay, cost, dry_run, keys } = settings;
+        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, keys } = settings;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if name.is_empty() || !name.bytes().all(is_name) {
             let text = format!("{name:?} is not a name: use letters, digits, - and _");
@@ -131,6 +150,10 @@ impl<'a> Access<'a> {
         let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
         let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
         let limit = RateLimit::new(&name, limit, key, keys).with_costs(costs);
+        let limit = match ban {
+            Some(table) => limit.with_ban(self.noted(ban_rule(table, &place.key("ban")))?, self.bans.clone()),
+            None => limit,
+        };
         Some(if dry_run { limit.in_dry_run() } else { limit })
     }
 
@@ -147,6 +170,10 @@ impl<'a> Access<'a> {
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
         let addresses = self.addresses(&outer, settings, place);
+        let requests = match settings.max_requests_per_client {
+            None => outer.requests,
+            Some(max) => self.client_requests(max.in_memory()),
+        };
         let limits = match &settings.limits {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
@@ -164,7 +191,8 @@ impl<'a> Access<'a> {
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
         self.found.borrow_mut().identifies |= !identity.is_empty();
-        let guard = Guard { addresses, limits, identity, satisfy, trust: Arc::clone(&self.trust) };
+        let (trust, refused_addresses) = (Arc::clone(&self.trust), Arc::clone(&self.refused_addresses));
+        let guard = Guard { addresses, requests, limits, identity, satisfy, trust, refused_addresses };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
     }
 
@@ -235,6 +263,14 @@ impl<'a> Access<'a> {
         self.noted(rules).map(|rules| Some(Arc::new(rules)))
     }
 
+    /// The limit of a client's requests at the same time; none for 0.
+    fn client_requests(&self, max: usize) -> Option<Arc<ClientRequests>> {
+        let max = u32::try_from(max).ok().filter(|max| *max > 0)?;
+        let requests = Arc::new(ClientRequests::new(max));
+        self.found.borrow_mut().requests.push(Arc::clone(&requests));
+        Some(requests)
+    }
+
     fn named_limits(&self, names: &[String], place: &Place) -> Option<Vec<Arc<RateLimit>>> {
         let limits = names.iter().enumerate().map(|(number, name)| match self.limits.get(name) {
             Some(limit) => limit.clone(),
@@ -299,10 +335,10 @@ impl<'a> Access<'a> {
         result.map_err(|problem| self.problems.add(problem)).ok()
     }
 
-    /// Tells the access log how requests have been identified.
+    /// Tells the access log what there is to note about requests: users, or limits, and which arguments are tokens.
     pub(crate) fn describe_requests(&self, clients: &mut ClientRules) {
         let found = self.found.borrow();
-        clients.identifies = found.identifies;
+        clients.has_notes = !self.limits.is_empty() || found.identifies || !found.requests.is_empty();
         clients.secrets = Arc::new(SecretArguments(found.keys.arguments()));
     }
 
@@ -316,11 +352,26 @@ impl<'a> Access<'a> {
         let found = self.found.into_inner();
         AccessControl {
             limits: self.limits.into_values().flatten().collect(),
+            requests: found.requests,
+            refused_addresses: self.refused_addresses,
             watched: found.watched,
             passwords: (!found.users.is_empty()).then_some(self.queue),
             remote_keys: found.keys.into_remote(),
         }
     }
+}
+
+/// When clients are banned.
+fn ban_rule(table: BanTable, place: &Place) -> Result<BanRule, Problem> {
+    let BanTable { after, within, length } = table;
+    for (key, span) in [("within", within), ("for", length)] {
+        if span.0.is_zero() {
+            let text = format!("`{key}` is 0: write it as in \"10m\"");
+            return Err(Problem::of_value(place.key(key), text));
+        }
+    }
+    let after = u32::try_from(after.in_memory()).unwrap_or(u32::MAX);
+    Ok(BanRule { after, within: within.0, length: length.0 })
 }
 
 /// Whether a field can name the user: one that HTTP itself does not know, and that applications see under one name only.

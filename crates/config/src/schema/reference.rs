@@ -10,6 +10,7 @@ use crate::{
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
         client_certificate::ClientCertificateTable,
+        client_limits::BanTable,
         compression::CompressionTable,
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
@@ -44,6 +45,7 @@ pub(crate) fn text() -> String {
         "## `[[limit]]`\n\nHow often requests with the same key are served: see [access](access.md#rate-limits).\n\n",
     );
     push(&mut text, "### Rate limit", &Shape::of::<LimitSettings>());
+    push(&mut text, "#### `ban = { … }`", &Shape::of::<BanTable>());
     text.push_str("## `[[upstream]]`\n\nA named group of servers, to which routes forward requests.\n\n");
     for (heading, shape) in schema::of_upstream() {
         push(&mut text, &format!("### {heading}"), &shape);

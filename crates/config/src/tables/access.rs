@@ -11,6 +11,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         client_certificate::ClientCertificateTable,
+        client_limits::BanTable,
         forward_auth::ForwardAuthTable,
         jwt::JwtTable,
         or_off::{OrOff, Switchable},
@@ -56,6 +57,14 @@ pub(crate) struct AccessSettings {
     /// Whether a request needs a permitted address and a user, or one of them: all or any [default: all]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) satisfy: Option<SatisfyChoice>,
+
+    /// Maximum number of requests of a client at the same time; further ones receive 429 [default: any number]
+    ///
+    /// A client is an IPv4 address, or the /64 of an IPv6 address, as `trust` has it. A request counts until its
+    /// response is sent. The requests of all routes that have the number from their site count together; 0 is any
+    /// number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_requests_per_client: Option<Count<0, 1_000_000>>,
 
     /// Names of the `[[limit]]` that apply: ["logins"]. In a route, they replace those of the site.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,6 +140,13 @@ pub(crate) struct LimitSettings {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) cost: BTreeMap<String, Count<0, 1_000_000>>,
 
+    /// Bans clients who are refused again and again: { after = 10, within = "1m", for = "10m" } [default: nobody]
+    ///
+    /// Their connections are closed at once; requests that come through a proxy in `trust` get 403. The client is banned
+    /// by its address, whatever the `key`; proxies in `trust` are never banned. serow ban list has the bans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ban: Option<BanTable>,
+
     /// Whether requests are only counted: the error log and the metrics have how many would be refused.
     #[serde(default)]
     pub(crate) dry_run: bool,
@@ -145,7 +161,17 @@ pub(crate) struct LimitSettings {
 impl AccessSettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { allow, deny, basic, forward_auth, jwt, client_certificate, satisfy, limits } = self;
+        let Self {
+            allow,
+            deny,
+            basic,
+            forward_auth,
+            jwt,
+            client_certificate,
+            satisfy,
+            max_requests_per_client,
+            limits,
+        } = self;
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
@@ -154,6 +180,7 @@ impl AccessSettings {
             ("jwt", jwt.is_some()),
             ("client-certificate", client_certificate.is_some()),
             ("satisfy", satisfy.is_some()),
+            ("max-requests-per-client", max_requests_per_client.is_some()),
             ("limits", limits.is_some()),
         ];
         keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()

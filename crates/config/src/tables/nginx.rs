@@ -56,7 +56,7 @@ const WORDS: &[(&str, &str)] = &[
     ("keepalive_timeout", "`idle-timeout`, at the root"),
     ("large_client_header_buffers", "`max-head` and `max-target`, at the root"),
     ("least_conn", "`balance = \"least-requests\"` in an [[upstream]]"),
-    ("limit_conn", "not available: `max-connections` at the root limits the whole server"),
+    ("limit_conn", "`max-requests-per-client` of a site or route, and `max-connections-per-client` at the root"),
     ("limit_except", "`methods` of a [[site.route]]"),
     ("limit_rate", "`rate` of a [[site]] or [[site.route]], as in rate = \"500k\""),
     ("limit_rate_after", "`rate-after` of a [[site]] or [[site.route]], beside `rate`"),

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
 use serow_message::{
-    Body, BodySender, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
+    Body, BodySender, Extensions, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
@@ -32,6 +32,8 @@ pub(super) struct Exchange {
     pub(super) sent: Sent,
     /// Boxed, so that idle streams are small where there is no log.
     pub(super) record: Option<Box<RequestLogEntry>>,
+    /// Those of the response, which live until it is sent.
+    pub(super) extensions: Extensions,
     /// The client's deadline for this stream; created when it is first needed.
     pub(super) deadline: Option<ConnectionDeadline>,
 }
@@ -133,6 +135,7 @@ where
             is_websocket,
             sent: Sent::default(),
             record,
+            extensions: Extensions::new(),
             deadline: None,
         });
         let Some(place) = self.exchanges.place(index) else { return };

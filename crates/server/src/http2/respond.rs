@@ -34,6 +34,7 @@ where
         if let (Some(record), Some(log)) = (&mut exchange.record, &self.worker.log) {
             record.note_response(&**log, &headers, &mut extensions);
         }
+        exchange.extensions = extensions;
         let tunnel = if status.is_success() { exchange.upgrade.take() } else { None };
         let length = match tunnel {
             Some(_) => BodyLength::Unknown,

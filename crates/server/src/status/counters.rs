@@ -5,6 +5,7 @@ use serow_message::StatusCode;
 use serow_pacing::DelayHistogram;
 
 use super::counter::Counter;
+use crate::client_rules::ClientRefusal;
 use crate::connection_counter::ConnectionCounter;
 
 /// The counters of a worker. Only its own thread writes them, except for the connections. They begin on a cache line of
@@ -21,6 +22,8 @@ pub(crate) struct Counters {
     pub(crate) accepted: Counter,
     pub(crate) accepted_tls: Counter,
     pub(crate) refused: Counter,
+    refused_banned: Counter,
+    refused_crowded: Counter,
     pub(crate) handshakes_failed: Counter,
     pub(crate) begun_http1: Counter,
     pub(crate) begun_http2: Counter,
@@ -65,6 +68,20 @@ impl Counters {
     pub(crate) fn note_refused_http2(&self, status: StatusCode) {
         self.requests_http2.add(1);
         self.note_answered(status);
+    }
+
+    /// Counts a connection that is closed because of its client.
+    #[cold]
+    pub(crate) fn note_refused_client(&self, refusal: ClientRefusal) {
+        match refusal {
+            ClientRefusal::Banned => self.refused_banned.add(1),
+            ClientRefusal::TooManyConnections => self.refused_crowded.add(1),
+        }
+    }
+
+    /// The connections that were closed because of their clients: of banned ones, and of those with too many.
+    pub(super) fn refused_clients(&self) -> [u64; 2] {
+        [self.refused_banned.count(), self.refused_crowded.count()]
     }
 
     /// Counts an HTTP/2 connection that the server closed with this error code.

@@ -51,6 +51,10 @@ pub struct ConnectionCounts {
     pub handshakes_failed: u64,
     /// Closed because the required PROXY header was missing or malformed.
     pub refused: u64,
+    /// Closed because the client was banned.
+    pub refused_banned: u64,
+    /// Closed because the client had as many as one may have.
+    pub refused_per_client: u64,
 }
 
 /// Requests since the server started. The total is the sum of the finished ones and of those in progress.

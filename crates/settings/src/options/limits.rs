@@ -18,6 +18,13 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N")]
     pub max_connections: Option<Count<1, 0xffff_ffff>>,
 
+    /// Maximum number of connections of a client; further ones are closed at once [default: any number]
+    ///
+    /// A client is an IPv4 address, or the /64 of an IPv6 address. With PROXY headers, it is the address that the proxy
+    /// sends; proxies in `trust` may have any number. Many people may share an address (offices, mobile networks).
+    #[arg(long, value_name = "N")]
+    pub max_connections_per_client: Option<Count<1, 0xffff_ffff>>,
+
     /// Maximum size of a request body, or unlimited; larger bodies receive 413 [default: 10M, and unlimited for folders
     /// that clients may change with --write]
     #[arg(long, value_name = "SIZE")]

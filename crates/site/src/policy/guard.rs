@@ -5,6 +5,7 @@ mod client_certificates;
 mod forward_auth;
 mod identity;
 mod identity_checks;
+mod refused_addresses;
 mod token_place;
 mod tokens;
 
@@ -12,7 +13,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
 use serow_gateway::{FieldNames, TrustedProxies, error_page};
-use serow_message::{Headers, KnownHeader, Request, Response, StatusCode};
+use serow_message::{Headers, KnownHeader, LimitStatus, Request, Response, RouteNote, StatusCode};
 use tokio::time::sleep;
 
 pub(crate) use self::identity::Identity;
@@ -22,24 +23,32 @@ pub use self::{
     client_certificates::ClientCertificates,
     forward_auth::{ForwardAuth, ForwardAuthSettings},
     identity_checks::IdentityChecks,
+    refused_addresses::RefusedAddresses,
     token_place::TokenPlace,
     tokens::Tokens,
 };
-use super::rate_limit::{Limited, RateLimit, whole_seconds};
+use super::{
+    client_requests::{ClientRequest, ClientRequests},
+    rate_limit::{Limited, RateLimit, whole_seconds},
+};
 
 /// What a request must pass before it reaches the handler of a site or a route; by default nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     /// Which addresses may send requests.
     pub addresses: Option<Arc<AddressRules>>,
+    /// How many of a client at the same time.
+    pub requests: Option<Arc<ClientRequests>>,
     /// How often.
     pub limits: Vec<Arc<RateLimit>>,
-    /// Who may.
+    /// How users are identified.
     pub identity: IdentityChecks,
     /// Whether an address, or one of the checks, is enough.
     pub satisfy: Satisfy,
     /// The proxies whose statement of the client's address counts.
     pub trust: Arc<TrustedProxies>,
+    /// What all guards of a server have refused because of addresses.
+    pub refused_addresses: Arc<RefusedAddresses>,
 }
 
 /// How many of the address and the checks a request must pass.
@@ -65,6 +74,8 @@ pub(crate) enum Admission {
 /// What the guard has decided about a request, for its response.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
+    /// What counts the request until its response is sent.
+    counted: Option<ClientRequest>,
     limited: Vec<(Arc<RateLimit>, Limited)>,
     fields: ResponseFields,
 }
@@ -74,7 +85,7 @@ impl Guard {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let is_identity_free = self.identity.is_empty() && self.identity.reserved.is_empty();
-        self.addresses.is_none() && self.limits.is_empty() && is_identity_free
+        self.addresses.is_none() && self.requests.is_none() && self.limits.is_empty() && is_identity_free
     }
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
@@ -83,7 +94,18 @@ impl Guard {
         let is_address_right = self.addresses.as_ref().is_none_or(|rules| rules.allow(client));
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
         if !is_address_right && !is_identity_enough {
+            self.refused_addresses.note(client);
             return Admission::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
+        }
+        if let (Some(requests), Some(client)) = (&self.requests, client) {
+            passage.counted = requests.enter(client);
+            if passage.counted.is_none() {
+                if let Some(note) = request.extensions.get::<RouteNote>() {
+                    note.add_limit(requests.name(), LimitStatus::Rejected);
+                }
+                let refusal = refusal(StatusCode::TOO_MANY_REQUESTS, RETRY_REQUEST, &request.headers);
+                return Admission::Refused(refusal);
+            }
         }
         let wait = match self.limit(request, client, passage, false) {
             Ok(wait) => wait,
@@ -116,6 +138,7 @@ impl Guard {
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         for name in self.identity.fields() {
             request.headers.remove(name);
+            // Remote_User is the same variable as Remote-User to CGI, WSGI and Rack.
             FieldNames::Any.remove_look_alikes(name, &mut request.headers);
         }
         identity.describe(request)
@@ -165,10 +188,16 @@ impl Passage {
 
     /// Tells the limits and the client what the response was.
     pub(crate) fn finish(&self, response: &mut Response) {
+        if let Some(counted) = &self.counted {
+            response.extensions.insert(counted.clone());
+        }
         self.fields.apply(response);
         self.limited.iter().for_each(|(limit, limited)| limit.finish(limited, response));
     }
 }
+
+/// By then, one of the client's other responses may have been sent.
+const RETRY_REQUEST: Duration = Duration::from_secs(1);
 
 /// Refuses a request that may come again after this time.
 fn refusal(status: StatusCode, retry_after: Duration, headers: &Headers) -> Response {

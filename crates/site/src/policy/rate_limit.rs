@@ -4,22 +4,24 @@ use std::{
     net::IpAddr,
     ops::RangeInclusive,
     sync::{
-        OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use serow_message::{Headers, Request, Response};
+use serow_bans::{BanRule, Bans};
+use serow_message::{Headers, LimitStatus, Request, Response, RouteNote};
+use serow_net::WarningPace;
 use serow_rate_limit::{Decision, Key, KeyTable, Limit};
 use serow_variables::{Name, Part, Source, Text, Variable};
 
-use super::put;
+use super::{limit_ban::LimitBan, put};
 
 /// A rate limit, which sites and routes share.
 #[derive(Debug)]
 pub struct RateLimit {
-    name: Box<str>,
+    name: Arc<str>,
     limit: Limit,
     table: KeyTable,
     key: Text,
@@ -28,8 +30,8 @@ pub struct RateLimit {
     /// Whether requests are only counted.
     is_dry_run: bool,
     counts: RateLimitCounts,
-    /// The minute of the last warning.
-    warned: AtomicU64,
+    warning: WarningPace,
+    ban: Option<LimitBan>,
 }
 
 /// How many requests a limit has seen.
@@ -62,7 +64,8 @@ impl RateLimit {
             costs: Vec::new(),
             is_dry_run: false,
             counts: RateLimitCounts::default(),
-            warned: AtomicU64::new(0),
+            warning: WarningPace::new(),
+            ban: None,
         }
     }
 
@@ -76,6 +79,18 @@ impl RateLimit {
     #[must_use]
     pub fn in_dry_run(self) -> Self {
         Self { is_dry_run: true, ..self }
+    }
+
+    /// The same, which bans clients who are refused again and again. A limit in a dry run bans nobody.
+    #[must_use]
+    pub fn with_ban(self, rule: BanRule, bans: Bans) -> Self {
+        Self { ban: Some(LimitBan::new(rule, bans)), ..self }
+    }
+
+    /// Whether requests are only counted.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
     }
 
     /// Whether its key has claims, which are known only when the client has been identified.
@@ -112,9 +127,22 @@ impl RateLimit {
         };
         count.fetch_add(1, Ordering::Relaxed);
         if !decision.is_allowed() {
-            self.warn();
+            self.note_refusal(client);
+        }
+        if let Some(note) = request.extensions.get::<RouteNote>() {
+            note.add_limit(&self.name, self.status(decision));
         }
         Limited { key, decision }
+    }
+
+    fn status(&self, decision: Decision) -> LimitStatus {
+        match (decision, self.is_dry_run) {
+            (Decision::Allowed { wait: Duration::ZERO, .. }, _) => LimitStatus::Passed,
+            (Decision::Allowed { .. }, false) => LimitStatus::Delayed,
+            (Decision::Allowed { .. }, true) => LimitStatus::DelayedDryRun,
+            (Decision::Refused { .. }, false) => LimitStatus::Rejected,
+            (Decision::Refused { .. }, true) => LimitStatus::RejectedDryRun,
+        }
     }
 
     /// How long a request waits, or if it is refused, when it may come again.
@@ -172,10 +200,13 @@ impl RateLimit {
         key
     }
 
-    /// Logs that requests are refused, at most once in a minute.
-    fn warn(&self) {
-        let minute = now() / 60_000_000_000 + 1;
-        if self.warned.swap(minute, Ordering::Relaxed) == minute {
+    /// Counts what a client may be banned for, and logs that requests are refused, at most once in a minute.
+    #[cold]
+    fn note_refusal(&self, client: Option<IpAddr>) {
+        if let (Some(ban), Some(client), false) = (&self.ban, client, self.is_dry_run) {
+            ban.note(client, &self.name);
+        }
+        if !self.warning.is_due() {
             return;
         }
         let refused = self.counts.refused.load(Ordering::Relaxed);

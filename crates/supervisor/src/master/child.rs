@@ -41,13 +41,14 @@ pub(super) struct Child {
 pub(super) type ReceivedMessage = (u32, FromGeneration);
 
 impl Child {
-    /// Spawns a process with the text of its settings and the remembered overrides; its messages go to `received`.
+    /// Spawns a process with the text of its settings, the remembered overrides, and the file that generations share; its messages go to `received`.
     /// Needs a local runtime of tokio.
     pub(super) fn spawn(
         mut command: Command,
         number: u64,
         text: &[u8],
         overrides: &[Value],
+        shared: &File,
         received: Sender<ReceivedMessage>,
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
@@ -58,7 +59,7 @@ impl Child {
         settings.write_all(text)?;
         // The process reads it when it is ready to.
         let begin = ToGeneration::Begin { overrides: overrides.to_vec() };
-        ours.send(&serde_json::to_vec(&begin)?, &[settings.as_fd()])?;
+        ours.send(&serde_json::to_vec(&begin)?, &[shared.as_fd(), settings.as_fd()])?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
         let listening = spawn_local(listen(Rc::clone(&channel), pid, received)).abort_handle();

@@ -2,11 +2,15 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fs::File,
     mem,
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::{Pid, Signal, WaitOptions, kill_process, wait},
+};
 use serde_json::Value;
 use tokio::{
     sync::{
@@ -51,6 +55,8 @@ pub(super) struct Driver<D> {
     asked: u64,
     gathering: Option<Gathering>,
     overrides: Overrides,
+    /// A file in memory, in which generations leave what later ones continue with.
+    shared: Option<File>,
     ended: Option<Value>,
     events: Events,
     /// Whether the starting generation is a reload.
@@ -76,6 +82,7 @@ impl<D: Duties> Driver<D> {
             asked: 0,
             gathering: None,
             overrides: Overrides::default(),
+            shared: None,
             ended: None,
             events: Events::default(),
             reloading: false,
@@ -309,7 +316,16 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
-        let spawned = Child::spawn(command, number, &self.text, &self.overrides.remembered, self.received.0.clone());
+        let shared = match self.shared.take() {
+            Some(shared) => shared,
+            None => {
+                let shared = memfd_create("serow-shared", MemfdFlags::CLOEXEC);
+                shared.map(File::from).map_err(|error| format!("cannot create a file in memory: {error}"))?
+            }
+        };
+        let shared = self.shared.insert(shared);
+        let remembered = &self.overrides.remembered;
+        let spawned = Child::spawn(command, number, &self.text, remembered, shared, self.received.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)

@@ -15,6 +15,7 @@ use serow_net::channel::Channel;
 use super::{
     messages::{FromGeneration, ToGeneration, WantedListener, read, send},
     reports,
+    shared_state::SharedState,
 };
 use crate::signals::leave_to_parent;
 
@@ -40,12 +41,14 @@ pub struct Terms {
 }
 
 /// The data with which a generation starts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct GenerationSetup {
     /// The text of the settings.
     pub text: Vec<u8>,
     /// The overrides: persistent commands to earlier generations.
     pub overrides: Vec<Value>,
+    /// What earlier generations have left for later ones; `None` from a master of an older version.
+    pub shared: Option<SharedState>,
 }
 
 /// The master's commands to a serving generation.
@@ -96,7 +99,8 @@ impl Parent {
                 let mut text = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
-                return Ok((parent, GenerationSetup { text, overrides }));
+                let shared = descriptors.pop().map(SharedState::new);
+                return Ok((parent, GenerationSetup { text, overrides, shared }));
             }
         }
     }

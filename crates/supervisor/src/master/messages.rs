@@ -13,7 +13,8 @@ use super::generations::StopTimeouts;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word")]
 pub(super) enum ToGeneration {
-    /// Start. The text of the settings is attached as a file; the remembered overrides are included.
+    /// Start. The file that generations share is attached, and behind it the text of the settings as a file; the
+    /// remembered overrides are included.
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,

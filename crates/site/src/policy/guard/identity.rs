@@ -1,11 +1,11 @@
-//! Who sends a request, as a check has found out.
+//! The sender of a request, as a check has found out.
 
 use std::{pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use serow_message::{Claims, Headers, Request, Response, RouteNote, User};
 
-/// Who sends a request, and what handler and client learn of it.
+/// The sender of a request, and what handler and client learn of it.
 #[derive(Debug, Default)]
 pub(crate) struct Identity {
     /// The user, if the check names one.
@@ -28,7 +28,7 @@ pub(crate) enum Verdict {
     Pending(PendingIdentity),
 }
 
-/// Who sends a request, or the response to somebody who must not; later.
+/// The sender of a request, or the response to somebody who must not; later.
 pub(crate) type PendingIdentity = Pin<Box<dyn Future<Output = Result<Identity, Response>>>>;
 
 impl Identity {
@@ -50,7 +50,8 @@ impl Identity {
     pub(crate) fn describe(self, request: &mut Request) -> ResponseFields {
         append(&mut request.headers, &self.request_fields);
         if let Some(note) = request.extensions.get::<RouteNote>() {
-            note.set_identity(self.user.clone(), self.claims.clone());
+            self.user.iter().for_each(|user| note.set_user(Arc::clone(&user.0)));
+            self.claims.iter().for_each(|claims| note.set_claims(claims.clone()));
         }
         self.user.into_iter().for_each(|user| drop(request.extensions.insert(user)));
         self.claims.into_iter().for_each(|claims| drop(request.extensions.insert(claims)));
