@@ -88,7 +88,7 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
         let path = existing(folder)?.unwrap_or_else(|| folder.clone());
         paths.push(AllowedPath { path, access: FileAccess::Write });
     }
-    if certificates.is_some() || !configuration.upstreams.is_empty() {
+    if certificates.is_some() || !configuration.upstreams.is_empty() || configuration.access.fleet.is_some() {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
         }

@@ -12,6 +12,7 @@ use crate::{
         access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
+        redis::RedisTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
@@ -39,16 +40,23 @@ pub(super) fn of(table: &RootTable) -> String {
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
     let maps: String = table.maps.iter().map(of_map).collect();
+    let redis: String = table.redis.iter().map(of_redis).collect();
     let rate_limits: String = table.limits.iter().map(of_limit).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{maps}{rate_limits}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{maps}{redis}{rate_limits}{upstreams}{sites}", keys.lines())
 }
 
 fn of_map(map: &MapTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&map.settings);
     format!("\n[[map]]\n{}", keys.lines())
+}
+
+fn of_redis(redis: &RedisTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&redis.settings);
+    format!("\n[redis]\n{}", keys.lines())
 }
 
 fn of_limit(limit: &LimitTable) -> String {

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
+pub(crate) mod fleet;
 pub(crate) mod forward_auth;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
@@ -26,7 +27,7 @@ use serow_variables::Scope;
 use crate::{
     Configuration,
     meaning::{
-        access::Access,
+        access::{Access, AccessParts},
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
@@ -58,7 +59,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, redis, limits, upstreams, sites } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -78,9 +79,16 @@ pub(crate) fn of(
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
+    let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
     let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
-    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, bans, problems);
-    let access = if has_client_authorities { access.with_client_authorities() } else { access };
+    let parts = AccessParts {
+        fleet: fleet.as_ref(),
+        proxying: &proxying,
+        trust: trusted(&trust),
+        bans,
+        has_client_authorities,
+    };
+    let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {

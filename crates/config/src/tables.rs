@@ -17,6 +17,7 @@ pub(crate) mod nginx;
 pub(crate) mod or_off;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
+pub(crate) mod redis;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;

@@ -14,6 +14,7 @@ use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, Wa
 use serow_access_log::{ClientRules, SecretArguments};
 use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
+use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_jwt::RemoteKeys;
 use serow_message::KnownHeader;
@@ -25,7 +26,7 @@ use serow_variables::{Scope, Text};
 
 use self::tokens::Keys;
 use crate::{
-    meaning::{forward_auth, paths::resolved, proxying::Proxying},
+    meaning::{fleet, forward_auth, paths::resolved, proxying::Proxying},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         client_limits::BanTable,
@@ -42,6 +43,8 @@ pub(crate) struct Access<'a> {
     proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    /// What shares limits; nothing in it if it has errors.
+    fleet: Option<&'a Option<Arc<Fleet>>>,
     /// Where clients are banned who break a limit.
     bans: Bans,
     refused_addresses: Arc<RefusedAddresses>,
@@ -49,6 +52,18 @@ pub(crate) struct Access<'a> {
     found: RefCell<Found>,
     /// Whether clients may have certificates.
     has_client_authorities: bool,
+}
+
+/// The parts of the server that access control needs.
+pub(crate) struct AccessParts<'a> {
+    /// What shares limits; nothing in it if it has errors.
+    pub(crate) fleet: Option<&'a Option<Arc<Fleet>>>,
+    pub(crate) proxying: &'a Proxying<'a>,
+    pub(crate) trust: TrustedProxies,
+    /// Where clients are banned who break a limit.
+    pub(crate) bans: Bans,
+    /// Whether clients may have certificates.
+    pub(crate) has_client_authorities: bool,
 }
 
 #[derive(Default)]
@@ -74,6 +89,8 @@ pub struct AccessControl {
     pub refused_addresses: Arc<RefusedAddresses>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
+    /// What shares limits with other servers.
+    pub fleet: Option<Arc<Fleet>>,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
     /// Key sets that are fetched while the server runs.
@@ -86,22 +103,22 @@ impl<'a> Access<'a> {
         limits: Vec<LimitTable>,
         scope: &Scope,
         folder: &'a Path,
-        trust: TrustedProxies,
-        proxying: &'a Proxying<'a>,
-        bans: Bans,
+        parts: AccessParts<'a>,
         problems: &'a Problems,
     ) -> Self {
+        let AccessParts { fleet, proxying, trust, bans, has_client_authorities } = parts;
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
             proxying,
             problems,
             limits: BTreeMap::new(),
+            fleet,
             bans,
             refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
-            has_client_authorities: false,
+            has_client_authorities,
         };
         for LimitTable { settings, place } in limits {
             let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
@@ -113,13 +130,8 @@ impl<'a> Access<'a> {
         this
     }
 
-    /// The same for a server whose clients may have certificates.
-    pub(crate) fn with_client_authorities(self) -> Self {
-        Self { has_client_authorities: true, ..self }
-    }
-
     fn limit(&self, settings: LimitSettings, scope: &Scope, place: &Place) -> Option<RateLimit> {
-        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, keys } = settings;
+        let LimitSettings { name, key, rate, burst, delay, cost, ban, dry_run, shared, keys } = settings;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if name.is_empty() || !name.bytes().all(is_name) {
             let text = format!("{name:?} is not a name: use letters, digits, - and _");
@@ -149,7 +161,13 @@ impl<'a> Access<'a> {
         costs.sort_by_key(|(range, _)| range.end() - range.start());
         let limit = Limit::new(rate.0).with_burst(burst).with_delay(delay);
         let keys = keys.map_or(DEFAULT_KEYS, |keys| keys.in_memory());
-        let limit = RateLimit::new(&name, limit, key, keys).with_costs(costs);
+        let table = if shared { Some(self.noted(fleet::table(self.fleet, &name, limit, keys, place))??) } else { None };
+        // The table of a shared limit has the keys.
+        let limit = RateLimit::new(&name, limit, key, if shared { 1 } else { keys }).with_costs(costs);
+        let limit = match table {
+            Some(table) => limit.shared(table),
+            None => limit,
+        };
         let limit = match ban {
             Some(table) => limit.with_ban(self.noted(ban_rule(table, &place.key("ban")))?, self.bans.clone()),
             None => limit,
@@ -355,6 +373,7 @@ impl<'a> Access<'a> {
             requests: found.requests,
             refused_addresses: self.refused_addresses,
             watched: found.watched,
+            fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
             remote_keys: found.keys.into_remote(),
         }

@@ -20,6 +20,7 @@ use crate::{
         maps::MapSettings,
         matching::WhenTable,
         policies::{CorsTable, PolicySettings},
+        redis::RedisSettings,
         sites::{RouteSettings, SiteSettings},
     },
 };
@@ -41,6 +42,10 @@ pub(crate) fn text() -> String {
         "## `[[map]]`\n\nA variable that depends on the value of another text: see [matching](matching.md#maps).\n\n",
     );
     push(&mut text, "### Map", &Shape::of::<MapSettings>());
+    text.push_str(
+        "## `[redis]`\n\nRedis, through which several servers share limits: see [access](access.md#limits-that-several-servers-share).\n\n",
+    );
+    push(&mut text, "### Redis", &Shape::of::<RedisSettings>());
     text.push_str(
         "## `[[limit]]`\n\nHow often requests with the same key are served: see [access](access.md#rate-limits).\n\n",
     );

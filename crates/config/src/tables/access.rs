@@ -151,7 +151,11 @@ pub(crate) struct LimitSettings {
     #[serde(default)]
     pub(crate) dry_run: bool,
 
-    /// How many keys are remembered at a time, in 16 bytes each [default: 1000000]
+    /// Whether all servers with this limit and the same `[redis]` count requests together.
+    #[serde(default)]
+    pub(crate) shared: bool,
+
+    /// How many keys are remembered at a time, in 16 bytes each, or 72 if it is shared [default: 1000000]
     ///
     /// If there are more, those with the most of their burst left are forgotten first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
