@@ -185,7 +185,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, access, bans, mirrors, subject};
+    use crate::{CountedRoutes, FIELDS, access, bans, fleet, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -243,6 +243,7 @@ mod tests {
         document["bans"] = bans::document(&banned);
         access::tests::example().add_to(&mut document);
         document["routes"] = CountedRoutes::new(Vec::new()).document();
+        document["fleet"] = fleet::document(Some(&fleet::example()));
         let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
         document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);
         paths(&document, "", &mut found);

@@ -120,6 +120,18 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   certificates[].failures            orders that have failed since the last one that did not
   certificates[].last_error          why the last of them failed
   certificates[].on_demand           whether a client's request has caused it (acme-on-demand)
+  fleet.redis                        the Redis through which limits are shared; fleet is null without [redis]
+  fleet.connected                    whether there is a connection
+  fleet.lag_us                       how old the last exchange is, in microseconds; null if there was none
+  fleet.round_trip_us                how long Redis took to answer it
+  fleet.instances                    servers that share the limits, this one included
+  fleet.share                        the part of each limit that this server grants: 1 in contact with the others
+  fleet.exchanges                    exchanges that succeeded
+  fleet.errors                       exchanges and connections that failed
+  fleet.last_error                   why the last of them failed
+  fleet.events_published             events, such as bans, that this server told the others
+  fleet.events_received              events of the others
+  fleet.events_lost                  events that were forgotten, since too many waited for Redis, or were invalid
   upstreams[].name                   the upstreams: groups of servers
   upstreams[].generation             number of changes of its servers and their overrides, from 1
   upstreams[].waiting                requests in the queue for a server

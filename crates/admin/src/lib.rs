@@ -38,6 +38,7 @@ mod error;
 #[cfg(test)]
 mod exposition;
 mod fields;
+mod fleet;
 mod maintenance_command;
 mod metric_head;
 mod metrics;

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    access, application_metrics, bans, certificate_metrics, metric_head::head, mirrors, route_metrics, server_metrics,
+    access, application_metrics, bans, certificate_metrics, fleet, metric_head::head, mirrors, route_metrics,
+    server_metrics,
 };
 
 /// The media type of the format.
@@ -33,6 +34,7 @@ pub(super) fn text(status: &Value) -> String {
     access::push(status, &mut text);
     bans::push(status, &mut text);
     mirrors::push(status, &mut text);
+    fleet::push(status, &mut text);
     certificate_metrics::push(status, &mut text);
     server_metrics::push(status, &mut text);
     generations(status, &mut text);
@@ -134,7 +136,7 @@ const METRICS: &[Metric] = &[
     ),
     counter(
         "serow_connections_failed_total",
-        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header.",
+        "Connections that ended before HTTP began: no TLS agreed upon, no PROXY header, or a client that is refused.",
         &[
             ("{at=\"tls\"}", "/connections/handshakes_failed"),
             ("{at=\"proxy_header\"}", "/connections/refused"),

@@ -279,6 +279,7 @@ mod tests {
         let (upstreams, applications) = (Vec::new(), Vec::new());
         let sources = Sources {
             mirrors: Vec::new(),
+            fleet: None,
             routes: crate::CountedRoutes::default(),
             status: server.status(),
             log: Default::default(),

@@ -7,11 +7,12 @@ use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
 use serow_bans::Bans;
+use serow_fleet::Fleet;
 use serow_proxy::Upstream;
 use serow_settings::Application;
 use serow_site::{MaintenanceSwitch, Mirror};
 
-use super::{AccessCounts, CountedRoutes, bans, document, mirrors};
+use super::{AccessCounts, CountedRoutes, bans, document, fleet, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -28,6 +29,8 @@ pub struct Sources {
     pub applications: Vec<Application>,
     /// What copies requests.
     pub mirrors: Vec<Mirror>,
+    /// What shares limits with other servers.
+    pub fleet: Option<Arc<Fleet>>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
     /// The clients that it refuses.
@@ -59,6 +62,7 @@ impl Sources {
         document["bans"] = bans::document(&self.bans);
         self.access.add_to(&mut document);
         document["routes"] = self.routes.document();
+        document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
         document
     }

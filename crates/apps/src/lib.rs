@@ -13,6 +13,7 @@
 //! | or the application writes it to a hijacked socket | `hijack.rs` |
 //! | or the client gets an error response | `request_error.rs` |
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
+//! | its messages are compressed, if the client offers it | `websocket/compression.rs` |
 //!
 //! Besides, a thread starts, watches and replaces workers: `worker_manager.rs`, `worker_manager/`. Workers are forked
 //! from a process that has the interpreter loaded, the template process (Pitchfork calls it *mold*); a template process and its

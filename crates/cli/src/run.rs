@@ -13,6 +13,7 @@ mod generation;
 mod master;
 mod orders;
 mod program;
+mod shared_bans;
 
 use std::process::ExitCode;
 

@@ -93,6 +93,7 @@ impl Serving {
                 upstreams,
                 applications,
                 mirrors: Vec::new(),
+                fleet: None,
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 bans: bans.clone(),
                 access: AccessCounts::default(),

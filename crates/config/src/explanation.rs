@@ -12,6 +12,7 @@ use crate::{
         access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
+        redis::RedisTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
@@ -39,16 +40,23 @@ pub(super) fn of(table: &RootTable) -> String {
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
     let maps: String = table.maps.iter().map(of_map).collect();
+    let redis: String = table.redis.iter().map(of_redis).collect();
     let rate_limits: String = table.limits.iter().map(of_limit).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{maps}{rate_limits}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{maps}{redis}{rate_limits}{upstreams}{sites}", keys.lines())
 }
 
 fn of_map(map: &MapTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&map.settings);
     format!("\n[[map]]\n{}", keys.lines())
+}
+
+fn of_redis(redis: &RedisTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&redis.settings);
+    format!("\n[redis]\n{}", keys.lines())
 }
 
 fn of_limit(limit: &LimitTable) -> String {
@@ -165,8 +173,10 @@ impl Keys {
 
     /// Adds the settings that say something.
     fn add_all<T: Serialize>(&mut self, settings: &T) {
-        let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
-        self.0.extend(object(settings).into_iter().filter(|(_, value)| !is_empty(value)));
+        let is_empty = |(key, value): &(String, Value)| {
+            value.is_null() || value.as_object().is_some_and(Map::is_empty) && key != MEANT_IF_EMPTY
+        };
+        self.0.extend(object(settings).into_iter().filter(|entry| !is_empty(entry)));
     }
 
     fn add_table(&mut self, key: &str, table: Self) {
@@ -226,3 +236,6 @@ fn string(text: &str) -> String {
     }
     quoted + "\""
 }
+
+/// A table without conditions: any certificate is enough.
+const MEANT_IF_EMPTY: &str = "client-certificate";

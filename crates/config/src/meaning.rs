@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
+pub(crate) mod fleet;
 pub(crate) mod forward_auth;
 pub(crate) mod header_rules;
 pub(crate) mod internal;
@@ -27,7 +28,7 @@ use serow_variables::Scope;
 use crate::{
     Configuration,
     meaning::{
-        access::Access,
+        access::{Access, AccessParts},
         account::{Account, AccountFiles},
         applications::Applications,
         body_limits::BodyLimits,
@@ -59,7 +60,7 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, maps, limits, upstreams, sites } = table;
+    let RootTable { account, sandbox, reload, metrics, mut general, maps, redis, limits, upstreams, sites } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -72,14 +73,23 @@ pub(crate) fn of(
     let scope = Scope::new(matching::maps(maps, problems));
     let logs = Logs::new(folder, problems);
     let root_logs = logs.root(&general.logging, &scope, &sites);
+    let has_client_authorities = general.tls.tls_client_ca.is_some();
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace) = server.as_ref().map_or((1, Duration::ZERO), |server| (server.workers, server.grace));
+    let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
     let bans = server.as_ref().map(|server| server.bans.clone()).unwrap_or_default();
-    let access = Access::new(limits, &scope, folder, trusted(&trust), &proxying, bans, problems);
+    let parts = AccessParts {
+        fleet: fleet.as_ref(),
+        proxying: &proxying,
+        trust: trusted(&trust),
+        bans,
+        has_client_authorities,
+    };
+    let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let mirrors = RefCell::default();
     let routing = Routing {
@@ -102,7 +112,7 @@ pub(crate) fn of(
     let site = routing.handler(sites)?;
     if let Some(server) = &mut server {
         server.clients.of_routes = numbers.trusted();
-        server.clients.has_notes = access.has_notes();
+        access.describe_requests(&mut server.clients);
     }
     Some(Configuration {
         server: server?,

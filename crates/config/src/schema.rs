@@ -15,6 +15,7 @@ use crate::{
         maps::MapSettings,
         matching::WhenTable,
         policies::PolicySettings,
+        redis::RedisSettings,
         root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
@@ -47,6 +48,8 @@ pub(crate) fn schema() -> Value {
     let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
+    let redis = Shape::of::<RedisSettings>().schema();
+    root = root.with("redis", "Redis, through which several servers share limits.", redis);
     let limit = Shape::of::<LimitSettings>().schema();
     root = root.with("limit", "How often requests with the same key are served.", list_of(limit));
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
@@ -187,6 +190,7 @@ mod tests {
         tables::access::LimitTable,
         tables::handlers::FilesTable,
         tables::maps::MapTable,
+        tables::redis::RedisTable,
         tables::root::RootTable,
         tables::sites::{RouteTable, SiteTable},
         tables::upstreams::{ProxyTable, UpstreamTable},
@@ -227,6 +231,7 @@ mod tests {
             ("/properties".to_owned(), RootTable::keys()),
             ("/properties/acme/properties".to_owned(), AcmeOptions::keys()),
             ("/properties/map/items/properties".to_owned(), MapTable::keys()),
+            ("/properties/redis/properties".to_owned(), RedisTable::keys()),
             ("/properties/limit/items/properties".to_owned(), LimitTable::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
@@ -299,7 +304,8 @@ mod tests {
         let acme = below(document.root(), "acme").into_iter().collect();
         let below_site = [applications.clone(), files.clone(), proxies.clone()];
         let below_route = [applications, files, proxies, redirects, responses];
-        let tables = [root, acme, maps, limits, upstreams, sites]
+        let redis = below(document.root(), "redis").into_iter().collect();
+        let tables = [root, acme, maps, redis, limits, upstreams, sites]
             .into_iter()
             .chain(below_site)
             .chain([routes, conditions])

@@ -1,11 +1,13 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
 pub(crate) mod access;
+pub(crate) mod client_certificate;
 pub(crate) mod client_limits;
 pub(crate) mod compression;
 pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
+pub(crate) mod jwt;
 pub(crate) mod kinds;
 pub(crate) mod login;
 pub(crate) mod logs;
@@ -16,6 +18,7 @@ pub(crate) mod nginx;
 pub(crate) mod or_off;
 pub(crate) mod other_servers;
 pub(crate) mod policies;
+pub(crate) mod redis;
 pub(crate) mod root;
 pub(crate) mod sites;
 pub(crate) mod status;

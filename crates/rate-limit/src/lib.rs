@@ -22,16 +22,19 @@
 //! | a rate and how it is written | `rate.rs` |
 //! | the algorithm: what happens to a request of one key | `limit.rs` |
 //! | the times of all keys, in bounded memory | `key_table.rs` |
+//! | how many requests one stands for, where several servers share a limit | `weight.rs` |
 #![forbid(unsafe_code)]
 
 mod concurrency;
 mod key_table;
 mod limit;
 mod rate;
+mod weight;
 
 pub use self::{
     concurrency::{Concurrency, ConcurrencyGuard},
     key_table::{Key, KeyTable},
     limit::{Decision, Delay, Limit},
     rate::{Rate, RateError},
+    weight::Weight,
 };

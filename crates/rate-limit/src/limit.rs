@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Rate;
+use crate::{Rate, Weight};
 
 /// How many requests of a key are allowed: at a rate, and so many more at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,27 @@ impl Limit {
     #[must_use]
     pub fn decide(&self, end: u64, cost: u32, now: u64) -> (u64, Decision) {
         let interval = self.rate.interval();
-        let most = interval.saturating_mul(u64::from(self.burst).saturating_add(1));
-        let new_end = end.max(now).saturating_add(interval.saturating_mul(u64::from(cost)));
+        self.decide_within(self.capacity(), interval, end, interval.saturating_mul(u64::from(cost)), now)
+    }
+
+    /// The same, where each request stands for `weight` of them: for one of several servers that share the limit, which
+    /// expects that the others serve as many for each of its own. A single request is always served when the earlier ones
+    /// have ended, however much it weighs.
+    #[must_use]
+    pub fn decide_for_others(&self, end: u64, cost: u32, weight: Weight, now: u64) -> (u64, Decision) {
+        let interval = weight.of(self.rate.interval());
+        self.decide_within(self.capacity().max(interval), interval, end, interval.saturating_mul(u64::from(cost)), now)
+    }
+
+    /// How far ahead of the present a key's requests may end: the time of one request and of the burst.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.rate.interval().saturating_mul(u64::from(self.burst).saturating_add(1))
+    }
+
+    #[inline]
+    fn decide_within(&self, most: u64, interval: u64, end: u64, time: u64, now: u64) -> (u64, Decision) {
+        let new_end = end.max(now).saturating_add(time);
         let used = new_end - now;
         if used > most {
             return (end, Decision::Refused { retry_after: Duration::from_nanos(used - most) });

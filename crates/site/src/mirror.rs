@@ -259,7 +259,8 @@ const MAX_VIA: usize = 8;
 /// Copies in flight: an upstream that does not respond must not collect connections and tasks without end.
 const MAX_IN_FLIGHT: usize = 512;
 
-/// Bytes of the bodies of all copies of a mirror: clients that upload slowly must not fill the memory.
+/// Bytes of the bodies of all copies of a mirror: clients that upload slowly must not fill the memory. While bodies grow,
+/// the allocator takes about as much again: 116 MB were measured with an upstream that never reads.
 const MAX_MEMORY: usize = 64 << 20;
 
 /// How long the upstream may take to respond, and to send the response.

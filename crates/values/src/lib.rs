@@ -14,6 +14,7 @@ mod count;
 mod dns_provider;
 mod expected_field;
 mod field;
+mod fleet_url;
 mod hash_key;
 mod host;
 mod listener;
@@ -47,6 +48,7 @@ pub use self::{
     dns_provider::DnsProviderRule,
     expected_field::ExpectedField,
     field::Field,
+    fleet_url::FleetUrl,
     hash_key::HashRule,
     host::HostRule,
     listener::{ListenAddress, ListenRule},

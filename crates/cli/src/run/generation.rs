@@ -9,6 +9,8 @@ use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
+use serow_fleet::{Fleet, FleetThread};
+use serow_jwt::KeyFetcher;
 use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
@@ -16,7 +18,7 @@ use serow_settings::{Application, Encryption, ServerSettings};
 use serow_site::MaintenanceSwitch;
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
-use super::{ban_storage::BanStorage, orders::ServerOrders};
+use super::{ban_storage::BanStorage, orders::ServerOrders, shared_bans};
 use crate::{
     announcement,
     application_host::application_host,
@@ -115,6 +117,9 @@ impl Generation {
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
         let access_counts = AccessCounts::of(&configuration.access);
+        if let Some(fleet) = &configuration.access.fleet {
+            shared_bans::share(&configuration.server.bans, fleet);
+        }
         let access =
             AccessThreads::start(&mut configuration.access).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
@@ -159,8 +164,17 @@ impl Generation {
             bans,
             certificates,
         } = self;
-        let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
-            configuration;
+        let Configuration {
+            server: settings,
+            site,
+            upstreams,
+            applications,
+            mirrors,
+            sites,
+            reload_grace,
+            access: access_control,
+            ..
+        } = configuration;
         let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
@@ -169,6 +183,7 @@ impl Generation {
             upstreams,
             applications,
             mirrors,
+            fleet: access_control.fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
             access: access_counts,
@@ -229,14 +244,19 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 struct AccessThreads {
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
+    _keys: KeyFetcher,
+    _fleet: Option<FleetThread>,
     _providers: ProviderThread,
 }
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
+        let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
+        let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
         let providers = ProviderThread::start(mem::take(&mut access.logins))?;
-        Ok(Self { _files: mem::take(&mut access.watched).watch()?, _passwords: passwords, _providers: providers })
+        let files = mem::take(&mut access.watched).watch()?;
+        Ok(Self { _files: files, _passwords: passwords, _keys: keys, _fleet: fleet, _providers: providers })
     }
 }
 

@@ -134,7 +134,7 @@ fn clients_who_break_a_limit_are_banned_at_accept() {
     for line in [
         "serow_bans 1",
         "serow_bans_added_total{origin=\"limit\"} 1",
-        "serow_connections_ended_early_total{at=\"ban\"} 3",
+        "serow_connections_failed_total{at=\"ban\"} 3",
         "serow_limit_requests_total{limit=\"few\",outcome=\"refused\",dry_run=\"false\"} 3",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
@@ -235,14 +235,14 @@ fn the_log_has_users_and_what_limits_decide() {
     let (server, folder) = start(&format!(
         "access-log = \"access.log\"\naccess-log-format = '$uri|$remote_user|$limit_name|$limit_status'\n\
          [[limit]]\nname = \"few\"\nrate = \"1/h\"\n\
-         [[limit]]\nname = \"slow\"\nrate = \"20/s\"\nburst = 9\ndelay = 0\n\
+         [[limit]]\nname = \"slow\"\nrate = \"1/2s\"\nburst = 9\ndelay = 0\n\
          [[limit]]\nname = \"trial\"\nrate = \"1/h\"\ndry-run = true\n\
          [[site]]\n\
-         [[site.route]]\npath = \"/few/*\"\nlimits = [\"slow\", \"few\"]\n{0}\
+         [[site.route]]\npath = \"/few/*\"\nlimits = [\"trial\", \"few\"]\n{0}\
          [[site.route]]\npath = \"/slow/*\"\nlimits = [\"slow\"]\n{0}\
          [[site.route]]\npath = \"/trial/*\"\nlimits = [\"trial\"]\n{0}\
          [[site.route]]\npath = \"/users/*\"\nbasic = {{ file = \"users\" }}\n{0}\
-         [[site.route]]\npath = \"/*\"\n{0}",
+         [[site.route]]\npath = \"/*\"\nfiles = {{ root = \"public\" }}\n",
         "files = { root = \"public\", strip-prefix = true }\n"
     ));
     let alice = "Authorization: Basic YWxpY2U6b3BlbiBzZXNhbWU=\r\n";
@@ -250,6 +250,7 @@ fn the_log_has_users_and_what_limits_decide() {
     for (path, fields) in [
         ("/few/a.txt", ""),
         ("/few/a.txt", ""),
+        ("/slow/a.txt", ""),
         ("/slow/a.txt", ""),
         ("/trial/a.txt", ""),
         ("/trial/a.txt", ""),
@@ -259,12 +260,13 @@ fn the_log_has_users_and_what_limits_decide() {
     ] {
         server.ask(path, fields);
     }
-    let lines = lines_of(&folder.path().join("access.log"), 8);
+    let lines = lines_of(&folder.path().join("access.log"), 9);
     let expected = [
-        "/few/a.txt|-|slow|PASSED",
+        "/few/a.txt|-|trial|PASSED",
         "/few/a.txt|-|few|REJECTED",
+        "/slow/a.txt|-|slow|PASSED",
         "/slow/a.txt|-|slow|DELAYED",
-        "/trial/a.txt|-|trial|PASSED",
+        "/trial/a.txt|-|trial|REJECTED_DRY_RUN",
         "/trial/a.txt|-|trial|REJECTED_DRY_RUN",
         "/users/a.txt|alice|-|-",
         "/users/a.txt|alice|-|-",

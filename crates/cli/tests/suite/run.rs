@@ -60,6 +60,11 @@ impl Run {
         eventually("another generation serves", || (self.serving() != before).then_some(()));
     }
 
+    /// Waits until this generation has exited, which accepts connections for a moment after a reload.
+    fn exited(&self, generation: u32) {
+        self.server.line_with(&format!("generation {generation} has exited"));
+    }
+
     /// A download that goes on until it is read.
     fn begin_download(&self) -> TcpStream {
         fs::File::create(self.path("site/large")).unwrap().set_len(LARGE).unwrap();
@@ -129,6 +134,7 @@ fn a_reload_serves_with_the_new_settings_at_the_same_port() {
     write_settings(&run.folder, "max-target = \"100\"");
     assert_eq!(run.ask("reload"), (Some(0), "generation 2 serves\n".to_owned(), String::new()));
     assert_ne!(run.serving(), before);
+    run.exited(1);
     assert!(run.get(&format!("/{}", "a".repeat(200))).starts_with("HTTP/1.1 414 "));
     let status = run.status();
     assert_eq!((&status["requests"]["total"], &status["reloads"]["done"]), (&2.into(), &1.into()));
@@ -148,6 +154,7 @@ fn included_files_are_read_by_a_reload_and_not_by_a_restart() {
     write("$1 of $host");
     write_settings(&run.folder, "include = \"more/*.toml\"");
     assert_eq!(run.ask("reload").0, Some(0));
+    run.exited(1);
     assert!(run.get("/one").ends_with("\r\n\r\none of localhost"));
     write("$nothing");
     let (code, _, errors) = run.ask("reload");

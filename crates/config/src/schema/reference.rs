@@ -9,16 +9,19 @@ use crate::{
     schema::{self, description},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
+        client_certificate::ClientCertificateTable,
         client_limits::BanTable,
         compression::CompressionTable,
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
+        jwt::JwtTable,
         login::LoginTable,
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
         policies::{CorsTable, PolicySettings},
+        redis::RedisSettings,
         sites::{RouteSettings, SiteSettings},
     },
 };
@@ -40,6 +43,10 @@ pub(crate) fn text() -> String {
         "## `[[map]]`\n\nA variable that depends on the value of another text: see [matching](matching.md#maps).\n\n",
     );
     push(&mut text, "### Map", &Shape::of::<MapSettings>());
+    text.push_str(
+        "## `[redis]`\n\nRedis, through which several servers share limits: see [access](access.md#limits-that-several-servers-share).\n\n",
+    );
+    push(&mut text, "### Redis", &Shape::of::<RedisSettings>());
     text.push_str(
         "## `[[limit]]`\n\nHow often requests with the same key are served: see [access](access.md#rate-limits).\n\n",
     );
@@ -110,6 +117,8 @@ fn push_access(text: &mut String) {
     push_keys(text, &Shape::of::<AccessSettings>());
     push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
     push(text, "#### `forward-auth = { … }`", &Shape::of::<ForwardAuthTable>());
+    push(text, "#### `jwt = { … }`", &Shape::of::<JwtTable>());
+    push(text, "#### `client-certificate = { … }`", &Shape::of::<ClientCertificateTable>());
     push(text, "#### `login = { … }`", &Shape::of::<LoginTable>());
 }
 

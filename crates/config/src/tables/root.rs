@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     meaning::account::AccountName,
-    tables::{FromTable, TableReading, access::LimitTable, maps::MapTable, sites::SiteTable, upstreams::UpstreamTable},
+    tables::{
+        FromTable, TableReading, access::LimitTable, maps::MapTable, redis::RedisTable, sites::SiteTable,
+        upstreams::UpstreamTable,
+    },
     values::{Span, choice},
 };
 use serow_settings::options::{AcmeOptions, GeneralOptions, without_options};
@@ -22,6 +25,7 @@ pub(crate) struct RootTable {
     pub(crate) metrics: MetricsTable,
     pub(crate) general: GeneralOptions,
     pub(crate) maps: Vec<MapTable>,
+    pub(crate) redis: Option<RedisTable>,
     pub(crate) limits: Vec<LimitTable>,
     pub(crate) upstreams: Vec<UpstreamTable>,
     pub(crate) sites: Vec<SiteTable>,
@@ -127,6 +131,7 @@ impl FromTable for RootTable {
         let (logging, admin, metrics) = (table.settings(), table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
+        let redis = table.table("redis", "url").map(TableReading::read);
         let rate_limits: Vec<_> = table.tables("limit").into_iter().map(TableReading::read).collect();
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
@@ -148,6 +153,7 @@ impl FromTable for RootTable {
             metrics: metrics?,
             general,
             maps: maps.into_iter().collect::<Option<_>>()?,
+            redis: redis.map_or(Some(None), |redis| redis.map(Some))?,
             limits: rate_limits.into_iter().collect::<Option<_>>()?,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,
             sites: sites.into_iter().collect::<Option<_>>()?,

@@ -81,6 +81,26 @@ fn what_is_charged_later_is_bounded_and_can_be_given_back() {
 }
 
 #[test]
+fn a_request_that_stands_for_others_takes_their_time_too() {
+    for (burst, weight, times, expected) in [
+        // A tenth of 10/s, and never nothing at all.
+        (0, 10, &[0, 0, 9, 10, 19, 20][..], vec![true, false, false, true, false, true]),
+        (19, 10, &[0, 0, 0, 10, 10], vec![true, true, false, true, false]),
+        (1, 1, &[0, 0, 0, 1], vec![true, true, false, true]),
+    ] {
+        let limit = limit("10/s", burst, Delay::Never);
+        let mut end = 0;
+        let outcomes = times.iter().map(|time| {
+            let now = time * SECOND / 10 + SECOND;
+            let (new_end, decision) = limit.decide_for_others(end, 1, Weight::ratio(weight, 1), now);
+            end = new_end;
+            decision.is_allowed()
+        });
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected, "{burst} {weight}");
+    }
+}
+
+#[test]
 fn extreme_values_do_not_overflow() {
     for rate in ["1/d", "1000000000/s"] {
         for burst in [0, u32::MAX] {
@@ -89,6 +109,7 @@ fn extreme_values_do_not_overflow() {
                     for now in [0, u64::MAX] {
                         let limit = limit(rate, burst, delay);
                         let _ = limit.decide(end, u32::MAX, now);
+                        let _ = limit.decide_for_others(end, u32::MAX, Weight::MAX, now);
                         let _ = limit.charge(end, i32::MIN, now);
                         let _ = limit.charge(end, i32::MAX, now);
                     }

@@ -8,6 +8,7 @@ mod descriptors;
 mod disconnects;
 mod encrypted;
 mod expectations;
+mod extensions;
 mod fairness;
 mod files;
 mod http2;

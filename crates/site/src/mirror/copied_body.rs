@@ -22,6 +22,8 @@ pub(super) struct CopiedBody {
 struct Copying {
     copy: Copy,
     content: Vec<u8>,
+    /// Bytes that it has at most.
+    most: usize,
 }
 
 impl CopiedBody {
@@ -30,21 +32,35 @@ impl CopiedBody {
         let announced = source.length().and_then(|length| usize::try_from(length).ok());
         // What is announced need not come, so it is not all allocated at once.
         let content = Vec::with_capacity(announced.unwrap_or(0).min(max).min(FIRST));
-        Self { source, copy: Some(Copying { copy, content }) }
+        Self { source, copy: Some(Copying { copy, content, most: announced.unwrap_or(max).min(max) }) }
     }
 
     fn add(&mut self, piece: &Bytes) {
         let Some(copying) = &mut self.copy else { return };
         match copying.copy.reserve(piece.len()) {
-            true => copying.content.extend_from_slice(piece),
+            true => copying.append(piece),
             false => self.copy = None,
         }
     }
 
     fn end(&mut self) {
-        if let Some(Copying { copy, content }) = self.copy.take() {
+        if let Some(Copying { copy, mut content, .. }) = self.copy.take() {
+            // It may be there for as long as the upstream is slow.
+            content.shrink_to_fit();
             copy.send(content.into());
         }
+    }
+}
+
+impl Copying {
+    /// Makes twice the room where there is too little, but not more than the body can have: only its bytes are counted.
+    fn append(&mut self, piece: &[u8]) {
+        let length = self.content.len() + piece.len();
+        if length > self.content.capacity() {
+            let room = (2 * self.content.len()).min(self.most).max(length);
+            self.content.reserve_exact(room - self.content.len());
+        }
+        self.content.extend_from_slice(piece);
     }
 }
 

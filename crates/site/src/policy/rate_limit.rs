@@ -4,13 +4,14 @@ use std::{
     net::IpAddr,
     ops::RangeInclusive,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow_bans::{BanRule, Bans};
+use serow_fleet::{SharedKey, SharedTable, now};
 use serow_message::{Headers, LimitStatus, Request, Response, RouteNote};
 use serow_net::WarningPace;
 use serow_rate_limit::{Decision, Key, KeyTable, Limit};
@@ -23,7 +24,7 @@ use super::{limit_ban::LimitBan, put};
 pub struct RateLimit {
     name: Arc<str>,
     limit: Limit,
-    table: KeyTable,
+    table: Table,
     key: Text,
     /// What a response with such a status costs; 1 if there is none. The first that has the status counts.
     costs: Vec<(RangeInclusive<u16>, u32)>,
@@ -32,6 +33,22 @@ pub struct RateLimit {
     counts: RateLimitCounts,
     warning: WarningPace,
     ban: Option<LimitBan>,
+}
+
+/// Where the keys of a limit are.
+#[derive(Debug)]
+enum Table {
+    /// Of this server alone.
+    Own(KeyTable),
+    /// Shared with other servers.
+    Shared(Arc<SharedTable>),
+}
+
+/// A key in its table.
+#[derive(Clone, Copy, Debug)]
+enum TableKey {
+    Own(Key),
+    Shared(SharedKey),
 }
 
 /// How many requests a limit has seen.
@@ -48,7 +65,7 @@ pub struct RateLimitCounts {
 /// What a limit has decided about a request.
 #[derive(Debug)]
 pub(crate) struct Limited {
-    key: Key,
+    key: TableKey,
     decision: Decision,
 }
 
@@ -59,7 +76,7 @@ impl RateLimit {
         Self {
             name: name.into(),
             limit,
-            table: KeyTable::new(keys),
+            table: Table::Own(KeyTable::new(keys)),
             key,
             costs: Vec::new(),
             is_dry_run: false,
@@ -81,6 +98,12 @@ impl RateLimit {
         Self { is_dry_run: true, ..self }
     }
 
+    /// The same, whose keys are in this table, which has the same limit.
+    #[must_use]
+    pub fn shared(self, table: Arc<SharedTable>) -> Self {
+        Self { table: Table::Shared(table), ..self }
+    }
+
     /// The same, which bans clients who are refused again and again. A limit in a dry run bans nobody.
     #[must_use]
     pub fn with_ban(self, rule: BanRule, bans: Bans) -> Self {
@@ -91,6 +114,11 @@ impl RateLimit {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
+    }
+
+    /// Whether its key has claims, which are known only when the client has been identified.
+    pub(super) fn needs_claims(&self) -> bool {
+        self.key.parts().iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_claim()))
     }
 
     /// Its name.
@@ -108,13 +136,15 @@ impl RateLimit {
     /// How many keys were forgotten because the table was full.
     #[must_use]
     pub fn displaced(&self) -> u64 {
-        self.table.displaced()
+        match &self.table {
+            Table::Own(table) => table.displaced(),
+            Table::Shared(table) => table.displaced(),
+        }
     }
 
     /// Decides about a request of this client.
     pub(super) fn decide(&self, request: &Request, client: Option<IpAddr>) -> Limited {
-        let key = self.table.key(&self.key_of(request, client));
-        let decision = self.table.decide(&self.limit, key, 1, now());
+        let (key, decision) = self.table.decide(&self.limit, &self.key_of(request, client), now());
         let count = match decision {
             Decision::Allowed { wait: Duration::ZERO, .. } => &self.counts.allowed,
             Decision::Allowed { .. } => &self.counts.delayed,
@@ -210,6 +240,30 @@ impl RateLimit {
     }
 }
 
+impl Table {
+    fn decide(&self, limit: &Limit, key: &[u8], now: u64) -> (TableKey, Decision) {
+        match self {
+            Self::Own(table) => {
+                let key = table.key(key);
+                (TableKey::Own(key), table.decide(limit, key, 1, now))
+            }
+            Self::Shared(table) => {
+                let (key, decision) = table.decide(key, 1, now);
+                (TableKey::Shared(key), decision)
+            }
+        }
+    }
+
+    fn charge(&self, limit: &Limit, key: TableKey, cost: i32, now: u64) {
+        match (self, key) {
+            (Self::Own(table), TableKey::Own(key)) => table.charge(limit, key, cost, now),
+            (Self::Shared(table), TableKey::Shared(key)) => table.charge(key, cost, now),
+            // A key of another table.
+            (Self::Own(_), TableKey::Shared(_)) | (Self::Shared(_), TableKey::Own(_)) => {}
+        }
+    }
+}
+
 /// Addresses of IPv6 by their network: a client has all of it.
 fn append_client(client: Option<IpAddr>, key: &mut Vec<u8>) {
     match client.map(|client| client.to_canonical()) {
@@ -222,13 +276,6 @@ fn append_client(client: Option<IpAddr>, key: &mut Vec<u8>) {
 /// In seconds, rounded up.
 pub(super) fn whole_seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
-}
-
-/// Nanoseconds since the first request that was limited.
-fn now() -> u64 {
-    static BEGIN: OnceLock<Instant> = OnceLock::new();
-    // 584 years.
-    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 #[cfg(test)]

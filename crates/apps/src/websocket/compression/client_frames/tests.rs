@@ -89,7 +89,7 @@ fn rewritten(frames: &mut ClientFrames, input: &[u8], size: usize) -> Result<Vec
 
 #[test]
 fn messages_are_decompressed_however_they_are_cut() {
-    let long: Vec<u8> = (0..90_000_u32).map(|place| noise(place)).collect();
+    let long: Vec<u8> = (0..90_000).map(noise).collect();
     let zeros = vec![0; 90_000];
     let mut input = Vec::new();
     input.extend(frame(0xc1, &compressed(b"Hello")));
@@ -208,4 +208,34 @@ fn compressed_messages_are_limited_even_without_content() {
         outcome = rewritten(&mut frames, &frame(0x00, &blocks), 10_000);
     }
     assert_eq!(outcome, Err(InflateError::TooLong));
+}
+
+#[test]
+fn damaged_input_ends_with_an_error_or_bounded_output() {
+    let mut valid = Vec::new();
+    valid.extend(frame(0xc1, &compressed(b"Hello, Hello, Hello")));
+    valid.extend(frame(0x42, &compressed(&[7; 3000])));
+    valid.extend(frame(0x89, b"ping"));
+    valid.extend(frame(0x80, &[]));
+    valid.extend(frame(0x82, &[1; 200]));
+    let mut number = 0;
+    let mut next = |limit: usize| {
+        number += 1;
+        usize::from(noise(number)) * 256 % limit + usize::from(noise(!number)) % limit
+    };
+    let mut failed = 0;
+    for _ in 0..20_000 {
+        let mut input = valid.clone();
+        for _ in 0..=next(4) {
+            let place = next(input.len()) % input.len();
+            input[place] ^= 1 << (next(8) % 8);
+        }
+        let mut frames = frames();
+        match rewritten(&mut frames, &input, 1 + next(64)) {
+            // What was compressed may become a thousand times as long, and no longer.
+            Ok(output) => assert!(output.len() < 2000 * input.len()),
+            Err(_) => failed += 1,
+        }
+    }
+    assert!((1000..19_000).contains(&failed), "{failed}");
 }

@@ -1,0 +1,52 @@
+//! Rate limits and events that several servers share through Redis. No request waits for Redis.
+//!
+//! A [`SharedTable`] decides about requests at once, from what this server knows. A thread of its own tells Redis many
+//! times per second what this server has served, and learns what the others have. While Redis is slow or away, each server
+//! has its share of each limit: one of as many parts as there are servers.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the keys of a shared limit, in bounded memory | `shared_table.rs` |
+//! | one key: how a server decides, and how what the others did changes what it knows | `entry.rs` |
+//! | what servers and Redis tell each other | `exchange.rs` |
+//! | how many servers there are, and whether they are in contact | `peers.rs` |
+//!
+//! These files are pure: they do no I/O and ask no clock. Times are nanoseconds since any fixed moment, and arguments. A
+//! simulation in `simulation.rs` runs ten of these servers with a Redis that is slow, away, and forgets.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the fleet as one server sees it | `fleet.rs` |
+//! | how to reach Redis | `address.rs`, `settings.rs` |
+//! | the thread that talks to Redis | `redis_link.rs` |
+//! | its connection: sentinels, clusters, TLS | `redis_link/connection.rs` |
+//! | one exchange, and the scripts that it calls | `redis_link/round.rs`, `redis_link/scripts.rs` |
+//! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
+//! | what the status says | `report.rs` |
+#![forbid(unsafe_code)]
+
+mod address;
+mod clock;
+mod entry;
+mod events;
+mod exchange;
+mod fleet;
+mod peers;
+mod redis_link;
+mod report;
+mod settings;
+mod shared_table;
+#[cfg(test)]
+mod simulation;
+
+pub use self::{
+    address::{RedisUrl, RedisUrlError},
+    clock::now,
+    events::{Event, EventCounts, Events, MAX_EVENTS, MAX_PAYLOAD, MAX_WAITING},
+    exchange::{Consumption, KeyName, Standing},
+    fleet::{Fleet, FleetThread},
+    peers::{MAX_INSTANCES, Peers},
+    report::FleetReport,
+    settings::{DEFAULT_TIMEOUT, FleetFileError, FleetSettings},
+    shared_table::{MAX_LISTED, SharedKey, SharedTable},
+};

@@ -1,0 +1,82 @@
+//! Why Redis cannot be used.
+
+use std::fmt;
+
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+
+use crate::address::Node;
+
+/// Why Redis cannot be used, as the error log says it: no name of a key, no value and no password is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FleetError {
+    pub(super) reason: Reason,
+    text: String,
+    /// The node of a cluster that has the keys.
+    pub(super) moved: Option<Node>,
+}
+
+/// The kind of an error: each has its own warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// There is no connection.
+    Unreachable,
+    /// No answer came in time.
+    Timeout,
+    /// Redis refuses the user or the command.
+    Refused,
+    /// It is a replica, it starts, or its cluster is down.
+    NotReady,
+    /// Redis has answered with something else than what was asked for.
+    Unexpected,
+    /// Something else is stored under the keys of the fleet.
+    ForeignValue,
+}
+
+impl FleetError {
+    pub(super) fn new(reason: Reason, text: impl Into<String>) -> Self {
+        Self { reason, text: text.into(), moved: None }
+    }
+
+    /// Text that Redis has sent is shortened, and stays on one line.
+    pub(super) fn of(error: &RedisError) -> Self {
+        let reason = match error.kind() {
+            ErrorKind::Io if error.is_timeout() => Reason::Timeout,
+            ErrorKind::Io => Reason::Unreachable,
+            ErrorKind::AuthenticationFailed => Reason::Refused,
+            ErrorKind::Server(
+                ServerErrorKind::BusyLoading
+                | ServerErrorKind::ClusterDown
+                | ServerErrorKind::MasterDown
+                | ServerErrorKind::ReadOnly
+                | ServerErrorKind::Moved
+                | ServerErrorKind::Ask
+                | ServerErrorKind::TryAgain,
+            ) => Reason::NotReady,
+            ErrorKind::Server(_) | ErrorKind::Extension => Reason::Refused,
+            _ => Reason::Unexpected,
+        };
+        let text: String =
+            error.to_string().chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect();
+        let moved = error.redirect_node().filter(|(host, _)| !host.is_empty());
+        let moved = moved.map(|(host, port)| Node::Tcp(host.trim_matches(['[', ']']).to_owned(), port));
+        Self { reason, text, moved }
+    }
+
+    /// An answer that is not an error of Redis.
+    pub(super) fn checked(value: Value) -> Result<Value, Self> {
+        value.extract_error().map_err(|error| Self::of(&error))
+    }
+
+    pub(super) fn unexpected() -> Self {
+        Self::new(Reason::Unexpected, "it answers with something else than what was asked for: is it Redis?")
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Enough for a message of Redis.
+const MAX_TEXT: usize = 200;

@@ -1,0 +1,284 @@
+//! With a real Redis server, which each test starts for itself, and with things that claim to be one.
+
+mod imposters;
+
+use std::{
+    cell::Cell,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serow_rate_limit::Limit;
+use serow_requirements::requires;
+use tempfile::TempDir;
+
+use crate::{Fleet, FleetSettings, FleetThread, SharedTable, clock};
+
+/// A Redis server on a socket in a folder of its own.
+struct Server {
+    folder: TempDir,
+    options: Vec<String>,
+    process: Child,
+}
+
+impl Server {
+    fn start(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        let process = Self::process(&folder, &options);
+        Self { folder, options, process }
+    }
+
+    fn process(folder: &TempDir, options: &[String]) -> Child {
+        let mut command = Command::new("redis-server");
+        command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(folder.path().join("redis.sock"));
+        command.args(options).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn url(&self) -> String {
+        format!("unix://{}", self.folder.path().join("redis.sock").display())
+    }
+
+    fn settings(&self) -> FleetSettings {
+        FleetSettings::new(vec![self.url().parse().unwrap()])
+    }
+
+    fn stop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    fn restart(&mut self) {
+        self.process = Self::process(&self.folder, &self.options);
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// What redis-cli prints.
+    fn command(&self, words: &[&str]) -> String {
+        let mut command = Command::new("redis-cli");
+        let socket = self.folder.path().join("redis.sock");
+        let output = command.arg("-s").arg(socket).args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A server of the fleet, which shares one limit.
+struct Instance {
+    fleet: Arc<Fleet>,
+    table: Arc<SharedTable>,
+    events: Arc<Mutex<Vec<Vec<u8>>>>,
+    _thread: FleetThread,
+}
+
+impl Instance {
+    fn start(settings: FleetSettings, rate: &str, burst: u32) -> Self {
+        let fleet = Arc::new(Fleet::new(settings));
+        let limit = Limit::new(rate.parse().unwrap()).with_burst(burst);
+        let table = Arc::new(SharedTable::new("a", limit, 1000, Arc::clone(fleet.peers())));
+        fleet.add(Arc::clone(&table));
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&events);
+        fleet.events().subscribe("ban", move |event| sink.lock().unwrap().push(event.payload.clone()));
+        let thread = fleet.start().unwrap();
+        Self { fleet, table, events, _thread: thread }
+    }
+
+    fn is_in_contact(&self) -> bool {
+        self.fleet.peers().are_in_contact(clock::now())
+    }
+
+    fn is_allowed(&self, key: &[u8]) -> bool {
+        self.table.decide(key, 1, clock::now()).1.is_allowed()
+    }
+
+    fn last_error(&self) -> String {
+        self.fleet.report().last_error.unwrap_or_default()
+    }
+}
+
+/// Waits until something holds that another thread or process does.
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "not within 20 s: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_one_server_has_served_counts_for_the_other() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let (one, other) = (Instance::start(server.settings(), "10/h", 4), Instance::start(server.settings(), "10/h", 4));
+    eventually("both are there", || one.fleet.report().instances == 2 && other.fleet.report().instances == 2);
+    assert!((0..5).all(|_| one.is_allowed(b"client")));
+    assert!(!one.is_allowed(b"client"));
+    let key = || server.command(&["KEYS", "serow:{fleet}:limit:a:*"]);
+    eventually("Redis has the key", || !key().is_empty());
+    // The other server is optimistic once, and knows better afterwards.
+    eventually("the other one refuses", || !other.is_allowed(b"client"));
+    assert!(other.is_allowed(b"another client"));
+    assert_eq!(one.fleet.report().share, 1.0);
+    // The key does not stay for ever.
+    let life: i64 = server.command(&["PTTL", key().lines().next().unwrap()]).parse().unwrap();
+    assert!((10_000..50_000_000).contains(&life), "{life}");
+    drop(other);
+    eventually("one has gone", || one.fleet.report().instances == 1);
+}
+
+#[test]
+fn decisions_go_on_while_redis_is_away() {
+    requires!("program:redis-server");
+    let mut server = Server::start(&[]);
+    let one = Instance::start(FleetSettings { instances: 4, ..server.settings() }, "1000/s", 0);
+    eventually("there is contact", || one.is_in_contact() && one.fleet.report().exchanges > 3);
+    for fault in ["frozen", "killed"] {
+        if fault == "frozen" {
+            server.signal("STOP")
+        } else {
+            server.stop()
+        }
+        let slowest = Cell::new(Duration::ZERO);
+        eventually("there is no contact", || {
+            let begun = Instant::now();
+            let _ = one.is_allowed(b"a");
+            slowest.set(slowest.get().max(begun.elapsed()));
+            !one.is_in_contact()
+        });
+        assert!(slowest.get() < Duration::from_millis(100), "{fault}: {slowest:?}");
+        assert!(one.fleet.report().share <= 0.5 || one.fleet.report().instances == 1);
+        eventually("the status says it", || !one.fleet.report().is_connected && !one.last_error().is_empty());
+        if fault == "frozen" {
+            server.signal("CONT")
+        } else {
+            server.restart()
+        }
+        let begun = Instant::now();
+        eventually("there is contact again", || one.is_in_contact());
+        assert!(begun.elapsed() < Duration::from_secs(5), "{fault}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn events_reach_all_others_also_those_that_were_away() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let one = Instance::start(server.settings(), "1/s", 0);
+    // Before there is a connection.
+    one.fleet.events().publish("ban", b"first");
+    eventually("it is published", || one.fleet.report().events_published == 1);
+    let other = Instance::start(server.settings(), "1/s", 0);
+    let seen = |instance: &Instance| instance.events.lock().unwrap().clone();
+    eventually("it has arrived", || seen(&other) == [b"first"]);
+    server.command(&["CLIENT", "KILL", "TYPE", "normal"]);
+    one.fleet.events().publish("ban", b"second");
+    one.fleet.events().publish("other", b"third");
+    eventually("they have arrived", || other.fleet.report().events_received == 3);
+    assert_eq!(seen(&other), [b"first".to_vec(), b"second".to_vec()]);
+    // Nobody receives his own.
+    assert_eq!(one.fleet.report().events_received, 0);
+    server.command(&["FLUSHALL"]);
+    server.command(&["XADD", "serow:{fleet}:events", "*", "kind", "ban", "payload", "by hand"]);
+    server.command(&["XADD", "serow:{fleet}:events", "*", "something", "else"]);
+    eventually("it has arrived after a flush", || seen(&one) == [b"by hand"] && seen(&other).len() == 3);
+    eventually("what is not an event is counted", || one.fleet.report().events_lost == 1);
+}
+
+#[test]
+fn values_of_others_are_left_alone_and_reported() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let one = Instance::start(server.settings(), "10/h", 4);
+    assert!(one.is_allowed(b"client"));
+    let keys = || server.command(&["KEYS", "serow:{fleet}:limit:*"]);
+    eventually("Redis has the key", || !keys().is_empty());
+    let key = keys();
+    for (command, foreign) in [
+        (vec!["SET", &key, "text"], true),
+        (vec!["SET", &key, "-1 -1"], true),
+        (vec!["SET", &key, "nan 1"], true),
+        (vec!["SET", &key, "99999999999999999999999999999 9999999"], false),
+        (vec!["SET", &key, "0 999999999999999999999999999999"], false),
+        (vec!["SET", &key, "1 1 1"], true),
+        (vec!["LPUSH", &key, "a"], true),
+        (vec!["HSET", "serow:{fleet}:instances", "a", "b"], true),
+        (vec!["SET", "serow:{fleet}:events", "text"], true),
+    ] {
+        let kind = match command[0] {
+            "LPUSH" => "list",
+            "HSET" => "hash",
+            _ => "string",
+        };
+        // What was on its way may come first.
+        eventually("it is written", || {
+            server.command(&["DEL", command[1]]);
+            server.command(&command);
+            server.command(&["TYPE", command[1]]) == kind
+        });
+        let before = one.fleet.report();
+        eventually(&format!("{command:?}"), || {
+            let _ = one.is_allowed(b"client");
+            let now = one.fleet.report();
+            if foreign { now.errors > before.errors } else { now.exchanges > before.exchanges + 1 }
+        });
+        assert_eq!(server.command(&["TYPE", command[1]]), kind, "{command:?}");
+        server.command(&["DEL", command[1]]);
+    }
+    // What is in a key is bounded, so clients are let in again.
+    assert!(one.last_error().contains("prefix") || one.last_error().contains("WRONGTYPE"), "{}", one.last_error());
+}
+
+#[test]
+fn passwords_are_sent_and_never_shown() {
+    requires!("program:redis-server");
+    let server = Server::start(&["--requirepass", "se-cret"]);
+    for (password, expected) in [(None, false), (Some("wr-ong"), false), (Some("se-cret"), true)] {
+        let settings = FleetSettings { password: password.map(str::to_owned), ..server.settings() };
+        assert!(!format!("{settings:?}").contains(password.unwrap_or("se-cret")));
+        let one = Instance::start(settings, "1/s", 0);
+        eventually("it is tried", || one.is_in_contact() || !one.last_error().is_empty());
+        // Before the server listens, it is not there.
+        eventually("it is decided", || {
+            one.is_in_contact() == expected && (expected || !one.last_error().contains("os error"))
+        });
+        assert!(!format!("{:?}", one.fleet.report()).contains("wr-ong"), "{:?}", one.fleet.report());
+    }
+}
+
+#[test]
+fn connections_are_encrypted_and_verified() {
+    requires!("program:redis-server");
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (folder.path().join("a.pem"), folder.path().join("a.key"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
+    let options =
+        ["--tls-port", &port, "--tls-auth-clients", "no", "--tls-cert-file", files[0], "--tls-key-file", files[1]];
+    let _server = Server::start(&options);
+    for (host, authorities, expected) in [
+        ("localhost", Some(certificate.as_path()), true),
+        ("127.0.0.1", Some(certificate.as_path()), false),
+        ("localhost", None, false),
+    ] {
+        let mut settings = FleetSettings::new(vec![format!("rediss://{host}:{port}").parse().unwrap()]);
+        settings.tls = Some(FleetSettings::encryption(authorities).unwrap());
+        let one = Instance::start(settings, "1/s", 0);
+        eventually(host, || one.is_in_contact() == expected && (expected || one.last_error().contains("certificate")));
+    }
+}

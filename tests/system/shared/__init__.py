@@ -1,0 +1,1 @@
+"""Servers that share rate limits and bans through Redis."""
