@@ -63,7 +63,6 @@ struct Generation {
     workers: Vec<Workers>,
     /// The threads of access control.
     access: AccessThreads,
-    access_counts: AccessCounts,
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
@@ -114,7 +113,6 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access_counts = AccessCounts::of(&configuration.access);
         if let Some(fleet) = &configuration.access.fleet {
             shared_bans::share(&configuration.server.bans, fleet);
         }
@@ -140,7 +138,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         })
@@ -158,7 +155,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         } = self;
@@ -184,7 +180,7 @@ impl Generation {
             fleet: access_control.fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
-            access: access_counts,
+            access: access.counts.clone(),
             maintenance: maintenance.clone(),
             sandbox,
         };
@@ -240,6 +236,7 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 
 /// What access control does beside requests, until this is dropped.
 struct AccessThreads {
+    counts: AccessCounts,
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
     _keys: KeyFetcher,
@@ -248,11 +245,12 @@ struct AccessThreads {
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
+        let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
         let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
         let files = mem::take(&mut access.watched).watch()?;
-        Ok(Self { _files: files, _passwords: passwords, _keys: keys, _fleet: fleet })
+        Ok(Self { counts, _files: files, _passwords: passwords, _keys: keys, _fleet: fleet })
     }
 }
 
