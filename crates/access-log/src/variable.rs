@@ -63,8 +63,8 @@ names! {
     Urgency: "urgency";
     Incremental: "incremental";
     RequestCompletion: "request_completion";
-    LimitName: "limit_name";
-    LimitStatus: "limit_status";
+    Limit: "limit_name";
+    LimitOutcome: "limit_status";
     Whole: "whole";
 }
 
@@ -212,8 +212,8 @@ impl Name {
                 None => line.push(b'-'),
             },
             Self::RequestCompletion => line.extend_from_slice(if served.whole { b"OK" } else { b"-" }),
-            Self::LimitName => limit(served, line, |(name, _)| name),
-            Self::LimitStatus => limit(served, line, |(_, status)| status.name()),
+            Self::Limit => limit(served, line, |(name, _)| name),
+            Self::LimitOutcome => limit(served, line, |(_, status)| status.name()),
             Self::Whole => line.extend_from_slice(boolean(served.whole)),
         }
     }

@@ -110,7 +110,7 @@ mod tests {
         let table = table(&status());
         let lines: Vec<_> = table.lines().collect();
         assert!(lines[1].starts_with("  192.0.2.1      ") && lines[1].contains("1 h 59 min"), "{table}");
-        assert!(lines[2].ends_with("limit  limit logins"), "{table}");
+        assert!(lines[2].ends_with("limit          limit logins"), "{table}");
         assert_eq!(super::table(&json!({})), "nobody is banned\n");
     }
 

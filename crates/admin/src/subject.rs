@@ -15,6 +15,7 @@ use super::{
 
 /// What an admin endpoint reports on and controls.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each request of an administrator")]
 pub enum Subject {
     /// The server of this process.
     Server {

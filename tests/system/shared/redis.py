@@ -17,6 +17,9 @@ class Node(Redis):
 
     def __init__(self, folder: pathlib.Path, *options: str) -> None:
         super().__init__(folder)
+        # Nodes of a cluster listen on a port that is higher by 10,000, too.
+        while self.port > 55_535:
+            self.port = free_port()
         self.options = options
         folder.mkdir()
 
@@ -70,7 +73,8 @@ class Cluster:
     """Three primaries with a replica each."""
 
     def __init__(self, folder: pathlib.Path) -> None:
-        options = ("cluster-enabled yes", "cluster-node-timeout 1500", "cluster-require-full-coverage no")
+        options = ("cluster-enabled yes", "cluster-node-timeout 1500", "cluster-require-full-coverage no",
+                   "repl-diskless-sync-delay 0")
         self.nodes = [Node(folder / f"node-{number}", *options) for number in range(6)]
 
     @property
@@ -86,6 +90,7 @@ class Cluster:
             subprocess.run(command, check=True, capture_output=True, timeout=60)
             for node in self.nodes:
                 eventually("the cluster is ready", lambda: b"cluster_state:ok" in node.command("CLUSTER", "INFO"))
+                eventually("the replicas are in sync", lambda: self.is_in_sync(node))
         except BaseException:
             self.__exit__()
             raise
@@ -94,6 +99,11 @@ class Cluster:
     def __exit__(self, *_) -> None:
         for node in self.nodes:
             node.kill()
+
+    @staticmethod
+    def is_in_sync(node: Node) -> bool:
+        said = node.command("INFO", "replication")
+        return b"connected_slaves:1" in said and b"state=online" in said or b"master_link_status:up" in said
 
     def holder(self) -> Node:
         """The primary that has the keys of the fleet."""

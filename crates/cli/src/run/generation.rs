@@ -64,7 +64,6 @@ struct Generation {
     workers: Vec<Workers>,
     /// The threads of access control.
     access: AccessThreads,
-    access_counts: AccessCounts,
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
@@ -116,7 +115,6 @@ impl Generation {
             .map_err(|error| CommandError::system(error).message())?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access_counts = AccessCounts::of(&configuration.access);
         if let Some(fleet) = &configuration.access.fleet {
             shared_bans::share(&configuration.server.bans, fleet);
         }
@@ -142,7 +140,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         })
@@ -160,7 +157,6 @@ impl Generation {
             background_tasks,
             workers,
             access,
-            access_counts,
             bans,
             certificates,
         } = self;
@@ -186,7 +182,7 @@ impl Generation {
             fleet: access_control.fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
-            access: access_counts,
+            access: access.counts.clone(),
             maintenance: maintenance.clone(),
             sandbox,
         };
@@ -242,6 +238,7 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
 
 /// What access control does beside requests, until this is dropped.
 struct AccessThreads {
+    counts: AccessCounts,
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
     _keys: KeyFetcher,
@@ -251,12 +248,13 @@ struct AccessThreads {
 
 impl AccessThreads {
     fn start(access: &mut AccessControl) -> io::Result<Self> {
+        let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
         let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
         let providers = ProviderThread::start(mem::take(&mut access.logins))?;
         let files = mem::take(&mut access.watched).watch()?;
-        Ok(Self { _files: files, _passwords: passwords, _keys: keys, _fleet: fleet, _providers: providers })
+        Ok(Self { counts, _files: files, _passwords: passwords, _keys: keys, _fleet: fleet, _providers: providers })
     }
 }
 

@@ -414,7 +414,7 @@ fn ban_rule(table: BanTable, place: &Place) -> Result<BanRule, Problem> {
     let BanTable { after, within, length } = table;
     for (key, span) in [("within", within), ("for", length)] {
         if span.0.is_zero() {
-            let text = format!("`{key}` is 0: write it as in \"10m\"");
+            let text = "0 does not ban anybody: write a time, as in \"10m\"";
             return Err(Problem::of_value(place.key(key), text));
         }
     }

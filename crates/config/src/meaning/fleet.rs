@@ -9,19 +9,25 @@ use serow_rate_limit::Limit;
 use crate::{
     meaning::paths::resolved,
     tables::redis::{RedisSettings, RedisTable},
+    values::FleetUrl,
 };
 
 /// The fleet of a table in a file in this folder; nothing where it means nothing.
 pub(crate) fn of(table: RedisTable, folder: &Path, problems: &Problems) -> Option<Arc<Fleet>> {
     let RedisTable { settings, place } = table;
     let RedisSettings { url, username, password_file, ca, prefix, timeout, instances } = settings;
-    let urls: Vec<RedisUrl> = url.into_iter().map(|url| url.0).collect();
     let refuse = |problem: Problem| {
         problems.add(problem);
         None
     };
+    // A place would show the line, and the password in it.
+    let of_urls = |text: &str| Problem::of_file(format!("`url` of [redis]: {text}"));
+    let urls = match url.iter().map(FleetUrl::parse).collect::<Result<Vec<_>, _>>() {
+        Ok(urls) => urls,
+        Err(error) => return refuse(of_urls(&format!("not the URL of Redis: {error}"))),
+    };
     if let Some(text) = unusable(&urls) {
-        return refuse(Problem::of_value(place.key("url"), text));
+        return refuse(of_urls(text));
     }
     let prefix = prefix.unwrap_or_else(|| DEFAULT_PREFIX.to_owned());
     if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_of_prefix) {

@@ -158,7 +158,7 @@ pub(crate) struct LimitSettings {
     pub(crate) dry_run: bool,
 
     /// Whether all servers with this limit and the same `[redis]` count requests together.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shared: bool,
 
     /// How many keys are remembered at a time, in 16 bytes each, or 72 if it is shared [default: 1000000]

@@ -57,9 +57,7 @@ impl FleetError {
         };
         let text: String =
             error.to_string().chars().filter(|character| !character.is_control()).take(MAX_TEXT).collect();
-        let moved = error.redirect_node().filter(|(host, _)| !host.is_empty());
-        let moved = moved.map(|(host, port)| Node::Tcp(host.trim_matches(['[', ']']).to_owned(), port));
-        Self { reason, text, moved }
+        Self { reason, text, moved: error.redirect_node().and_then(|(address, _)| moved_to(address)) }
     }
 
     /// An answer that is not an error of Redis.
@@ -72,6 +70,15 @@ impl FleetError {
     }
 }
 
+/// The node in an answer of another one: `10.0.0.1:6379`. One that does not know its own address writes `:6379` or
+/// `?:6379`: it is tried again when it does.
+fn moved_to(address: &str) -> Option<Node> {
+    let (host, port) = address.rsplit_once(':')?;
+    let host = host.trim_matches(['[', ']']);
+    (!matches!(host, "" | "?")).then_some(())?;
+    Some(Node::Tcp(host.to_owned(), port.parse().ok()?))
+}
+
 impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -80,3 +87,26 @@ impl fmt::Display for FleetError {
 
 /// Enough for a message of Redis.
 const MAX_TEXT: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_of_a_cluster_are_found_in_answers() {
+        for (address, expected) in [
+            ("10.0.0.1:6379", Some(("10.0.0.1", 6379))),
+            ("redis.internal:1", Some(("redis.internal", 1))),
+            ("2001:db8::1:6379", Some(("2001:db8::1", 6379))),
+            ("[2001:db8::1]:6379", Some(("2001:db8::1", 6379))),
+            (":6379", None),
+            ("?:6379", None),
+            ("10.0.0.1", None),
+            ("10.0.0.1:99999", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(host, port)| Node::Tcp(host.to_owned(), port));
+            assert_eq!(moved_to(address), expected, "{address}");
+        }
+    }
+}

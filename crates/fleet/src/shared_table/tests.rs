@@ -155,3 +155,26 @@ fn nothing_that_redis_says_overflows() {
         }
     }
 }
+
+/// `cargo test --release -p serow-fleet cost_of -- --ignored --nocapture`
+#[test]
+#[ignore = "measures"]
+fn cost_of_a_decision() {
+    let shared = table("1000000/s", 1_000_000, 100_000);
+    let (own, limit) = (serow_rate_limit::KeyTable::new(100_000), *shared.limit());
+    let names: Vec<[u8; 4]> = (0..1000_u32).map(u32::to_be_bytes).collect();
+    // The fastest of ten rounds: others use the machine, too.
+    let cost = |decide: &dyn Fn(&[u8], u64) -> bool| {
+        let rounds = (1..=10).map(|round| {
+            let begun = std::time::Instant::now();
+            let allowed = (0..1000).flat_map(|_| &names).filter(|name| decide(&name[..], round * SECOND)).count();
+            assert!(allowed > 0);
+            begun.elapsed().as_nanos() as u64 / 1_000_000
+        });
+        rounds.min().unwrap()
+    };
+    let alone = cost(&|name, now| own.decide(&limit, own.key(name), 1, now).is_allowed());
+    let together = cost(&|name, now| shared.decide(name, 1, now).1.is_allowed());
+    println!("a decision: {alone} ns for a limit of this server, {together} ns for a shared one");
+    assert!(together < alone + 1000);
+}

@@ -1,19 +1,22 @@
 //! A body that is compressed while it is sent.
 
 use std::{
+    collections::VecDeque,
     io,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http::HeaderMap;
 use http_body::Frame;
 use serow_coding::{Encoder, EncoderSettings, Permit};
 use serow_message::{Body, BoxError};
 
 /// A body that is compressed while it is sent: a piece is read only when the client has taken what came before, and what
-/// was compressed is sent as soon as the source has no more.
+/// was compressed is sent as soon as the source has no more. What comes without a pause is gathered before an encoder is
+/// taken, so that bodies that arrive at the same time use the same one, one after the other: its tables, some hundred
+/// kilobytes, are then in the processor's cache.
 pub(crate) struct CompressedBody {
     stage: Stage,
     output: Vec<u8>,
@@ -32,9 +35,15 @@ enum Stage {
 /// A source that is read.
 struct Open {
     source: Body,
-    encoder: Encoder,
-    /// What is left of the piece read last.
+    settings: EncoderSettings,
+    /// Taken when there is something to compress.
+    encoder: Option<Encoder>,
+    /// What was read before there was an encoder.
+    gathered: VecDeque<Bytes>,
+    gathered_bytes: usize,
+    /// What is left of the piece that is compressed.
     rest: Bytes,
+    has_ended: bool,
     trailers: Option<HeaderMap>,
     /// Whether each piece is sent by itself, like an event.
     is_live: bool,
@@ -57,20 +66,23 @@ enum Progress {
 }
 
 impl CompressedBody {
-    /// Compresses a body; returns it where there is no memory for an encoder.
-    pub(crate) fn new(source: Body, settings: EncoderSettings, is_live: bool, permit: Permit) -> Result<Self, Body> {
-        let Ok(encoder) = Encoder::new(settings) else { return Err(source) };
+    /// Compresses a body.
+    pub(crate) fn new(source: Body, settings: EncoderSettings, is_live: bool, permit: Permit) -> Self {
         let open = Open {
             source,
-            encoder,
+            settings,
+            encoder: None,
+            gathered: VecDeque::new(),
+            gathered_bytes: 0,
             rest: Bytes::new(),
+            has_ended: false,
             trailers: None,
             is_live,
             progress: Progress::Flushed,
             since_turn: 0,
             _permit: permit,
         };
-        Ok(Self { stage: Stage::Open(Box::new(open)), output: Vec::new() })
+        Self { stage: Stage::Open(Box::new(open)), output: Vec::new() }
     }
 
     /// The body of a HEAD: nothing, of a length that is not known.
@@ -92,8 +104,8 @@ impl CompressedBody {
     fn end(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.stage, Stage::Failed) {
             Stage::Open(open) => {
-                let Open { encoder, trailers, .. } = *open;
-                encoder.finish(&mut self.output)?;
+                let Open { settings, encoder, trailers, .. } = *open;
+                encoder.map_or_else(|| Encoder::new(settings), Ok)?.finish(&mut self.output)?;
                 self.stage = Stage::Ended(trailers);
             }
             other => self.stage = other,
@@ -122,22 +134,40 @@ impl Open {
         if !self.rest.is_empty() {
             return Ok(self.compress(output)?);
         }
+        if self.encoder.is_some()
+            && let Some(piece) = self.gathered.pop_front()
+        {
+            self.rest = piece;
+            return Ok(Step::Again);
+        }
+        if self.has_ended {
+            return Ok(Step::End);
+        }
         match self.source.poll_next(context) {
             Poll::Ready(Some(frame)) => {
                 match frame?.into_data() {
                     // Its source lets others have their turn.
                     Ok(piece) if piece.is_empty() => return Ok(self.give_way()),
-                    Ok(piece) => self.rest = piece,
+                    Ok(piece) => self.take_in(piece)?,
                     Err(frame) => self.trailers = frame.into_trailers().ok(),
                 }
                 Ok(Step::Again)
             }
-            Poll::Ready(None) => Ok(Step::End),
+            Poll::Ready(None) => {
+                self.has_ended = true;
+                self.encoder()?;
+                Ok(Step::Again)
+            }
             Poll::Pending => match self.progress {
                 Progress::Flushed => Ok(Step::Wait),
                 Progress::Behind => {
                     self.progress = Progress::Waited;
                     Ok(self.give_way())
+                }
+                // It is compressed first, and the source asked once more.
+                Progress::Waited if !self.gathered.is_empty() => {
+                    self.encoder()?;
+                    Ok(Step::Again)
                 }
                 Progress::Waited => {
                     self.flush(output)?;
@@ -147,13 +177,36 @@ impl Open {
         }
     }
 
+    /// A piece of the source: it is gathered with others, unless there is enough or each has to be sent.
+    fn take_in(&mut self, piece: Bytes) -> io::Result<()> {
+        if self.encoder.is_some() {
+            self.rest = piece;
+            return Ok(());
+        }
+        self.progress = Progress::Behind;
+        self.gathered_bytes += piece.len().max(SMALL);
+        self.gathered.push_back(piece);
+        if self.is_live || self.gathered_bytes >= MAX_GATHERED {
+            self.encoder()?;
+        }
+        Ok(())
+    }
+
+    /// The encoder, which is taken if there is none.
+    fn encoder(&mut self) -> io::Result<&mut Encoder> {
+        match &mut self.encoder {
+            Some(encoder) => Ok(encoder),
+            none => Ok(none.insert(Encoder::new(self.settings)?)),
+        }
+    }
+
     fn compress(&mut self, output: &mut Vec<u8>) -> io::Result<Step> {
         if self.since_turn >= MAX_TURN {
             return Ok(self.give_way());
         }
         let length = self.rest.len().min(PIECE);
-        self.encoder.write(&self.rest[..length], output)?;
-        self.rest.advance(length);
+        let piece = self.rest.split_to(length);
+        self.encoder()?.write(&piece, output)?;
         self.since_turn += length;
         self.progress = Progress::Behind;
         if self.is_live && self.rest.is_empty() {
@@ -171,7 +224,7 @@ impl Open {
 
     fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
         self.progress = Progress::Flushed;
-        self.encoder.flush(output)
+        self.encoder()?.flush(output)
     }
 }
 
@@ -211,6 +264,12 @@ impl http_body::Body for CompressedBody {
 
 /// Bytes compressed at a time, and sent at a time.
 const PIECE: usize = 16 * 1024;
+
+/// Bytes that are gathered at most. Clients that read slowly have an encoder in memory after that, which takes more.
+const MAX_GATHERED: usize = 64 * 1024;
+
+/// A short piece counts as so many bytes: it may be a part of a buffer that it keeps.
+const SMALL: usize = 1024;
 
 /// Bytes that are compressed before other requests of the worker get their turn: about a millisecond.
 const MAX_TURN: usize = 64 * 1024;

@@ -82,7 +82,7 @@ impl Compression {
             };
         }
         match PERMITS.with(Permits::take) {
-            Some(permit) => CompressedBody::new(body, settings, is_live, permit).map(Body::stream),
+            Some(permit) => Ok(Body::stream(CompressedBody::new(body, settings, is_live, permit))),
             None => Err(body),
         }
     }

@@ -12,10 +12,11 @@ use std::{
 
 use serow_bans::{BanRule, Bans};
 use serow_fleet::{SharedKey, SharedTable, now};
-use serow_message::{Headers, LimitStatus, Request, Response, RouteNote};
+use serow_message::{FieldName, Headers, KnownHeader, LimitStatus, Request, Response, RouteNote};
 use serow_net::WarningPace;
 use serow_rate_limit::{Decision, Key, KeyTable, Limit};
 use serow_variables::{Name, Part, Source, Text, Variable};
+use smallvec::SmallVec;
 
 use super::{limit_ban::LimitBan, put};
 
@@ -30,6 +31,8 @@ pub struct RateLimit {
     costs: Vec<(RangeInclusive<u16>, u32)>,
     /// Whether requests are only counted.
     is_dry_run: bool,
+    /// The value of RateLimit-Policy.
+    policy: Box<str>,
     counts: RateLimitCounts,
     warning: WarningPace,
     ban: Option<LimitBan>,
@@ -73,8 +76,11 @@ impl RateLimit {
     /// A limit with this name, for requests whose keys are equal. The table of keys has room for `keys` of them.
     #[must_use]
     pub fn new(name: &str, limit: Limit, key: Text, keys: usize) -> Self {
+        let rate = limit.rate();
+        let quota = u64::from(rate.count()) + u64::from(limit.burst());
         Self {
             name: name.into(),
+            policy: format!("\"{name}\";q={quota};w={}", rate.period().as_secs()).into(),
             limit,
             table: Table::Own(KeyTable::new(keys)),
             key,
@@ -201,16 +207,28 @@ impl RateLimit {
             Decision::Allowed { remaining, reset, .. } => (remaining, reset),
             Decision::Refused { retry_after } => (0, retry_after),
         };
-        let (name, rate) = (&self.name, self.limit.rate());
-        let quota = u64::from(rate.count()) + u64::from(self.limit.burst());
-        put(headers, "ratelimit-policy", format!("\"{name}\";q={quota};w={}", rate.period().as_secs()));
-        put(headers, "ratelimit", format!("\"{name}\";r={remaining};t={}", whole_seconds(reset)));
+        put(headers, OwnName("ratelimit-policy"), &*self.policy);
+        // For each request: without what formatting costs.
+        let mut digits = itoa::Buffer::new();
+        let mut value = SmallVec::<[u8; 64]>::new();
+        value.push(b'"');
+        value.extend_from_slice(self.name.as_bytes());
+        value.extend_from_slice(b"\";r=");
+        value.extend_from_slice(digits.format(remaining).as_bytes());
+        value.extend_from_slice(b";t=");
+        value.extend_from_slice(digits.format(whole_seconds(reset)).as_bytes());
+        put(headers, OwnName("ratelimit"), value);
     }
 
     /// What requests share that are counted together.
     fn key_of(&self, request: &Request, client: Option<IpAddr>) -> Vec<u8> {
-        let source = Source::of(request, request.target.path_bytes());
         let mut key = Vec::with_capacity(32);
+        if let [Part::Variable(Variable::Named(Name::RemoteAddress))] = self.key.parts() {
+            // The usual key, and the only part.
+            append_client(client, &mut key);
+            return key;
+        }
+        let source = Source::of(request, request.target.path_bytes());
         for part in self.key.parts() {
             match part {
                 Part::Text(text) => key.extend_from_slice(text.as_bytes()),
@@ -261,6 +279,19 @@ impl Table {
             // A key of another table.
             (Self::Own(_), TableKey::Shared(_)) | (Self::Shared(_), TableKey::Own(_)) => {}
         }
+    }
+}
+
+/// The name of a field that HTTP does not know, which need not be looked for among those that it knows.
+struct OwnName(&'static str);
+
+impl FieldName for OwnName {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    fn known(&self) -> Option<KnownHeader> {
+        None
     }
 }
 

@@ -50,7 +50,7 @@ impl http_body::Body for Script {
 fn body(coding: Coding, events: &Events, ends: bool, is_live: bool) -> CompressedBody {
     let source = Body::stream(Script { events: Arc::clone(events), ends });
     let settings = EncoderSettings::new(coding, &Levels::default(), 18);
-    CompressedBody::new(source, settings, is_live, Permits::new(1).take().unwrap()).unwrap_or_else(|_| panic!())
+    CompressedBody::new(source, settings, is_live, Permits::new(1).take().unwrap())
 }
 
 fn poll(body: &mut CompressedBody) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
@@ -148,6 +148,23 @@ fn only_live_streams_are_flushed_while_there_is_more() {
             frames += usize::from(frame.data_ref().is_some_and(|data| !data.is_empty()));
         }
         assert_eq!(frames, expected, "{is_live}");
+    }
+}
+
+/// Encoders are taken when there is something to compress: each keeps some hundred kilobytes.
+#[test]
+fn what_comes_without_a_pause_is_gathered_first() {
+    for (pieces, has_encoder) in
+        [(vec![20_000], false), (vec![40_000, 40_000], true), (vec![1; 63], false), (vec![1; 64], true)]
+    {
+        let events = events(pieces.iter().map(|&length| Event::Piece(text(length))));
+        let mut body = body(Coding::Gzip, &events, false, false);
+        let Poll::Ready(Some(Ok(first))) = poll(&mut body) else { panic!("others get their turn") };
+        let Stage::Open(open) = &body.stage else { panic!("it has ended") };
+        assert_eq!(open.encoder.is_some(), has_encoder, "{pieces:?}");
+        let whole: Vec<_> = pieces.iter().flat_map(|&length| text(length)).collect();
+        let all = [first.into_data().unwrap().to_vec(), data(&mut body).0].concat();
+        assert!(decoded(Coding::Gzip, &all) == whole, "{pieces:?}");
     }
 }
 
