@@ -1,9 +1,11 @@
-//! The client of a request that came through a proxy, and its scheme.
+//! The client of a request that came through a proxy, and its scheme; what lines do not show of a request.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use serow::{Scheme, Served};
 use serow_gateway::TrustedProxies;
+
+use super::secret_arguments::SecretArguments;
 
 /// Which proxies in front of the server are trusted to name the client of a request in X-Forwarded-For, and its scheme in
 /// X-Forwarded-Proto.
@@ -18,6 +20,8 @@ pub struct ClientRules {
     pub of_routes: Vec<Option<TrustedProxies>>,
     /// Whether access control notes users and limits, for `$remote_user`, `$limit_name` and `$limit_status`.
     pub has_notes: bool,
+    /// Arguments of queries that are tokens: lines have stars in the place of their values.
+    pub secrets: Arc<SecretArguments>,
 }
 
 impl ClientRules {
@@ -58,7 +62,7 @@ mod tests {
         let rules = ClientRules {
             trusted: trust(&["10.0.0.0/8"]),
             of_routes: vec![None, Some(trust(&["192.0.2.1", "unix"])), Some(trust(&[]))],
-            has_notes: false,
+            ..ClientRules::default()
         };
         let (ten, other) = ("10.0.0.1:80", "192.0.2.1:80");
         let cases = [
@@ -97,8 +101,11 @@ mod tests {
 
     #[test]
     fn schemes_are_named_by_trusted_proxies_of_the_route() {
-        let rules =
-            ClientRules { trusted: trust(&["10.0.0.0/8"]), of_routes: vec![None, Some(trust(&[]))], has_notes: false };
+        let rules = ClientRules {
+            trusted: trust(&["10.0.0.0/8"]),
+            of_routes: vec![None, Some(trust(&[]))],
+            ..ClientRules::default()
+        };
         for (route, peer, expected) in [
             (Some(0), "10.0.0.1:80", Some(Scheme::Https)),
             (Some(0), "192.0.2.1:80", None),

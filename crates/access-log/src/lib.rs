@@ -69,6 +69,7 @@ mod retry;
 mod routed;
 mod rules;
 mod sampling;
+mod secret_arguments;
 mod sink;
 mod sink_error;
 mod syslog;
@@ -92,6 +93,7 @@ pub use self::{
     routed::{RoutedLog, RoutedLogs},
     rules::{LogRule, LogRules},
     sampling::Sampling,
+    secret_arguments::SecretArguments,
     syslog::{SyslogAddress, SyslogAddressError},
     template::Template,
     terminal::Colour,

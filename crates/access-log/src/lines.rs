@@ -86,7 +86,9 @@ impl LinesMaker {
 impl serow::AccessLog for WorkerLog {
     fn log(&self, served: &Served<'_>) {
         let (client, client_scheme) = self.clients.client(served);
-        self.lines.log(&self.format, &Served { client, client_scheme, ..*served });
+        let redacted = self.clients.secrets.redacted(served.request);
+        let request = redacted.as_ref().or(served.request);
+        self.lines.log(&self.format, &Served { client, client_scheme, request, ..*served });
     }
 
     fn reads_response(&self) -> bool {

@@ -91,7 +91,9 @@ impl serow::AccessLog for RoutedLog {
             return;
         }
         let (client, client_scheme) = plan.clients.client(served);
-        let served = &Served { client, client_scheme, ..*served };
+        let redacted = plan.clients.secrets.redacted(served.request);
+        let request = redacted.as_ref().or(served.request);
+        let served = &Served { client, client_scheme, request, ..*served };
         for ((rule, output), sampler) in set.rules.iter().zip(&set.outputs).zip(samplers) {
             if self.is_wanted(rule, sampler.as_ref(), served)
                 && let Some(lines) = self.lines.get(*output)

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serow::{AccessNote, LimitStatus, Scheme, Served};
+use serow::{AccessNote, LimitStatus, RouteNote, Scheme, Served};
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -249,10 +249,17 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
         RequestVariable::Named(RequestName::RemotePort) if served.client.is_some() => return line.push(b'-'),
         _ => {}
     }
+    let claims = match variable {
+        RequestVariable::Claim(_) => served.note.and_then(RouteNote::claims),
+        _ => None,
+    };
     let start = line.len();
     let found = match served.request {
         _ if variable.is_capture() => append_capture(variable, served, line),
-        Some(head) => variable.append(&Source::of_head(head, served.connection), line),
+        Some(head) => {
+            let source = Source { claims: claims.as_ref(), ..Source::of_head(head, served.connection) };
+            variable.append(&source, line)
+        }
         // Bytes that did not become a request have a connection all the same.
         None => match variable {
             RequestVariable::Named(name) => name.append_of_connection(served.connection, line),

@@ -5,6 +5,7 @@
 //! | sets of addresses, of which ten thousand networks cost as much as ten | `network_set.rs` |
 //! | `allow` and `deny` | `address_rules.rs` |
 //! | files that are read again when they change | `watched_file.rs` |
+//! | certificates of clients, and which are let in | `client_certificate.rs`, `certificate_rules.rs` |
 //! | password files, and the hashes in them | `htpasswd.rs`, `password_hash.rs`, `apr1.rs` |
 //! | Basic authentication (RFC 7617) | `basic.rs`, `credentials.rs` |
 //! | passwords are checked on threads of their own, and seldom twice | `password_checker.rs`, `verified.rs` |
@@ -14,6 +15,8 @@
 mod address_rules;
 mod apr1;
 mod basic;
+mod certificate_rules;
+mod client_certificate;
 mod credentials;
 mod htpasswd;
 mod keyed_digest;
@@ -27,6 +30,8 @@ mod watched_file;
 pub use self::{
     address_rules::{AddressRules, RuleError},
     basic::{Authentication, Basic, Checking},
+    certificate_rules::{CertificateRuleError, CertificateRules},
+    client_certificate::{AlternativeName, ClientCertificate},
     credentials::Credentials,
     htpasswd::{Htpasswd, HtpasswdError},
     keyed_digest::KeyedDigest,

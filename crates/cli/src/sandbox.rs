@@ -88,8 +88,9 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
         let path = existing(folder)?.unwrap_or_else(|| folder.clone());
         paths.push(AllowedPath { path, access: FileAccess::Write });
     }
-    let has_access_by_name = configuration.access.fleet.is_some() || !configuration.access.logins.is_empty();
-    if certificates.is_some() || !configuration.upstreams.is_empty() || has_access_by_name {
+    let access = &configuration.access;
+    let asks_others = certificates.is_some() || access.fleet.is_some() || !access.logins.is_empty();
+    if asks_others || !configuration.upstreams.is_empty() {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
         }

@@ -178,8 +178,10 @@ impl Keys {
 
     /// Adds the settings that say something.
     fn add_all<T: Serialize>(&mut self, settings: &T) {
-        let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
-        self.0.extend(object(settings).into_iter().filter(|(_, value)| !is_empty(value)));
+        let is_empty = |(key, value): &(String, Value)| {
+            value.is_null() || value.as_object().is_some_and(Map::is_empty) && key != MEANT_IF_EMPTY
+        };
+        self.0.extend(object(settings).into_iter().filter(|entry| !is_empty(entry)));
     }
 
     fn add_table(&mut self, key: &str, table: Self) {
@@ -239,3 +241,6 @@ fn string(text: &str) -> String {
     }
     quoted + "\""
 }
+
+/// A table without conditions: any certificate is enough.
+const MEANT_IF_EMPTY: &str = "client-certificate";

@@ -76,6 +76,7 @@ pub(crate) fn of(
     let scope = Scope::new(matching::maps(maps, problems));
     let logs = Logs::new(folder, problems);
     let root_logs = logs.root(&general.logging, &scope, &sites);
+    let has_client_authorities = general.tls.tls_client_ca.is_some();
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
@@ -83,7 +84,13 @@ pub(crate) fn of(
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace, bans) = for_handlers(server.as_ref());
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
-    let parts = AccessParts { fleet: fleet.as_ref(), proxying: &proxying, trust: trusted(&trust), bans };
+    let parts = AccessParts {
+        fleet: fleet.as_ref(),
+        proxying: &proxying,
+        trust: trusted(&trust),
+        bans,
+        has_client_authorities,
+    };
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), trusted(&trust), problems));
@@ -135,7 +142,8 @@ fn for_handlers(server: Option<&ServerSettings>) -> (usize, Duration, Bans) {
 /// Tells the server what routes say of clients.
 fn note_clients(server: Option<&mut ServerSettings>, numbers: &RouteNumbers, access: &Access<'_>) {
     if let Some(server) = server {
-        (server.clients.of_routes, server.clients.has_notes) = (numbers.trusted(), access.has_notes());
+        server.clients.of_routes = numbers.trusted();
+        access.describe_requests(&mut server.clients);
     }
 }
 

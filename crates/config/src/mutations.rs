@@ -40,7 +40,9 @@ fn surroundings() -> TempDir {
     }
     fs::write(folder.path().join("app/config.ru"), "").expect("a file");
     let users = "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n";
-    for (name, text) in [("users.htpasswd", users), ("blocked.txt", "198.51.100.0/24\n")] {
+    let keys = r#"{"keys": [{"kty": "EC", "crv": "P-256", "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+        "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
+    for (name, text) in [("users.htpasswd", users), ("blocked.txt", "198.51.100.0/24\n"), ("jwks.json", keys)] {
         fs::write(folder.path().join(name), text).expect("a file");
     }
     fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");

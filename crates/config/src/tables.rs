@@ -2,11 +2,13 @@
 
 pub(crate) mod access;
 pub(crate) mod cache;
+pub(crate) mod client_certificate;
 pub(crate) mod client_limits;
 pub(crate) mod compression;
 pub(crate) mod forward_auth;
 pub(crate) mod handlers;
 pub(crate) mod header_rules;
+pub(crate) mod jwt;
 pub(crate) mod kinds;
 pub(crate) mod login;
 pub(crate) mod logs;

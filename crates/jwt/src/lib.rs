@@ -21,7 +21,7 @@
 //! | sets of keys: JWKS, PEM, secrets | `key_set.rs`, `jwk.rs`, `public_key.rs` |
 //! | a token's parts; JSON without duplicate members | `unverified_token.rs`, `strict_json.rs` |
 //! | what a token says, and what is expected of it | `claims.rs`, `expectations.rs`, `conditions.rs` |
-//! | verification, seldom twice for a token | `verifier.rs`, `verified.rs` |
+//! | verification, seldom twice for a token, and with large keys on a thread of its own | `verifier.rs`, `verified.rs`, `verification_thread.rs` |
 //! | key sets that change: files, and URLs with the time to fetch them again | `key_source.rs`, `remote_keys.rs`, `schedule.rs`, `key_fetcher.rs` |
 #![forbid(unsafe_code)]
 
@@ -40,6 +40,7 @@ mod schedule;
 mod strict_json;
 mod unverified_token;
 mod verification_key;
+mod verification_thread;
 mod verified;
 mod verifier;
 
@@ -53,5 +54,6 @@ pub use self::{
     key_set::KeySet,
     key_source::KeySource,
     remote_keys::{FetchEnd, RemoteKeys, RemoteKeysError},
+    verification_thread::{VerificationBusy, VerificationThread},
     verifier::{Token, Verification, VerificationTask, Verifier},
 };

@@ -185,6 +185,14 @@ impl fmt::Debug for RemoteKeys {
     }
 }
 
+impl RemoteKeysError {
+    /// Whether the authorities cannot be used.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+}
+
 impl fmt::Display for RemoteKeysError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

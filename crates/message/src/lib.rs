@@ -55,6 +55,8 @@ mod body;
 #[cfg(feature = "std")]
 mod boxed_handler;
 #[cfg(feature = "std")]
+mod claims;
+#[cfg(feature = "std")]
 mod client_network;
 #[cfg(feature = "std")]
 mod connection;
@@ -92,6 +94,7 @@ pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
+    claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},

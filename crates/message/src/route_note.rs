@@ -7,6 +7,8 @@ use std::sync::{
 
 use alloc::{boxed::Box, vec::Vec};
 
+use crate::claims::Claims;
+
 /// Where a handler notes which of its routes takes a request, and what access control finds out about it: in the
 /// extensions of the request, if its log asks for it. Clones are the same note.
 #[derive(Clone, Debug)]
@@ -17,6 +19,7 @@ struct Noted {
     number: AtomicU32,
     captures: Mutex<Captures>,
     access: Mutex<AccessNote>,
+    claims: Mutex<Option<Claims>>,
 }
 
 /// What access control finds out about a request.
@@ -64,7 +67,12 @@ impl RouteNote {
     /// A note of no route.
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(Noted { number: AtomicU32::new(NO_ROUTE), captures: Mutex::default(), access: Mutex::default() }))
+        Self(Arc::new(Noted {
+            number: AtomicU32::new(NO_ROUTE),
+            captures: Mutex::default(),
+            access: Mutex::default(),
+            claims: Mutex::default(),
+        }))
     }
 
     /// Notes the number of the route; a later note replaces an earlier one. `u32::MAX` stands for none.
@@ -76,6 +84,17 @@ impl RouteNote {
     pub fn set_captures(&self, captures: &[&[u8]]) {
         *self.0.captures.lock().unwrap_or_else(PoisonError::into_inner) =
             captures.iter().map(|capture| (*capture).into()).collect();
+    }
+
+    /// Notes what the token of a request says.
+    pub fn set_claims(&self, claims: Claims) {
+        *self.0.claims.lock().unwrap_or_else(PoisonError::into_inner) = Some(claims);
+    }
+
+    /// What the token of the request says, if that was noted.
+    #[must_use]
+    pub fn claims(&self) -> Option<Claims> {
+        self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes who sends the request.

@@ -38,8 +38,9 @@ pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
     policy::{
-        BasicUsers, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth, ForwardAuthSettings, Guard,
-        IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses, RoutePolicy, Satisfy,
+        BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
+        ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses,
+        RoutePolicy, Satisfy, TokenPlace, Tokens,
     },
     route_handler::{Cached, Following, Mirrored, RouteHandler, Surrounded},
     serving::{TlsPolicy, serve},

@@ -25,7 +25,7 @@ pub(crate) use self::{
     asked::Asked,
     body_limit::{Bounded, CountedBody},
     cors::CorsRequest,
-    guard::{Admission, Identity, Passage, ResponseFields},
+    guard::{Admission, Identity, Passage},
 };
 pub use self::{
     client_requests::ClientRequests,
@@ -33,7 +33,8 @@ pub use self::{
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages},
     guard::{
-        BasicUsers, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, RefusedAddresses, Satisfy,
+        BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, LoginCheck,
+        RefusedAddresses, Satisfy, TokenPlace, Tokens,
     },
     rate::Rate,
     rate_limit::{RateLimit, RateLimitCounts},

@@ -7,17 +7,17 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use serow::{Request, Response};
 use serow_router::HeaderChanges;
+use tokio::time::sleep;
 
 use crate::{
     RouteHandler,
     internal_redirects::FollowedResponse,
-    policy::{
-        Admission, Asked, CorsRequest, CountedBody, Guard, Identity, Passage, ResponseFields, RoutePolicy, Source,
-    },
+    policy::{Admission, Asked, CorsRequest, CountedBody, Guard, Identity, Passage, RoutePolicy, Source},
     strict_transport::StrictTransport,
 };
 
@@ -104,9 +104,18 @@ impl Surrounding {
             Admission::Granted(identity) => match self.policy.answer(&self.asked) {
                 Some(response) => return SiteResponse::Ready(Some(response)),
                 None => {
-                    let (request, fields) = identified(self.policy.guard.as_deref(), request, identity);
-                    self.passage.add(fields);
-                    hand_over.respond(request)
+                    let guard = self.policy.guard.as_deref();
+                    match identified(guard, request, identity, &mut self.passage) {
+                        Ok((request, Duration::ZERO)) => hand_over.respond(request),
+                        Ok((request, wait)) => {
+                            let hand_over = hand_over.for_later();
+                            SiteResponse::pending(Box::pin(async move {
+                                sleep(wait).await;
+                                hand_over.respond(request).await
+                            }))
+                        }
+                        Err(refusal) => SiteResponse::Ready(Some(refusal)),
+                    }
                 }
             },
             Admission::Refused(response) => SiteResponse::Ready(Some(response)),
@@ -118,9 +127,19 @@ impl Surrounding {
                         (Err(refusal), _) => refusal,
                         (Ok(_), Some(answer)) => answer,
                         (Ok(identity), None) => {
-                            let (request, fields) = identified(guard.as_deref(), request, identity);
-                            let mut response = hand_over.respond(request).await;
-                            fields.apply(&mut response);
+                            // The other one is the response's, which this is to become.
+                            let mut passage = Passage::default();
+                            let mut response = match identified(guard.as_deref(), request, identity, &mut passage) {
+                                Ok((request, wait)) => {
+                                    // Even a sleep of no time waits for the clock's next tick.
+                                    if !wait.is_zero() {
+                                        sleep(wait).await;
+                                    }
+                                    hand_over.respond(request).await
+                                }
+                                Err(refusal) => refusal,
+                            };
+                            passage.finish(&mut response);
                             response
                         }
                     }
@@ -162,11 +181,18 @@ impl Surrounding {
     }
 }
 
-/// A request that names its user as the guard says, and the fields of its response.
-fn identified(guard: Option<&Guard>, mut request: Request, identity: Identity) -> (Request, ResponseFields) {
-    let Some(guard) = guard else { return (request, ResponseFields::default()) };
-    let fields = guard.identify(&mut request, identity);
-    (request, fields)
+/// A request that names its user as the guard says, and how long it waits for the limits of this user; or the refusal by
+/// one of them.
+fn identified(
+    guard: Option<&Guard>,
+    mut request: Request,
+    identity: Identity,
+    passage: &mut Passage,
+) -> Result<(Request, Duration), Response> {
+    let Some(guard) = guard else { return Ok((request, Duration::ZERO)) };
+    passage.add(guard.identify(&mut request, identity));
+    let wait = guard.limit_identified(&request, passage)?;
+    Ok((request, wait))
 }
 
 impl SiteResponse {

@@ -91,7 +91,13 @@ impl Name {
             Self::ContentLength => text(source.headers.get(KnownHeader::ContentLength)),
             Self::ContentType => text(source.headers.get(KnownHeader::ContentType)),
             Self::Http2 => text(http2(source).map(str::as_bytes)),
-            Self::RemoteUser => values::append_user(source.headers, output),
+            Self::RemoteUser => match source.user {
+                Some(user) => {
+                    output.extend_from_slice(user.0.as_bytes());
+                    true
+                }
+                None => values::append_user(source.headers, output),
+            },
             Self::Request => {
                 request_line(source, output);
                 true

@@ -1,6 +1,8 @@
 //! The request that the values of variables are taken from.
 
-use serow_message::{Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, Scheme, Target, Version};
+use serow_message::{
+    Claims, Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, Scheme, Target, User, Version,
+};
 
 /// The request that the values of variables are taken from.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,10 @@ pub struct Source<'a> {
     pub query: Option<&'a str>,
     /// What the stars or groups of the route's path matched, from `$1` on.
     pub captures: &'a [&'a [u8]],
+    /// What the client's token says, if it was verified.
+    pub claims: Option<&'a Claims>,
+    /// The user who sends it, if the server has identified one.
+    pub user: Option<&'a User>,
 }
 
 impl<'a> Source<'a> {
@@ -40,6 +46,8 @@ impl<'a> Source<'a> {
             path,
             query: request.target.query(),
             captures: &[],
+            claims: request.extensions.get(),
+            user: request.extensions.get(),
         }
     }
 
@@ -56,6 +64,8 @@ impl<'a> Source<'a> {
             path: head.target.path_bytes(),
             query: head.target.query(),
             captures: &[],
+            claims: None,
+            user: None,
         }
     }
 

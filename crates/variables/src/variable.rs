@@ -17,6 +17,8 @@ pub enum Variable {
     Cookie(Box<str>),
     /// `$arg_NAME`: an argument of the query, as it was written.
     Argument(Box<str>),
+    /// `$jwt_claim_NAME`: what the client's token says.
+    Claim(Box<str>),
     /// `$1`, or the name of a group: what a star or group of the route's path matched; counted from 0.
     Capture(usize),
     /// What a map makes of another text.
@@ -50,6 +52,7 @@ impl Variable {
         part("cookie_")
             .map(|name| Self::Cookie(name.into()))
             .or_else(|| part("arg_").map(|name| Self::Argument(name.into())))
+            .or_else(|| part("jwt_claim_").map(|name| Self::Claim(name.into())))
     }
 
     /// Appends the value as it came, without any escaping; `false` if there is none.
@@ -65,6 +68,7 @@ impl Variable {
             Self::Argument(name) => {
                 text(source.query.and_then(|query| values::argument(query, name)).map(str::as_bytes))
             }
+            Self::Claim(name) => source.claims.is_some_and(|claims| claims.0.append(name, output)),
             Self::Capture(number) => text(source.captures.get(*number).copied()),
             Self::Map(map) => map.append(source, output),
         }
@@ -80,6 +84,12 @@ impl Variable {
             Self::Map(map) if map.is_constant() => Encoding::Trusted,
             _ => Encoding::Plain,
         }
+    }
+
+    /// Whether it is known only when the client has been identified.
+    #[must_use]
+    pub fn is_claim(&self) -> bool {
+        matches!(self, Self::Claim(_))
     }
 
     /// Whether it is what the route's path matched.

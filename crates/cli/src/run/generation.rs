@@ -11,6 +11,7 @@ use serow_apps::Workers;
 use serow_bans::Bans;
 use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
 use serow_fleet::{Fleet, FleetThread};
+use serow_jwt::KeyFetcher;
 use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
@@ -229,6 +230,7 @@ struct AccessThreads {
     counts: AccessCounts,
     _files: FileWatch,
     _passwords: Option<PasswordChecker>,
+    _keys: KeyFetcher,
     _fleet: Option<FleetThread>,
     _providers: ProviderThread,
 }
@@ -240,10 +242,11 @@ impl AccessThreads {
         }
         let counts = AccessCounts::of(access);
         let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
+        let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
         let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
         let providers = ProviderThread::start(mem::take(&mut access.logins))?;
         let files = mem::take(&mut access.watched).watch()?;
-        Ok(Self { counts, _files: files, _passwords: passwords, _fleet: fleet, _providers: providers })
+        Ok(Self { counts, _files: files, _passwords: passwords, _keys: keys, _fleet: fleet, _providers: providers })
     }
 }
 

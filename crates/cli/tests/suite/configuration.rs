@@ -22,6 +22,9 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 const FROM_NGINX: &str = include_str!("../../../../docs/from-nginx.md");
 /// What stands for the interpreters that a machine may have.
 const INTERPRETERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interpreters");
+/// An ECDSA key of RFC 7517, Appendix A.1.
+const KEYS: &str = r#"{"keys": [{"kty": "EC", "crv": "P-256", "kid": "1",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
 const DASHES: &str = "----------\n";
 
 /// A folder with what the cases and examples name.
@@ -73,6 +76,7 @@ fn surroundings() -> TempDir {
         fs::write(path, text).unwrap();
     }
     fs::write(folder.path().join("users.htpasswd"), "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n").unwrap();
+    fs::write(folder.path().join("jwks.json"), KEYS).unwrap();
     fs::write(folder.path().join("blocked.txt"), "198.51.100.0/24\n").unwrap();
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();
     fs::set_permissions(folder.path().join("text.txt"), Permissions::from_mode(0o640)).unwrap();

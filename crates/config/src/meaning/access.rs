@@ -1,5 +1,8 @@
 //! What requests must pass before they reach a handler.
 
+mod client_certificates;
+mod tokens;
+
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -8,10 +11,12 @@ use std::{
 };
 
 use serow_access::{AddressRules, Basic, Htpasswd, PasswordQueue, WatchedFile, WatchedFiles};
+use serow_access_log::{ClientRules, SecretArguments};
 use serow_bans::{BanRule, Bans};
 use serow_document::{Place, Problem, Problems, names::near};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
+use serow_jwt::RemoteKeys;
 use serow_login::Login;
 use serow_message::KnownHeader;
 use serow_rate_limit::{Delay, Limit};
@@ -20,10 +25,11 @@ use serow_site::{
 };
 use serow_variables::{Scope, Text};
 
+use self::tokens::Keys;
 use crate::{
     meaning::{fleet, forward_auth, login, paths::resolved, proxying::Proxying},
     tables::{
-        access::{AccessSettings, BasicSetting, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
+        access::{AccessSettings, BasicTable, LimitSettings, LimitTable, SatisfyChoice},
         client_limits::BanTable,
         or_off::OrOff,
     },
@@ -45,6 +51,8 @@ pub(crate) struct Access<'a> {
     refused_addresses: Arc<RefusedAddresses>,
     queue: PasswordQueue,
     found: RefCell<Found>,
+    /// Whether clients may have certificates.
+    has_client_authorities: bool,
 }
 
 /// The parts of the server that access control needs.
@@ -55,6 +63,8 @@ pub(crate) struct AccessParts<'a> {
     pub(crate) trust: TrustedProxies,
     /// Where clients are banned who break a limit.
     pub(crate) bans: Bans,
+    /// Whether clients may have certificates.
+    pub(crate) has_client_authorities: bool,
 }
 
 #[derive(Default)]
@@ -64,6 +74,9 @@ struct Found {
     /// Password files by their paths: routes share what has been checked.
     users: BTreeMap<PathBuf, Basic>,
     logins: Vec<Login>,
+    keys: Keys,
+    /// Whether users are identified anywhere.
+    identifies: bool,
     requests: Vec<Arc<ClientRequests>>,
 }
 
@@ -84,6 +97,8 @@ pub struct AccessControl {
     pub passwords: Option<PasswordQueue>,
     /// Logins, for the thread that sends requests to their providers.
     pub logins: Vec<Login>,
+    /// Key sets that are fetched while the server runs.
+    pub remote_keys: Vec<Arc<RemoteKeys>>,
 }
 
 impl<'a> Access<'a> {
@@ -95,7 +110,7 @@ impl<'a> Access<'a> {
         parts: AccessParts<'a>,
         problems: &'a Problems,
     ) -> Self {
-        let AccessParts { fleet, proxying, trust, bans } = parts;
+        let AccessParts { fleet, proxying, trust, bans, has_client_authorities } = parts;
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
@@ -107,6 +122,7 @@ impl<'a> Access<'a> {
             refused_addresses: Arc::default(),
             queue: PasswordQueue::new(),
             found: RefCell::default(),
+            has_client_authorities,
         };
         for LimitTable { settings, place } in limits {
             let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
@@ -175,7 +191,6 @@ impl<'a> Access<'a> {
             return Some(outer.cloned());
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
-        let outer_identity = &outer.identity;
         let addresses = self.addresses(&outer, settings, place);
         let requests = match settings.max_requests_per_client {
             None => outer.requests,
@@ -185,30 +200,60 @@ impl<'a> Access<'a> {
             None => Some(outer.limits),
             Some(names) => self.named_limits(names, &place.key("limits")),
         };
-        let basic = match &settings.basic {
-            None => Some(outer_identity.basic.clone()),
-            Some(BasicSetting::Off) => Some(None),
-            Some(BasicSetting::Users(table)) => self.users(table, site, &place.key("basic")).map(Some),
-        };
-        let forward_auth = self.forward_auth(outer_identity.forward_auth.as_ref(), settings, place);
-        let login = self.login(outer_identity.login.as_ref(), settings, place);
+        let identity = self.identity(&outer.identity, settings, site, place);
         let satisfy = match settings.satisfy {
             None => outer.satisfy,
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
-        let (addresses, limits) = (addresses?, limits?);
-        let mut identity =
-            IdentityChecks { basic: basic?, forward_auth: forward_auth?, login: login?, ..IdentityChecks::default() };
-        identity.reserved =
-            outer_identity.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
+        let (addresses, limits, identity) = (addresses?, limits?, identity?);
         if settings.satisfy == Some(SatisfyChoice::Any) && (addresses.is_none() || identity.is_empty()) {
-            let text = "`satisfy` = \"any\" needs `allow` or `deny`, and `basic`: write both, or leave it out";
+            let text = "`satisfy` = \"any\" needs `allow` or `deny`, and a check of users, such as `basic`: write both, or \
+                        leave it out";
             return self.noted(Err(Problem::of_key(place.key("satisfy"), text)));
         }
+        self.found.borrow_mut().identifies |= !identity.is_empty();
         let (trust, refused_addresses) = (Arc::clone(&self.trust), Arc::clone(&self.refused_addresses));
         let guard = Guard { addresses, requests, limits, identity, satisfy, trust, refused_addresses };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
+    }
+
+    /// How users are identified, inside of something with these checks.
+    fn identity(
+        &self,
+        outer: &IdentityChecks,
+        settings: &AccessSettings,
+        site: &str,
+        place: &Place,
+    ) -> Option<IdentityChecks> {
+        let basic = match &settings.basic {
+            None => Some(outer.basic.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.users(table, site, &place.key("basic")).map(Some),
+        };
+        let tokens = match &settings.jwt {
+            None => Some(outer.tokens.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.tokens(table, site, &place.key("jwt")).map(Some),
+        };
+        let client_certificates = match &settings.client_certificate {
+            None => Some(outer.client_certificates.clone()),
+            Some(OrOff::Off) => Some(None),
+            Some(OrOff::On(table)) => self.client_certificates(table, &place.key("client-certificate")).map(Some),
+        };
+        let forward_auth = self.forward_auth(outer.forward_auth.as_ref(), settings, place);
+        let login = self.login(outer.login.as_ref(), settings, place);
+        let mut identity = IdentityChecks {
+            client_certificates: client_certificates?,
+            basic: basic?,
+            tokens: tokens?,
+            forward_auth: forward_auth?,
+            login: login?,
+            ..IdentityChecks::default()
+        };
+        identity.reserved =
+            outer.fields().filter(|name| !identity.fields().any(|own| own == *name)).map(Arc::from).collect();
+        Some(identity)
     }
 
     /// The server that decides, unless there is none.
@@ -287,17 +332,10 @@ impl<'a> Access<'a> {
     }
 
     fn users(&self, table: &BasicTable, site: &str, place: &Place) -> Option<BasicUsers> {
-        let realm = table.realm.as_deref().unwrap_or(site);
-        if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
-            let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
-            return self.noted(Err(Problem::of_value(place.key("realm"), text)));
-        }
+        let realm = self.realm(table.realm.as_deref(), site, place)?;
         let header = match &table.header {
-            Some(name) if !is_user_field(name) => {
-                let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
-                return self.noted(Err(Problem::of_value(place.key("header"), text)));
-            }
-            header => header.as_deref().map(Into::into),
+            Some(name) => Some(self.user_field(name, &place.key("header"))?),
+            None => None,
         };
         let path = resolved(&table.file, self.folder);
         let found = &mut *self.found.borrow_mut();
@@ -314,17 +352,40 @@ impl<'a> Access<'a> {
                 basic
             }
         };
-        Some(BasicUsers { basic, realm: realm.into(), header })
+        Some(BasicUsers { basic, realm, header })
+    }
+
+    /// What a challenge names.
+    fn realm(&self, realm: Option<&str>, site: &str, place: &Place) -> Option<Arc<str>> {
+        let realm = realm.unwrap_or(site);
+        if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
+            let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
+            return self.noted(Err(Problem::of_value(place.key("realm"), text)));
+        }
+        Some(realm.into())
+    }
+
+    /// The name of a field that tells handlers about the user.
+    fn user_field(&self, name: &str, place: &Place) -> Option<Arc<str>> {
+        if !is_user_field(name) {
+            let text = format!("{name:?} cannot name the user: write a name of your own, as in \"Remote-User\"");
+            return self.noted(Err(Problem::of_value(place.clone(), text)));
+        }
+        Some(name.into())
     }
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
         result.map_err(|problem| self.problems.add(problem)).ok()
     }
 
-    /// Whether there is something to note about requests for a log: users, or limits.
-    pub(crate) fn has_notes(&self) -> bool {
+    /// Tells the access log what there is to note about requests: users, or limits, and which arguments are tokens.
+    pub(crate) fn describe_requests(&self, clients: &mut ClientRules) {
         let found = self.found.borrow();
-        !self.limits.is_empty() || !found.users.is_empty() || !found.requests.is_empty()
+        clients.has_notes = !self.limits.is_empty() || found.identifies || !found.requests.is_empty();
+        let mut secrets = found.keys.arguments();
+        // With which a provider sends browsers back.
+        secrets.extend((!found.logins.is_empty()).then(|| "code".into()));
+        clients.secrets = Arc::new(SecretArguments(secrets));
     }
 
     /// The files that are read while the server runs.
@@ -343,6 +404,7 @@ impl<'a> Access<'a> {
             fleet: self.fleet.cloned().flatten(),
             passwords: (!found.users.is_empty()).then_some(self.queue),
             logins: found.logins,
+            remote_keys: found.keys.into_remote(),
         }
     }
 }

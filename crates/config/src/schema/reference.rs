@@ -10,11 +10,13 @@ use crate::{
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
         cache::{CacheTable, RouteCacheTable},
+        client_certificate::ClientCertificateTable,
         client_limits::BanTable,
         compression::CompressionTable,
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
+        jwt::JwtTable,
         login::LoginTable,
         logs::LogSettings,
         maps::MapSettings,
@@ -119,6 +121,8 @@ fn push_access(text: &mut String) {
     push_keys(text, &Shape::of::<AccessSettings>());
     push(text, "#### `basic = { … }`", &Shape::of::<BasicTable>());
     push(text, "#### `forward-auth = { … }`", &Shape::of::<ForwardAuthTable>());
+    push(text, "#### `jwt = { … }`", &Shape::of::<JwtTable>());
+    push(text, "#### `client-certificate = { … }`", &Shape::of::<ClientCertificateTable>());
     push(text, "#### `login = { … }`", &Shape::of::<LoginTable>());
 }
 

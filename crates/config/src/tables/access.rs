@@ -1,24 +1,24 @@
 //! What requests must pass before they reach a handler, as it is written.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::ValueEnum;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
-};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serow_document::Place;
 
 use crate::{
     tables::{
-        FromTable, TableReading, client_limits::BanTable, forward_auth::ForwardAuthTable, login::LoginTable,
-        or_off::OrOff,
+        FromTable, TableReading,
+        client_certificate::ClientCertificateTable,
+        client_limits::BanTable,
+        forward_auth::ForwardAuthTable,
+        jwt::JwtTable,
+        login::LoginTable,
+        or_off::{OrOff, Switchable},
     },
     values::{Count, RequestRate, choice},
 };
-use serow_settings::Shape;
 
 /// What requests must pass; what a route does not say is as its site says.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -38,12 +38,22 @@ pub(crate) struct AccessSettings {
 
     /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Reports" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) basic: Option<BasicSetting>,
+    pub(crate) basic: Option<OrOff<BasicTable>>,
 
     /// Another server that decides, such as Authelia or oauth2-proxy: { to = "127.0.0.1:9091/api/verify", copy =
     /// ["Remote-User"] }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) forward_auth: Option<OrOff<ForwardAuthTable>>,
+
+    /// Tokens that requests must have (JWT): { keys = "jwks.json", issuer = "https://login.example.com" }, or false for
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jwt: Option<OrOff<JwtTable>>,
+
+    /// Certificates that clients must have (`tls-client-ca`): { subject = ["alice"], san = ["*.example.com"] }, or false for
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_certificate: Option<OrOff<ClientCertificateTable>>,
 
     /// Login by a provider of OpenID Connect: { issuer = "https://id.example.com", client-id = "serow" }. In a route, only
     /// false: nobody has to log in.
@@ -65,15 +75,6 @@ pub(crate) struct AccessSettings {
     /// Names of the `[[limit]]` that apply: ["logins"]. In a route, they replace those of the site.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<Vec<String>>,
-}
-
-/// Users with passwords, or none.
-#[derive(Clone, Debug)]
-pub(crate) enum BasicSetting {
-    /// None.
-    Off,
-    /// These.
-    Users(BasicTable),
 }
 
 /// Users with passwords.
@@ -170,12 +171,25 @@ pub(crate) struct LimitSettings {
 impl AccessSettings {
     /// The keys that are given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
-        let Self { allow, deny, basic, forward_auth, login, satisfy, max_requests_per_client, limits } = self;
+        let Self {
+            allow,
+            deny,
+            basic,
+            forward_auth,
+            jwt,
+            client_certificate,
+            login,
+            satisfy,
+            max_requests_per_client,
+            limits,
+        } = self;
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
             ("basic", basic.is_some()),
             ("forward-auth", forward_auth.is_some()),
+            ("jwt", jwt.is_some()),
+            ("client-certificate", client_certificate.is_some()),
             ("login", login.is_some()),
             ("satisfy", satisfy.is_some()),
             ("max-requests-per-client", max_requests_per_client.is_some()),
@@ -191,52 +205,6 @@ impl FromTable for LimitTable {
     }
 }
 
-impl<'de> Deserialize<'de> for BasicSetting {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SettingVisitor)
-    }
+impl Switchable for BasicTable {
+    const EXPECTED: &'static str = r#"a table, as in { file = "users.htpasswd" }, or false"#;
 }
-
-struct SettingVisitor;
-
-impl<'de> Visitor<'de> for SettingVisitor {
-    type Value = BasicSetting;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(EXPECTED)
-    }
-
-    fn visit_bool<E: Error>(self, is_on: bool) -> Result<BasicSetting, E> {
-        if is_on { Err(E::custom(format!("expected {EXPECTED}"))) } else { Ok(BasicSetting::Off) }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BasicSetting, A::Error> {
-        BasicTable::deserialize(MapAccessDeserializer::new(map)).map(BasicSetting::Users)
-    }
-}
-
-impl Serialize for BasicSetting {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Off => serializer.serialize_bool(false),
-            Self::Users(table) => table.serialize(serializer),
-        }
-    }
-}
-
-impl JsonSchema for BasicSetting {
-    fn schema_name() -> Cow<'static, str> {
-        "Basic".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let choices = json!([Shape::of::<BasicTable>().schema(), { "const": false }]);
-        json!({ "title": EXPECTED, "anyOf": choices }).try_into().unwrap_or_default()
-    }
-}
-
-const EXPECTED: &str = r#"a table, as in { file = "users.htpasswd" }, or false"#;

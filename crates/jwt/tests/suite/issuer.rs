@@ -31,12 +31,7 @@ pub(crate) struct Issuer {
 /// The same keys for all tests: RSA keys take long to generate.
 pub(crate) fn issuer() -> &'static Issuer {
     static ISSUER: OnceLock<Issuer> = OnceLock::new();
-    ISSUER.get_or_init(|| Issuer {
-        rsa: RsaKeyPair::generate(KeySize::Rsa2048).unwrap(),
-        p256: EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap(),
-        p384: EcdsaKeyPair::generate(&ECDSA_P384_SHA384_FIXED_SIGNING).unwrap(),
-        ed25519: Ed25519KeyPair::generate().unwrap(),
-    })
+    ISSUER.get_or_init(|| Issuer::new(KeySize::Rsa2048))
 }
 
 pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
@@ -49,6 +44,16 @@ pub(crate) fn claims() -> Value {
 }
 
 impl Issuer {
+    /// New keys.
+    pub(crate) fn new(rsa: KeySize) -> Self {
+        Self {
+            rsa: RsaKeyPair::generate(rsa).unwrap(),
+            p256: EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap(),
+            p384: EcdsaKeyPair::generate(&ECDSA_P384_SHA384_FIXED_SIGNING).unwrap(),
+            ed25519: Ed25519KeyPair::generate().unwrap(),
+        }
+    }
+
     /// A token with this algorithm and these claims.
     pub(crate) fn token(&self, algorithm: &str, claims: &Value) -> String {
         self.sign(algorithm, &json!({ "alg": algorithm, "typ": "JWT" }).to_string(), &claims.to_string())
@@ -95,10 +100,11 @@ impl Issuer {
     }
 
     pub(crate) fn rsa_jwk(&self) -> Value {
-        // SPKI of 2048 bits: 33 bytes, the modulus, 02 03 and the exponent.
+        // The end of an SPKI: the modulus, 02 03 and the exponent.
         let der = self.rsa.public_key().as_der().unwrap();
-        let modulus = &der.as_ref()[33..33 + 256];
-        let exponent = &der.as_ref()[33 + 256 + 2..];
+        let (before, exponent) = der.as_ref().split_at(der.as_ref().len() - 3);
+        let before = &before[..before.len() - 2];
+        let modulus = &before[before.len() - self.rsa.public_modulus_len()..];
         json!({ "kty": "RSA", "kid": "rsa", "n": encode(modulus), "e": encode(exponent) })
     }
 

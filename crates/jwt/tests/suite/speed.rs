@@ -10,31 +10,35 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aws_lc_rs::rsa::KeySize;
 use jsonwebtoken::{DecodingKey, Validation, decode};
 use serde_json::{Value, json};
 use serow_jwt::{Expectations, KeySet, Verifier, parse_algorithm};
 
-use crate::issuer::{NOW, SECRET, issuer};
+use crate::issuer::{Issuer, NOW, SECRET, encode, issuer};
 
 /// The medians of rounds that alternate between the library alone, a first verification, and one of a known token.
 #[test]
 #[ignore = "measures time: run it alone"]
 fn speed() {
     println!("| algorithm | `jsonwebtoken::decode` | first verification | known token |\n| --- | ---: | ---: | ---: |");
-    for (name, jwk) in [
-        ("HS256", json!({ "kty": "oct", "k": crate::issuer::encode(SECRET) })),
-        ("RS256", issuer().rsa_jwk()),
-        ("PS256", issuer().rsa_jwk()),
-        ("ES256", issuer().p256_jwk()),
-        ("ES384", issuer().p384_jwk()),
-        ("EdDSA", issuer().ed25519_jwk()),
+    let [larger, largest] = [KeySize::Rsa3072, KeySize::Rsa4096].map(Issuer::new);
+    for (name, bits, issuer, jwk) in [
+        ("HS256", "", issuer(), json!({ "kty": "oct", "k": encode(SECRET) })),
+        ("RS256", ", 2048 bits", issuer(), issuer().rsa_jwk()),
+        ("RS256", ", 3072 bits", &larger, larger.rsa_jwk()),
+        ("RS256", ", 4096 bits", &largest, largest.rsa_jwk()),
+        ("PS256", ", 2048 bits", issuer(), issuer().rsa_jwk()),
+        ("ES256", "", issuer(), issuer().p256_jwk()),
+        ("ES384", "", issuer(), issuer().p384_jwk()),
+        ("EdDSA", "", issuer(), issuer().ed25519_jwk()),
     ] {
-        let [library, first, known] = measure(name, &jwk);
-        println!("| {name} | {library} ns | {first} ns | {known} ns |");
+        let [library, first, known] = measure(name, issuer, &jwk);
+        println!("| {name}{bits} | {library} ns | {first} ns | {known} ns |");
     }
 }
 
-fn measure(name: &str, jwk: &Value) -> [u128; 3] {
+fn measure(name: &str, issuer: &Issuer, jwk: &Value) -> [u128; 3] {
     // As Keycloak has them; the library has only the system's clock.
     let exp = 4_000_000_000_u64;
     let claims = |number: usize| {
@@ -43,7 +47,7 @@ fn measure(name: &str, jwk: &Value) -> [u128; 3] {
             "realm_access": { "roles": ["offline_access", "ops", "uma_authorization"] }, "email_verified": true,
             "name": "Bob Builder", "preferred_username": "bob", "given_name": "Bob", "family_name": "Builder", "email": "bob@example.com" })
     };
-    let tokens: Vec<_> = (0..TOKENS).map(|number| issuer().token(name, &claims(number))).collect();
+    let tokens: Vec<_> = (0..TOKENS).map(|number| issuer.token(name, &claims(number))).collect();
     let algorithm = parse_algorithm(name).unwrap();
     let key = DecodingKey::from_jwk(&serde_json::from_value(jwk.clone()).unwrap()).unwrap();
     let mut validation = Validation::new(algorithm);

@@ -35,6 +35,12 @@ fn only_large_keys_leave_the_event_loop_and_only_once() {
         }
         assert!(matches!(verifier.begin(&token, &keys, NOW), Ok(Verification::Verified(_))), "{algorithm}");
     }
+    // One of two keys without names: both may have to be tried.
+    let mut jwk = issuer().p256_jwk();
+    jwk.as_object_mut().unwrap().remove("kid");
+    let keys = KeySet::parse(&json!({ "keys": [jwk, jwk] }).to_string()).unwrap().into();
+    let token = issuer().token("ES256", &claims());
+    assert!(matches!(verifier.begin(&token, &keys, NOW), Ok(Verification::Slow(_))));
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! What a request must pass before it reaches the handler.
 
 mod basic_users;
+mod client_certificates;
 mod forward_auth;
 mod identity;
 mod identity_checks;
 mod login_check;
 mod refused_addresses;
+mod token_place;
+mod tokens;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -14,14 +17,17 @@ use serow_gateway::{FieldNames, TrustedProxies, error_page};
 use serow_message::{Headers, KnownHeader, LimitStatus, Request, Response, RouteNote, StatusCode};
 use tokio::time::sleep;
 
-pub(crate) use self::identity::{Identity, ResponseFields};
-use self::identity::{PendingIdentity, Verdict};
+pub(crate) use self::identity::Identity;
+use self::identity::{PendingIdentity, ResponseFields, Verdict};
 pub use self::{
     basic_users::BasicUsers,
+    client_certificates::ClientCertificates,
     forward_auth::{ForwardAuth, ForwardAuthSettings},
     identity_checks::IdentityChecks,
     login_check::LoginCheck,
     refused_addresses::RefusedAddresses,
+    token_place::TokenPlace,
+    tokens::Tokens,
 };
 use super::{
     client_requests::{ClientRequest, ClientRequests},
@@ -38,7 +44,7 @@ pub struct Guard {
     pub requests: Option<Arc<ClientRequests>>,
     /// How often.
     pub limits: Vec<Arc<RateLimit>>,
-    /// Who may.
+    /// How users are identified.
     pub identity: IdentityChecks,
     /// Whether an address, or one of the checks, is enough.
     pub satisfy: Satisfy,
@@ -105,7 +111,7 @@ impl Guard {
                 return Admission::Refused(refusal);
             }
         }
-        let wait = match self.limit(request, client, passage) {
+        let wait = match self.limit(request, client, passage, false) {
             Ok(wait) => wait,
             Err(refusal) => return Admission::Refused(refusal),
         };
@@ -140,10 +146,25 @@ impl Guard {
         identity.describe(request)
     }
 
-    /// How long the request waits for its limits.
-    fn limit(&self, request: &Request, client: Option<IpAddr>, passage: &mut Passage) -> Result<Duration, Response> {
+    /// How long a request of a client that was identified waits for the limits whose keys have claims.
+    pub(crate) fn limit_identified(&self, request: &Request, passage: &mut Passage) -> Result<Duration, Response> {
+        if !self.limits.iter().any(|limit| limit.needs_claims()) {
+            return Ok(Duration::ZERO);
+        }
+        let client = self.trust.client_address(&request.headers, request.connection());
+        self.limit(request, client, passage, true)
+    }
+
+    /// How long the request waits for its limits, with claims in their keys or without.
+    fn limit(
+        &self,
+        request: &Request,
+        client: Option<IpAddr>,
+        passage: &mut Passage,
+        with_claims: bool,
+    ) -> Result<Duration, Response> {
         let (mut longest, mut refused) = (Duration::ZERO, None);
-        for limit in &self.limits {
+        for limit in self.limits.iter().filter(|limit| limit.needs_claims() == with_claims) {
             let limited = limit.decide(request, client);
             match limit.wait(&limited) {
                 Ok(wait) => longest = longest.max(wait),

@@ -122,6 +122,11 @@ impl RateLimit {
         self.is_dry_run
     }
 
+    /// Whether its key has claims, which are known only when the client has been identified.
+    pub(super) fn needs_claims(&self) -> bool {
+        self.key.parts().iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_claim()))
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -1,15 +1,17 @@
-//! Who sends a request, as a check has found out.
+//! The sender of a request, as a check has found out.
 
 use std::{pin::Pin, sync::Arc};
 
 use bytes::Bytes;
-use serow_message::{Headers, Request, Response, RouteNote, User};
+use serow_message::{Claims, Headers, Request, Response, RouteNote, User};
 
-/// Who sends a request, and what handler and client learn of it.
+/// The sender of a request, and what handler and client learn of it.
 #[derive(Debug, Default)]
 pub(crate) struct Identity {
     /// The user, if the check names one.
     pub(crate) user: Option<User>,
+    /// What the user's token says.
+    pub(crate) claims: Option<Claims>,
     /// Fields of the request that tell the handler about the user. What the client has sent under these names is removed.
     pub(crate) request_fields: Vec<(Arc<str>, Bytes)>,
     /// Fields that the response gets in addition, such as the cookie of a session.
@@ -26,7 +28,7 @@ pub(crate) enum Verdict {
     Pending(PendingIdentity),
 }
 
-/// Who sends a request, or the response to somebody who must not; later.
+/// The sender of a request, or the response to somebody who must not; later.
 pub(crate) type PendingIdentity = Pin<Box<dyn Future<Output = Result<Identity, Response>>>>;
 
 impl Identity {
@@ -38,6 +40,7 @@ impl Identity {
     /// What several checks have found out: the last that names a user counts.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.user = other.user.or(self.user);
+        self.claims = other.claims.or(self.claims);
         self.request_fields.extend(other.request_fields);
         self.response_fields.extend(other.response_fields);
         self
@@ -46,12 +49,12 @@ impl Identity {
     /// Tells the handler who sends a request. The fields that name users have been removed from it.
     pub(crate) fn describe(self, request: &mut Request) -> ResponseFields {
         append(&mut request.headers, &self.request_fields);
-        if let Some(user) = self.user {
-            if let Some(note) = request.extensions.get::<RouteNote>() {
-                note.set_user(Arc::clone(&user.0));
-            }
-            request.extensions.insert(user);
+        if let Some(note) = request.extensions.get::<RouteNote>() {
+            self.user.iter().for_each(|user| note.set_user(Arc::clone(&user.0)));
+            self.claims.iter().for_each(|claims| note.set_claims(claims.clone()));
         }
+        self.user.into_iter().for_each(|user| drop(request.extensions.insert(user)));
+        self.claims.into_iter().for_each(|claims| drop(request.extensions.insert(claims)));
         ResponseFields(self.response_fields)
     }
 }

@@ -5,15 +5,19 @@ use std::{net::IpAddr, sync::Arc};
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
 use super::{
-    BasicUsers, ForwardAuth, LoginCheck, Satisfy,
+    BasicUsers, ClientCertificates, ForwardAuth, LoginCheck, Satisfy, Tokens,
     identity::{Identity, PendingIdentity, Verdict},
 };
 
 /// The checks that a request must pass; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct IdentityChecks {
+    /// Certificates of clients.
+    pub client_certificates: Option<Arc<ClientCertificates>>,
     /// Users with passwords.
     pub basic: Option<BasicUsers>,
+    /// Tokens (JWT).
+    pub tokens: Option<Arc<Tokens>>,
     /// Another server that decides.
     pub forward_auth: Option<ForwardAuth>,
     /// A login by a provider.
@@ -26,16 +30,20 @@ impl IdentityChecks {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { basic, forward_auth, login, reserved: _ } = self;
-        basic.is_none() && forward_auth.is_none() && login.as_ref().is_none_or(|login| !login.is_required)
+        let Self { client_certificates, basic, tokens, forward_auth, login, reserved: _ } = self;
+        let is_free = login.as_ref().is_none_or(|login| !login.is_required);
+        is_free && client_certificates.is_none() && basic.is_none() && tokens.is_none() && forward_auth.is_none()
     }
 
     /// The fields of a request that only the checks may set.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let of_certificates = self.client_certificates.iter().filter_map(|certificates| certificates.header());
         let of_basic = self.basic.iter().filter_map(|users| users.header.as_deref());
+        let of_tokens = self.tokens.iter().flat_map(|tokens| tokens.fields.iter().map(|(name, _)| &**name));
         let of_forward_auth = self.forward_auth.iter().flat_map(ForwardAuth::fields);
         let of_login = self.login.iter().flat_map(LoginCheck::fields);
-        of_basic.chain(of_forward_auth).chain(of_login).chain(self.reserved.iter().map(|name| &**name))
+        let own = of_certificates.chain(of_basic).chain(of_tokens).chain(of_forward_auth).chain(of_login);
+        own.chain(self.reserved.iter().map(|name| &**name))
     }
 
     /// The response to a request for a path of a check itself, such as the one to which browsers return from a login.
@@ -57,8 +65,14 @@ impl IdentityChecks {
         request: &Request,
         client: Option<IpAddr>,
     ) -> Option<()> {
+        if let Some(certificates) = &self.client_certificates {
+            add(certificates.check(request))?;
+        }
         if let Some(users) = &self.basic {
             add(users.check(request, client))?;
+        }
+        if let Some(tokens) = &self.tokens {
+            add(tokens.check(request))?;
         }
         if let Some(server) = &self.forward_auth {
             add(server.check(request, client))?;

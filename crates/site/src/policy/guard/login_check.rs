@@ -85,6 +85,7 @@ fn identity(granted: Granted) -> Identity {
         user: user.map(User),
         request_fields: fields.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect(),
         response_fields: cookies.into_iter().map(|cookie| (Arc::clone(&name), Bytes::from(cookie))).collect(),
+        ..Identity::default()
     }
 }
 

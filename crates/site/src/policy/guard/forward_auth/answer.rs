@@ -59,7 +59,7 @@ fn identity(headers: &Headers, settings: &ForwardAuthSettings) -> Result<Identit
             _ => return Err("the response names several users"),
         },
     };
-    Ok(Identity { user, request_fields, response_fields })
+    Ok(Identity { user, request_fields, response_fields, ..Identity::default() })
 }
 
 fn copied(headers: &Headers, names: &[Arc<str>]) -> Result<Vec<(Arc<str>, Bytes)>, &'static str> {
