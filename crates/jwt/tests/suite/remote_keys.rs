@@ -79,9 +79,9 @@ fn keys_are_fetched_outside_of_requests_and_secrets_are_left_out() {
     assert!(verifier.verify(&issuer().token("RS256", &claims()), &set, NOW).is_ok());
     assert_eq!(verifier.verify(&issuer().token("HS256", &claims()), &set, NOW).map(drop), Err(TokenError::Algorithm));
     assert!(source.demand(Instant::now()).is_none(), "it was fetched just now");
+    assert_eq!(server.requests.load(Ordering::SeqCst), 1);
     let later = Instant::now() + Duration::from_secs(31);
     assert!(source.demand(later).is_some(), "half a minute later, an unknown key causes a fetch");
-    assert_eq!(server.requests.load(Ordering::SeqCst), 1);
 }
 
 #[test]
