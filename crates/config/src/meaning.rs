@@ -57,6 +57,7 @@ use serow_settings::{
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
+#[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(
     table: RootTable,
     folder: &Path,
@@ -69,14 +70,13 @@ pub(crate) fn of(
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
-    let certificate_files = renewed_files(&general.tls);
     let note_attempts = logs::read_attempts(&general.logging, &sites);
     let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
-    let scope = Scope::new(matching::maps(maps, problems));
-    let logs = Logs::new(folder, problems);
+    let (scope, logs) = (Scope::new(matching::maps(maps, problems)), Logs::new(folder, problems));
     let root_logs = logs.root(&general.logging, &scope, &sites);
-    let has_client_authorities = general.tls.tls_client_ca.is_some();
+    let (certificate_files, has_client_authorities) =
+        (renewed_files(&general.tls), general.tls.tls_client_ca.is_some());
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
@@ -84,13 +84,7 @@ pub(crate) fn of(
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
     let (threads, grace, bans) = for_handlers(server.as_ref());
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
-    let parts = AccessParts {
-        fleet: fleet.as_ref(),
-        proxying: &proxying,
-        trust: trusted(&trust),
-        bans,
-        has_client_authorities,
-    };
+    let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), trusted(&trust), problems));

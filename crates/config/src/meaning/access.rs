@@ -58,13 +58,26 @@ pub(crate) struct Access<'a> {
 /// The parts of the server that access control needs.
 pub(crate) struct AccessParts<'a> {
     /// What shares limits; nothing in it if it has errors.
-    pub(crate) fleet: Option<&'a Option<Arc<Fleet>>>,
-    pub(crate) proxying: &'a Proxying<'a>,
-    pub(crate) trust: TrustedProxies,
+    fleet: Option<&'a Option<Arc<Fleet>>>,
+    proxying: &'a Proxying<'a>,
+    trust: TrustedProxies,
     /// Where clients are banned who break a limit.
-    pub(crate) bans: Bans,
+    bans: Bans,
     /// Whether clients may have certificates.
-    pub(crate) has_client_authorities: bool,
+    has_client_authorities: bool,
+}
+
+impl<'a> AccessParts<'a> {
+    /// These parts; `fleet` has nothing in it if its settings have errors.
+    pub(crate) fn new(
+        fleet: Option<&'a Option<Arc<Fleet>>>,
+        proxying: &'a Proxying<'a>,
+        trust: TrustedProxies,
+        bans: Bans,
+        has_client_authorities: bool,
+    ) -> Self {
+        Self { fleet, proxying, trust, bans, has_client_authorities }
+    }
 }
 
 #[derive(Default)]
