@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(exposition::faults(&text), Vec::<String>::new());
         let expected = "
 fleet
-  redis               state            lag  servers  share  exchanges  errors
+  redis  state            lag  servers  share  exchanges  errors
   redis://10.0.0.1:6379
-                      unavailable  1500 ms       10   10 %      1,234       2
+         unavailable  1500 ms       10   10 %      1,234       2
   last error: it does not answer\\nwithin 500ms
 ";
         assert_eq!(table(&status), expected);
