@@ -3,6 +3,7 @@
 mod accept;
 mod address;
 mod alarm;
+mod background_thread;
 mod buffers;
 pub mod channel;
 pub mod clock;
@@ -25,6 +26,7 @@ mod wire;
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
 pub use alarm::{Alarm, monotonic};
+pub use background_thread::BackgroundThread;
 pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
 pub use connect::Destination;
