@@ -3,15 +3,13 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use aws_lc_rs::rand;
 use serow_fetch::TlsSettingsError;
+use serow_net::WarningPace;
 use tokio::time::timeout;
 
 use crate::{
@@ -39,8 +37,7 @@ struct Shared {
     /// Set before the first request.
     flow: OnceLock<Flow>,
     refreshes: Refreshes,
-    /// The minute of the last warning.
-    warned: AtomicU64,
+    warning: WarningPace,
 }
 
 /// Whether a request goes on.
@@ -62,8 +59,8 @@ impl Login {
     pub fn new(settings: LoginSettings) -> Result<Self, TlsSettingsError> {
         let settings = Arc::new(settings);
         let provider = Arc::new(Provider::new(Arc::clone(&settings))?);
-        let (flow, refreshes, warned) = (OnceLock::new(), Refreshes::default(), AtomicU64::new(0));
-        Ok(Self { shared: Arc::new(Shared { settings, provider, flow, refreshes, warned }) })
+        let (flow, refreshes, warning) = (OnceLock::new(), Refreshes::default(), WarningPace::new());
+        Ok(Self { shared: Arc::new(Shared { settings, provider, flow, refreshes, warning }) })
     }
 
     /// Its settings.
@@ -130,8 +127,7 @@ impl Login {
 
     /// Logs what is wrong with the provider, at most once a minute. There is no token in it.
     pub(crate) fn warn(&self, what: &str, error: &ProviderError) {
-        let minute = serow_net::monotonic().as_secs() / 60 + 1;
-        if self.shared.warned.swap(minute, Ordering::Relaxed) != minute {
+        if self.shared.warning.is_due() {
             tracing::warn!("login by {}: {what}: {error}", self.shared.settings.issuer);
         }
     }

@@ -19,7 +19,7 @@ use std::{
 
 use serow_gateway::{TrustedProxies, error_page};
 use serow_message::{Body, Request, StatusCode, Target};
-use serow_net::monotonic;
+use serow_net::{WarningPace, monotonic};
 use serow_proxy::Proxy;
 use tokio::{task::spawn_local, time::timeout};
 
@@ -57,8 +57,8 @@ struct Shared {
     settings: ForwardAuthSettings,
     proxy: Proxy,
     decisions: Decisions,
-    /// The minute of the last warning, and how many errors there were since the one before.
-    warned: AtomicU64,
+    warning: WarningPace,
+    /// How many errors there were.
     errors: AtomicU64,
 }
 
@@ -66,8 +66,8 @@ impl ForwardAuth {
     /// Asks by this proxy, which passes all fields on and writes none that describe the client.
     #[must_use]
     pub fn new(settings: ForwardAuthSettings, proxy: Proxy) -> Self {
-        let (warned, errors) = (AtomicU64::new(0), AtomicU64::new(0));
-        let shared = Shared { settings, proxy, decisions: Decisions::default(), warned, errors };
+        let (warning, errors) = (WarningPace::new(), AtomicU64::new(0));
+        let shared = Shared { settings, proxy, decisions: Decisions::default(), warning, errors };
         Self { shared: Arc::new(shared) }
     }
 
@@ -116,8 +116,7 @@ impl Shared {
     /// Logs why requests are refused, at most once in a minute: a server that fails does so for thousands of requests.
     fn warn(&self, text: &str) {
         let errors = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
-        let minute = monotonic().as_secs() / 60 + 1;
-        if self.warned.swap(minute, Ordering::Relaxed) == minute {
+        if !self.warning.is_due() {
             return;
         }
         let (name, path) = (&self.proxy.upstream().settings().name, self.settings.target.path());
