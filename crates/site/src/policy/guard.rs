@@ -133,7 +133,6 @@ impl Guard {
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         for name in self.identity.fields() {
             request.headers.remove(name);
-            // Remote_User is the same variable as Remote-User to CGI, WSGI and Rack.
             FieldNames::Any.remove_look_alikes(name, &mut request.headers);
         }
         if self.identity.login.is_some() {

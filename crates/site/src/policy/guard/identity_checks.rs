@@ -106,17 +106,10 @@ impl Outcome {
                 (self.refused, self.pending) = (Some(response), Vec::new());
                 return None;
             }
-            (Verdict::Refused(response), Satisfy::Any) => self.refuse(response),
+            (Verdict::Refused(response), Satisfy::Any) => self.refused = Some(merged(self.refused.take(), response)),
             (Verdict::Pending(identity), _) => self.pending.push(identity),
         }
         Some(())
-    }
-
-    fn refuse(&mut self, response: Response) {
-        self.refused = Some(match self.refused.take() {
-            Some(earlier) => merged(earlier, response),
-            None => response,
-        });
     }
 
     fn into_verdict(self) -> Verdict {
@@ -143,20 +136,17 @@ async fn any(mut refused: Option<Response>, pending: Vec<PendingIdentity>) -> Re
     for identity in pending {
         match identity.await {
             Ok(identity) => return Ok(identity),
-            Err(response) => {
-                refused = Some(match refused {
-                    Some(earlier) => merged(earlier, response),
-                    None => response,
-                });
-            }
+            Err(response) => refused = Some(merged(refused, response)),
         }
     }
     // There is one: `any` is called with checks that have not passed.
     Err(refused.unwrap_or_else(|| Response::new(StatusCode::FORBIDDEN)))
 }
 
-/// The response where each of two checks would be enough: RFC 9110 §11.6.1 lets it name both ways.
-fn merged(earlier: Response, mut response: Response) -> Response {
+/// The response where this check, or one of those that refused the request earlier, would be enough: RFC 9110 §11.6.1 lets it
+/// name all ways.
+fn merged(earlier: Option<Response>, mut response: Response) -> Response {
+    let Some(earlier) = earlier else { return response };
     if earlier.status == StatusCode::UNAUTHORIZED && response.status == StatusCode::UNAUTHORIZED {
         for challenge in earlier.headers.get_all(KnownHeader::WwwAuthenticate) {
             let _ = response.headers.append(KnownHeader::WwwAuthenticate, challenge);
