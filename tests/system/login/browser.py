@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from ..priorities.chromium import Browser
+from ..priorities.tab import Tab
 
 STATE = """JSON.stringify({
     url: location.href,
@@ -20,23 +21,9 @@ STATE = """JSON.stringify({
 })"""
 
 
-class Tab:
+class LoginTab(Tab):
     def __init__(self, browser: Browser, context: str | None = None) -> None:
-        self.browser = browser
-        options = {"browserContextId": context} if context else {}
-        target = browser.call("Target.createTarget", url="about:blank", **options)["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method: str, **parameters) -> dict:
-        return self.browser.call(method, self.session, **parameters)
-
-    def value(self, expression: str):
-        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-        if "exceptionDetails" in result:
-            raise RuntimeError(result["exceptionDetails"]["text"])
-        return result["result"].get("value")
+        super().__init__(browser, ("Page", "Runtime", "Network"), context=context)
 
     def wait_for(self, expression: str, seconds: float = 15.0) -> None:
         until = time.monotonic() + seconds
@@ -65,7 +52,7 @@ class Tab:
         return json.loads(self.value(STATE)) | {"cookies": self.call("Network.getAllCookies")["cookies"]}
 
 
-def perform(tab: Tab, order: list) -> object:
+def perform(tab: LoginTab, order: list) -> object:
     match order:
         case ["open", url]:
             tab.open(url)
@@ -87,7 +74,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         browser = Browser(folder)
         try:
-            tabs = {"first": Tab(browser), "other": Tab(browser, browser.call("Target.createBrowserContext")["browserContextId"])}
+            other = browser.call("Target.createBrowserContext")["browserContextId"]
+            tabs = {"first": LoginTab(browser), "other": LoginTab(browser, other)}
             for line in sys.stdin:
                 name, *order = json.loads(line)
                 try:

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 from ..priorities.chromium import Browser
+from ..priorities.tab import Tab
 
 # The text of each upload, and whether all have ended.
 STATE = """(() => {
@@ -41,24 +42,11 @@ ATTACK = """(async () => {
 })()"""
 
 
-class Page:
+class Page(Tab):
     def __init__(self, browser: Browser, url: str) -> None:
-        self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "DOM", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
+        super().__init__(browser, ("Page", "DOM", "Runtime", "Log"))
         self.call("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete'")
-
-    def call(self, method: str, **parameters) -> dict:
-        return self.browser.call(method, self.session, **parameters)
-
-    def value(self, expression: str):
-        result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-        if "exceptionDetails" in result:
-            raise RuntimeError(result["exceptionDetails"]["text"])
-        return result["result"].get("value")
 
     def wait_for(self, expression: str, seconds: float = 10.0) -> None:
         until = time.monotonic() + seconds
