@@ -12,6 +12,7 @@
 //! A key that is also an option is read into the same type, so its name, its values, its default and its explanation
 //! stand once, in [`serow_settings::options`].
 #![forbid(unsafe_code)]
+#![allow(rustdoc::bare_urls, reason = "explanations of keys are texts of the reference, with URLs as users write them")]
 
 mod admin_settings;
 mod explanation;

@@ -16,7 +16,7 @@ impl Claims {
     }
 
     /// The claim with this name, or inside of an object at this path: `sub`, `realm_access.roles`. A name that has dots
-    /// itself, as https://example.com/roles, is found as well.
+    /// itself, as `https://example.com/roles`, is found as well.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<&Value> {
         find(&self.0, path)
