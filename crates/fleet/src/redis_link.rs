@@ -117,7 +117,7 @@ impl Link<'_> {
 
     fn note(&mut self, error: &FleetError) {
         let moved = match &error.moved {
-            // Not an error: the first node that is asked may be any.
+            // Not an error: the first node may be any of the cluster.
             Some(node) if self.connector.follow(node) => return,
             Some(_) => Some(FleetError::new(Reason::NotReady, CLUSTER)),
             None => None,

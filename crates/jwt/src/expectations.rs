@@ -75,7 +75,7 @@ impl Expectations {
 }
 
 impl Validity {
-    /// Whether a token is valid at this time. It is asked for each request: clocks may be set.
+    /// Whether a token is valid at this time. Each request checks it: clocks may be set.
     pub(crate) fn check(self, now: u64) -> Result<(), TokenError> {
         match () {
             () if now >= self.end => Err(TokenError::Expired),

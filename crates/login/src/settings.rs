@@ -14,7 +14,7 @@ pub struct LoginSettings {
     pub client_id: String,
     /// Its password there, if it has one.
     pub client_secret: Option<Zeroizing<String>>,
-    /// What is asked for beside `openid`.
+    /// The scopes that are requested beside `openid`.
     pub scopes: Vec<String>,
     /// The path to which the provider sends browsers back.
     pub callback: String,

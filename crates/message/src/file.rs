@@ -156,7 +156,7 @@ mod tests {
         let mut range = range(&path);
         range.offset = 2;
         range.length = 7;
-        // The kernel may return less than it is asked for, as Miri does.
+        // The kernel may return fewer bytes than requested, as Miri does.
         let mut content = Vec::new();
         while range.length > 0 {
             let piece = range.read(4).unwrap();

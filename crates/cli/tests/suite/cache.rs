@@ -263,7 +263,7 @@ fn tricks_that_poison_other_caches_store_nothing() {
     let other_port = "GET /fresh HTTP/1.1\r\nHost: localhost:1337\r\nConnection: close\r\n\r\n";
     assert_eq!(status(&send(&serow, other_port)), "Serow; fwd=uri-miss; stored");
     origin.requests();
-    // What is no part of the key does not reach the origin, either.
+    // Fields outside of the key do not reach the origin, either.
     let cloaked = serow.get("/fresh?utm_x=1;a=evil");
     assert!(status(&cloaked).contains("hit"), "{}", cloaked.head);
     assert_eq!(status(&serow.get("/public?utm_x=1")), "Serow; fwd=uri-miss; stored");

@@ -21,7 +21,7 @@ use serow_settings::Shape;
 pub(crate) struct CacheTable {
     /// Memory in which responses are cached, such as "256M".
     ///
-    /// All routes with `cache` share it. What is asked for most stays; a reload begins with an empty cache.
+    /// All routes with `cache` share it. The most requested responses stay; a reload begins with an empty cache.
     pub(crate) memory: Size,
 
     /// Largest response that is stored [default: 8M, or a quarter of `memory` if that is less]

@@ -29,7 +29,7 @@ use super::identity::Verdict;
 /// How another server decides about requests.
 #[derive(Clone, Debug)]
 pub struct ForwardAuthSettings {
-    /// What it is asked for: a path, perhaps with a query.
+    /// The target of its requests: a path, perhaps with a query.
     pub target: Target,
     /// Fields of its response that the request gets; those that clients send are removed.
     pub copy: Vec<Arc<str>>,

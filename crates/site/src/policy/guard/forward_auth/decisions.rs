@@ -66,7 +66,7 @@ impl Decisions {
         if entries.len() >= MAX_DECISIONS {
             entries.retain(|_, decision| now < decision.end);
         }
-        // The other server is asked again, which costs no more than without this table.
+        // The next request goes to the other server again, which costs no more than without this table.
         if entries.len() >= MAX_DECISIONS {
             entries.clear();
         }
