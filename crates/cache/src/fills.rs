@@ -8,7 +8,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{growing::GrowingContent, key::Key, store::ResourceVersion, stored::StoredHead};
+use crate::{
+    growing::GrowingContent,
+    key::Key,
+    store::{MemoryStore, StoreVersion},
+    stored::StoredHead,
+};
 
 /// The requests that were forwarded and whose responses others wait for; all workers share them.
 #[derive(Debug)]
@@ -82,8 +87,8 @@ pub struct FillWatch {
 
 #[derive(Debug)]
 struct SharedFill {
-    /// What was stored when it began.
-    version: ResourceVersion,
+    /// When it began.
+    version: StoreVersion,
     state: Mutex<FillState>,
 }
 
@@ -104,12 +109,15 @@ impl Fills {
     /// Joins the fill of this URI by this route, or begins one. A request does not join a fill that began before the URI
     /// was invalidated; then there is no fill for it.
     #[must_use]
-    pub fn join(self: &Arc<Self>, key: &Key, scope: u32, version: ResourceVersion) -> Option<Fill> {
+    pub fn join(self: &Arc<Self>, key: &Key, scope: u32, store: &MemoryStore) -> Option<Fill> {
+        let version = store.version();
         let key = FillKey { key: key.clone(), scope };
         let mut fills = self.shard(&key);
         if let Some(fill) = fills.get(&key) {
             let fill = Arc::clone(fill);
-            return (fill.version == version).then_some(Fill::Follower(FillFollower { fill, place: None }));
+            return store
+                .is_current(&key.key, fill.version)
+                .then_some(Fill::Follower(FillFollower { fill, place: None }));
         }
         let fill = Arc::new(SharedFill { version, state: Mutex::new(FillState::Waiting(Vec::new())) });
         fills.insert(key.clone(), Arc::clone(&fill));
@@ -196,7 +204,7 @@ mod tests {
     use serow_message::Scheme;
 
     use super::*;
-    use crate::{MemoryStore, stored::tests::stored};
+    use crate::stored::tests::stored;
 
     fn key(path: &str) -> Key {
         Key::new(Scheme::Http, "a", path, None, &[])
@@ -223,41 +231,39 @@ mod tests {
     #[test]
     fn followers_wait_for_the_leader() {
         let (fills, store) = (Fills::new(), MemoryStore::new(1 << 20, 1 << 10));
-        let version = store.version(&key("/"));
-        let first = leader(fills.join(&key("/"), 0, version));
-        let mut second = follower(fills.join(&key("/"), 0, version));
+        let first = leader(fills.join(&key("/"), 0, &store));
+        let mut second = follower(fills.join(&key("/"), 0, &store));
         // Other URIs and routes are none of its business.
-        drop((leader(fills.join(&key("/b"), 0, version)), leader(fills.join(&key("/"), 1, version))));
+        drop((leader(fills.join(&key("/b"), 0, &store)), leader(fills.join(&key("/"), 1, &store))));
         assert!(poll(&mut second).is_pending());
         let (content, _writer) = GrowingContent::new(10, None, &crate::FillMemory::new(10));
         first.settle(FillOutcome::Arriving(Arc::new(ArrivingResponse { head: stored(200, &[]), content })));
         assert!(matches!(poll(&mut second), Poll::Ready(FillOutcome::Arriving(_))));
-        let mut third = follower(fills.join(&key("/"), 0, version));
+        let mut third = follower(fills.join(&key("/"), 0, &store));
         assert!(matches!(poll(&mut third), Poll::Ready(FillOutcome::Arriving(_))));
         drop(first);
-        drop(leader(fills.join(&key("/"), 0, version)));
+        drop(leader(fills.join(&key("/"), 0, &store)));
     }
 
     #[test]
     fn a_leader_that_leaves_has_another_lead() {
         let (fills, store) = (Fills::new(), MemoryStore::new(1 << 20, 1 << 10));
-        let version = store.version(&key("/"));
-        let first = leader(fills.join(&key("/"), 0, version));
-        let mut second = follower(fills.join(&key("/"), 0, version));
+        let first = leader(fills.join(&key("/"), 0, &store));
+        let mut second = follower(fills.join(&key("/"), 0, &store));
         assert!(first.watch().has_followers());
         drop(first);
         assert!(matches!(poll(&mut second), Poll::Ready(FillOutcome::Abandoned)));
-        let first = leader(fills.join(&key("/"), 0, version));
+        let first = leader(fills.join(&key("/"), 0, &store));
         assert!(!first.watch().has_followers());
     }
 
     #[test]
     fn requests_after_an_invalidation_do_not_join_a_fill_from_before() {
         let (fills, store) = (Fills::new(), MemoryStore::new(1 << 20, 1 << 10));
-        let first = leader(fills.join(&key("/"), 0, store.version(&key("/"))));
+        let first = leader(fills.join(&key("/"), 0, &store));
         store.invalidate(&key("/"));
-        assert!(fills.join(&key("/"), 0, store.version(&key("/"))).is_none());
+        assert!(fills.join(&key("/"), 0, &store).is_none());
         drop(first);
-        leader(fills.join(&key("/"), 0, store.version(&key("/"))));
+        leader(fills.join(&key("/"), 0, &store));
     }
 }

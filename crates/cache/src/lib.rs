@@ -41,6 +41,7 @@ mod fill_memory;
 mod fills;
 mod freshness;
 mod growing;
+mod invalidated;
 mod invalidation;
 mod key;
 mod request_control;
@@ -69,7 +70,7 @@ pub use self::{
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
-    store::{MemoryStore, Resource, ResourceVersion},
+    store::{MemoryStore, Resource, StoreVersion},
     stored::{ReuseRules, Stored, StoredHead},
     storing::{NotStored, StorableHead, StoringRequest, storable},
     time::Time,

@@ -15,7 +15,7 @@ use quick_cache::{
 };
 use serow_message::Headers;
 
-use crate::{key::Key, stored::Stored, time::Time};
+use crate::{invalidated::Invalidated, key::Key, stored::Stored, time::Time};
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
@@ -23,10 +23,10 @@ pub struct MemoryStore {
     index: Cache<Key, Arc<Resource>, Weight>,
     max_object: usize,
     hasher: RandomState,
-    /// Locks: a thread that changes a resource holds that of its stripe.
-    writers: Box<[Mutex<()>]>,
-    /// How often resources of a stripe were invalidated.
-    versions: Box<[AtomicU64]>,
+    /// A thread that changes a resource holds the lock of its stripe.
+    stripes: Box<[Mutex<Invalidated>]>,
+    /// How often anything was invalidated.
+    version: AtomicU64,
 }
 
 /// What is stored for one URI.
@@ -38,10 +38,10 @@ pub struct Resource {
     uncacheable: Option<(u32, Time)>,
 }
 
-/// What was stored for a URI when a request was forwarded. A response to the request is stored only if the URI was not
-/// invalidated since.
+/// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
+/// since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResourceVersion(u64);
+pub struct StoreVersion(u64);
 
 /// Bytes that a resource is counted as.
 #[derive(Clone, Debug)]
@@ -77,8 +77,8 @@ impl MemoryStore {
             index,
             max_object,
             hasher: RandomState::new(),
-            writers: std::iter::repeat_with(Mutex::default).take(LOCKS).collect(),
-            versions: std::iter::repeat_with(AtomicU64::default).take(STRIPES).collect(),
+            stripes: std::iter::repeat_with(Mutex::default).take(STRIPES).collect(),
+            version: AtomicU64::new(0),
         }
     }
 
@@ -100,21 +100,28 @@ impl MemoryStore {
         self.index.get(key)
     }
 
-    /// The version of a URI now.
+    /// The version now.
     #[must_use]
-    pub fn version(&self, key: &Key) -> ResourceVersion {
-        ResourceVersion(self.versions[self.stripe(key)].load(Ordering::Acquire))
+    pub fn version(&self) -> StoreVersion {
+        StoreVersion(self.version.load(Ordering::Acquire))
+    }
+
+    /// Whether a URI was not invalidated since this version.
+    #[must_use]
+    pub fn is_current(&self, key: &Key, version: StoreVersion) -> bool {
+        let hash = self.hasher.hash_one(key);
+        !self.lock(hash).is_after(hash, version.0)
     }
 
     /// Stores a response, in place of those that its request would have got; whether it was stored. It is not if the URI
     /// was invalidated since this version.
-    pub fn insert(&self, key: Key, version: ResourceVersion, stored: Stored) -> bool {
+    pub fn insert(&self, key: Key, version: StoreVersion, stored: Stored) -> bool {
         if stored.body.len() > self.max_object {
             return false;
         }
-        let stripe = self.stripe(&key);
-        let _writer = self.lock(stripe);
-        if self.versions[stripe].load(Ordering::Acquire) != version.0 {
+        let hash = self.hasher.hash_one(&key);
+        let invalidated = self.lock(hash);
+        if invalidated.is_after(hash, version.0) {
             return false;
         }
         let before = self.index.peek(&key);
@@ -129,7 +136,7 @@ impl MemoryStore {
     /// Replaces a stored response by one with the same content, if it is still there.
     pub fn replace(&self, key: &Key, before: &Arc<Stored>, after: Stored) -> Arc<Stored> {
         let after = Arc::new(after);
-        let _writer = self.lock(self.stripe(key));
+        let _writer = self.lock(self.hasher.hash_one(key));
         if let Some(resource) = self.index.peek(key) {
             let mut variants: Vec<_> = resource.variants.to_vec();
             if let Some(place) = variants.iter().position(|stored| Arc::ptr_eq(stored, before)) {
@@ -144,26 +151,23 @@ impl MemoryStore {
 
     /// Notes that responses of this route for this URI are not stored: until then, requests do not wait for one another.
     pub fn note_uncacheable(&self, key: &Key, scope: u32, until: Time) {
-        let _writer = self.lock(self.stripe(key));
+        let _writer = self.lock(self.hasher.hash_one(key));
         let variants = self.index.peek(key).map(|resource| resource.variants.clone()).unwrap_or_default();
         self.index.insert(key.clone(), Arc::new(Resource { variants, uncacheable: Some((scope, until)) }));
     }
 
     /// Removes all that is stored for a URI. Responses to requests that were forwarded before are not stored, either.
     pub fn invalidate(&self, key: &Key) {
-        let stripe = self.stripe(key);
-        let _writer = self.lock(stripe);
-        self.versions[stripe].fetch_add(1, Ordering::AcqRel);
+        let hash = self.hasher.hash_one(key);
+        let mut invalidated = self.lock(hash);
+        invalidated.note(hash, self.version.fetch_add(1, Ordering::AcqRel) + 1);
         self.index.remove(key);
     }
 
-    fn stripe(&self, key: &Key) -> usize {
-        (self.hasher.hash_one(key) as usize) % STRIPES
-    }
-
-    /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self, stripe: usize) -> MutexGuard<'_, ()> {
-        self.writers[stripe % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the stripe of a key with this hash. No code panics while it holds this lock, so a poisoned one is as good as
+    /// any.
+    fn lock(&self, hash: u64) -> MutexGuard<'_, Invalidated> {
+        self.stripes[hash as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -195,12 +199,8 @@ impl std::fmt::Debug for MemoryStore {
     }
 }
 
-/// Locks of writers: more than threads, so that they rarely wait for one another.
-const LOCKS: usize = 256;
-
-/// Versions: an invalidation keeps the responses to so small a part of all requests in flight from being stored. They take
-/// 128 KiB.
-const STRIPES: usize = 16 << 10;
+/// Parts of all URIs whose writers wait for one another: many more than threads, so that they rarely do.
+const STRIPES: usize = 256;
 
 /// Shards of the index, each with a lock of its own.
 const MAX_SHARDS: usize = 64;

@@ -81,7 +81,7 @@ impl ResponseCache {
     }
 
     fn forward(&self, handler: &RouteHandler, request: Request, demand: Demand, found: Found) -> SiteResponse {
-        let version = self.memory().version(&demand.key);
+        let version = self.memory().version();
         // The response is likely to be for its user only; then conditions of the client are of more use than a whole one.
         let is_for_user = demand.has_credentials && found.stored.is_empty();
         let manner = match found.is_uncacheable || demand.is_head || demand.control.no_store || is_for_user {
@@ -92,7 +92,7 @@ impl ResponseCache {
         let is_alone = manner == Manner::AsReceived || demand.has_credentials || demand.control.no_cache;
         let fill = match is_alone {
             true => None,
-            false => self.store.shared.fills.join(&demand.key, self.scope, version),
+            false => self.store.shared.fills.join(&demand.key, self.scope, self.memory()),
         };
         let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
         match fill {
@@ -109,8 +109,10 @@ impl ResponseCache {
 
     /// Validates a stored response, unless somebody does it already (RFC 5861 §3).
     fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) {
-        let version = self.memory().version(&demand.key);
-        let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, version) else { return };
+        let version = self.memory().version();
+        let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
+            return;
+        };
         let found =
             Found { reason: ForwardReason::Stale, stored: vec![stored], is_selected: true, is_uncacheable: false };
         let manner = Manner::InBackground;

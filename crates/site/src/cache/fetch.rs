@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, ResourceVersion, Stored,
-    StoredHead, Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
+    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, StoreVersion, Stored, StoredHead,
+    Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
 };
 use serow_message::{InformationalSender, StatusCode};
 
@@ -23,7 +23,7 @@ pub(super) struct Fetch {
     informational: InformationalSender,
     extensions: Extensions,
     pub(super) found: Found,
-    pub(super) version: ResourceVersion,
+    pub(super) version: StoreVersion,
     pub(super) manner: Manner,
 }
 
@@ -45,7 +45,7 @@ impl Fetch {
         request: Request,
         demand: Demand,
         found: Found,
-        (version, manner): (ResourceVersion, Manner),
+        (version, manner): (StoreVersion, Manner),
     ) -> Self {
         let connection = request.connection().clone();
         let informational = request.informational().clone();
@@ -107,8 +107,8 @@ impl Fetch {
                 }
                 FillOutcome::Abandoned => {
                     let (key, scope) = (&self.demand.key, self.cache.scope);
-                    self.version = self.cache.memory().version(key);
-                    match self.cache.store.shared.fills.join(key, scope, self.version) {
+                    self.version = self.cache.memory().version();
+                    match self.cache.store.shared.fills.join(key, scope, self.cache.memory()) {
                         Some(Fill::Follower(other)) => follower = other,
                         Some(Fill::Leader(leader)) => return self.run(Some(leader)).await,
                         None => return self.run(None).await,

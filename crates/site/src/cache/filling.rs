@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use serow::Body;
-use serow_cache::{FillLeader, GrowingWriter, Key, ResourceVersion, Stored, StoredHead};
+use serow_cache::{FillLeader, GrowingWriter, Key, StoreVersion, Stored, StoredHead};
 use tokio::task::{spawn_local, yield_now};
 
 use super::ResponseCache;
@@ -12,7 +12,7 @@ use super::ResponseCache;
 pub(super) struct Filling {
     pub(super) cache: ResponseCache,
     pub(super) key: Key,
-    pub(super) version: ResourceVersion,
+    pub(super) version: StoreVersion,
     pub(super) head: StoredHead,
     /// The body that arrives.
     pub(super) body: Body,
