@@ -3,6 +3,8 @@
 
 use serow_message::{Headers, KnownHeader, TrustedProxies, hop_by_hop};
 
+use crate::reserved_fields::ReservedFields;
+
 /// Allowed names of header fields in requests, and of their trailers.
 ///
 /// Neither allows `Proxy`: CGI turns it into `HTTP_PROXY`, which libraries take for a setting of their own (httpoxy,
@@ -52,20 +54,24 @@ impl FieldNames {
 
 /// Which trailers of a request are passed on. A server may merge them with the head (RFC 9110 §6.5.1), so the same
 /// fields are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrailerRule {
     /// The allowed names.
     pub names: FieldNames,
     /// Whether the peer is a trusted proxy.
     pub trusted: bool,
+    /// What only this server sets.
+    pub reserved: ReservedFields,
 }
 
 impl TrailerRule {
     /// The trailers in this frame of a body; `None` if none of them is left.
-    pub fn apply(self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
+    pub fn apply(&self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
         let mut trailers: Headers = frame.trailers_ref()?.try_into().ok()?;
         trailers.retain_known(|name, known, _| {
-            self.names.allow(name, known) && (self.trusted || !TrustedProxies::is_client_field(name, known))
+            self.names.allow(name, known)
+                && (self.trusted || !TrustedProxies::is_client_field(name, known))
+                && !self.reserved.contains(name)
         });
         (!trailers.is_empty()).then_some(trailers)
     }
@@ -83,7 +89,7 @@ fn passes_for_another(name: &[u8]) -> bool {
 }
 
 /// Whether CGI makes the same variable of both names.
-fn reads_as(name: &[u8], other: &[u8]) -> bool {
+pub(crate) fn reads_as(name: &[u8], other: &[u8]) -> bool {
     let folded = |byte: &u8| if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'_' };
     name.iter().map(folded).eq(other.iter().map(folded))
 }
@@ -134,12 +140,13 @@ mod tests {
     #[test]
     fn trailers_that_name_the_client_pass_from_trusted_proxies_only() {
         let mut trailers = Headers::new();
-        for name in ["x-sum", "x-forwarded-for", "X-Real-IP", "x_sum"] {
+        for name in ["x-sum", "x-forwarded-for", "X-Real-IP", "x_sum", "Remote-User"] {
             trailers.append(name, "1").unwrap();
         }
         let frame = http_body::Frame::trailers(trailers.into());
         for (trusted, expected) in [(false, 1), (true, 3)] {
-            let rule = TrailerRule { names: FieldNames::default(), trusted };
+            let reserved = ["remote-user"].into_iter().collect();
+            let rule = TrailerRule { names: FieldNames::default(), trusted, reserved };
             assert_eq!(rule.apply(&frame).map(|trailers| trailers.len()), Some(expected), "{trusted}");
         }
     }

@@ -6,6 +6,7 @@
 //! | responses that name what the server is to send in their place | `internal_redirect.rs` |
 //! | responses that say how fast they are sent | `limit_rate.rs` |
 //! | which names header fields may have | `field_names.rs` |
+//! | fields of a request that only this server sets | `reserved_fields.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
@@ -25,6 +26,7 @@ mod internal_redirect;
 mod limit_rate;
 mod log_limit;
 mod queue;
+mod reserved_fields;
 mod trailers;
 mod unframed_body;
 
@@ -39,6 +41,7 @@ pub use self::{
     limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,
+    reserved_fields::ReservedFields,
     trailers::with_trailers,
     unframed_body::UnframedBody,
 };

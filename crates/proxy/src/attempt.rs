@@ -29,7 +29,7 @@ impl Forwarding<'_> {
         self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server.shared_name()));
         lease.set_attempt_log(self.attempt_log.clone());
         match &self.whole {
-            Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers),
+            Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers.clone()),
             None => self.body.rewind(),
         }
         if let Some(connections) = self.local.multiplexed(server) {

@@ -92,7 +92,7 @@ impl<'a> Forwarding<'a> {
             ..Requirements::default()
         };
         let has_body = body.length() != Some(0);
-        let body = RequestBody::new(body, head.trailers);
+        let body = RequestBody::new(body, head.trailers.clone());
         local.upstream.budget().deposit(local.now());
         let total = settings.timeouts.and_then(|timeouts| timeouts.total);
         let total = total.or(local.upstream.settings().timeouts.total);

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serow_gateway::{RequestSummary, TrailerRule};
+use serow_gateway::{RequestSummary, ReservedFields, TrailerRule};
 use serow_message::{
     ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestClient, RequestHead, StatusCode, Target,
     Version, hop_by_hop,
@@ -95,7 +95,8 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         set_text(name, value, &mut headers, settings);
     }
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
-    let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted() };
+    let reserved = request.extensions.get::<ReservedFields>().cloned().unwrap_or_default();
+    let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted(), reserved };
     Ok(OutgoingHead { head, host, upgrade, trailers })
 }
 

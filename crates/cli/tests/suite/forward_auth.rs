@@ -2,7 +2,7 @@
 
 mod scripted_server;
 
-use std::{fs, sync::mpsc::Receiver};
+use std::{fs, io::Write, sync::mpsc::Receiver};
 
 use serow_requirements::requires;
 use tempfile::TempDir;
@@ -110,6 +110,20 @@ fn clients_cannot_name_users_in_any_spelling() {
     }
     for question in guarded.questions.try_iter() {
         assert!(!question.contains("admin\r\n"), "{question}");
+    }
+}
+
+#[test]
+fn clients_cannot_name_users_in_trailers() {
+    let guarded = Guarded::start(authelia, AUTHELIA);
+    for path in ["/a", "/open/a"] {
+        let mut stream = guarded.server.connect();
+        let head = "Host: localhost\r\nCookie: authelia_session=alice\r\nTransfer-Encoding: chunked\r\n";
+        let body = "1\r\na\r\n0\r\nRemote-User: admin\r\nRemote_Groups: admin\r\nX-Sum: 1\r\n\r\n";
+        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\n{body}").unwrap();
+        let _head = guarded.requests.recv_timeout(TIMEOUT).unwrap();
+        let body = guarded.requests.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(body, "1\r\na\r\n0\r\nx-sum: 1\r\n\r\n", "{path}");
     }
 }
 

@@ -191,18 +191,22 @@ fn claims_decide_and_tokens_come_from_cookies_and_queries() {
 
 #[test]
 fn a_token_or_a_password_is_enough() {
+    for addresses in ["", "allow = [\"10.0.0.0/8\"]\n"] {
+        let settings = format!("{addresses}basic = {{ file = \"users\" }}\nsatisfy = \"any\"");
+        a_token_or_a_password_is_enough_with(&settings);
+    }
+}
+
+fn a_token_or_a_password_is_enough_with(settings: &str) {
     let issuer = Issuer::new();
-    let (serow, _folder) = start(
-        &issuer,
-        "keys = \"jwks.json\"",
-        "basic = { file = \"users\" }\nallow = [\"10.0.0.0/8\"]\nsatisfy = \"any\"",
-    );
+    let (serow, _folder) = start(&issuer, "keys = \"jwks.json\"", settings);
     let refused = serow.ask("/", "");
     let challenges: Vec<_> =
         refused.head.lines().filter(|line| line.to_ascii_lowercase().starts_with("www-auth")).collect();
     assert_eq!((refused.status(), challenges.len()), (401, 2), "{challenges:?}");
     assert_eq!(serow.ask("/", &bearer(&issuer.token("1", ""))).status(), 200);
     assert_eq!(serow.ask("/", "Authorization: Basic YWxpY2U6bm9wZQ==\r\n").status(), 401);
+    assert_eq!(serow.ask("/", "").status(), 401);
 }
 
 #[test]

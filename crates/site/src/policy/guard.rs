@@ -13,7 +13,7 @@ mod tokens;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
-use serow_gateway::{FieldNames, TrustedProxies, error_page};
+use serow_gateway::{TrustedProxies, error_page};
 use serow_message::{Headers, KnownHeader, LimitStatus, Request, Response, RouteNote, StatusCode};
 use tokio::time::sleep;
 
@@ -127,13 +127,12 @@ impl Guard {
         admission(verdict, wait)
     }
 
-    /// Tells the handler who sends a request, and removes what the client says about it, also in fields that applications
-    /// would read as the same: `Remote_User` is `HTTP_REMOTE_USER` as `Remote-User` is (RFC 3875 §4.1.18). The response
-    /// gets the fields that are returned.
+    /// Tells the handler who sends a request, and removes what the client says about it. The response gets the
+    /// fields that are returned.
     pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
-        for name in self.identity.fields() {
-            request.headers.remove(name);
-            FieldNames::Any.remove_look_alikes(name, &mut request.headers);
+        if !self.identity.reserved.is_empty() {
+            self.identity.reserved.remove_from(&mut request.headers);
+            request.extensions.insert(self.identity.reserved.clone());
         }
         if self.identity.login.is_some() {
             login_check::hide_cookies(&mut request.headers);

@@ -2,6 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use serow_gateway::ReservedFields;
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
 use super::{
@@ -22,28 +23,44 @@ pub struct IdentityChecks {
     pub forward_auth: Option<ForwardAuth>,
     /// A login by a provider.
     pub login: Option<LoginCheck>,
-    /// Fields that checks around these set, and that clients may not set either where those checks are off.
-    pub reserved: Vec<Arc<str>>,
+    /// The fields that these checks set, and those around them: clients may not set them either where those checks are
+    /// off.
+    pub reserved: ReservedFields,
 }
 
 impl IdentityChecks {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { client_certificates, basic, tokens, forward_auth, login, reserved: _ } = self;
-        let is_free = login.as_ref().is_none_or(|login| !login.is_required);
-        is_free && client_certificates.is_none() && basic.is_none() && tokens.is_none() && forward_auth.is_none()
+        self.count() == 0
     }
 
-    /// The fields of a request that only the checks may set.
-    pub fn fields(&self) -> impl Iterator<Item = &str> {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let Self { client_certificates, basic, tokens, forward_auth, login, reserved: _ } = self;
+        let is_login_required = login.as_ref().is_some_and(|login| login.is_required);
+        let checks = [
+            client_certificates.is_some(),
+            basic.is_some(),
+            tokens.is_some(),
+            forward_auth.is_some(),
+            is_login_required,
+        ];
+        checks.into_iter().filter(|is_there| *is_there).count()
+    }
+
+    /// These checks, inside of something that reserves fields as well.
+    #[must_use]
+    pub fn inside(mut self, outer: &Self) -> Self {
         let of_certificates = self.client_certificates.iter().filter_map(|certificates| certificates.header());
         let of_basic = self.basic.iter().filter_map(|users| users.header.as_deref());
         let of_tokens = self.tokens.iter().flat_map(|tokens| tokens.fields.iter().map(|(name, _)| &**name));
         let of_forward_auth = self.forward_auth.iter().flat_map(ForwardAuth::fields);
         let of_login = self.login.iter().flat_map(LoginCheck::fields);
         let own = of_certificates.chain(of_basic).chain(of_tokens).chain(of_forward_auth).chain(of_login);
-        own.chain(self.reserved.iter().map(|name| &**name))
+        self.reserved = own.chain(outer.reserved.iter()).collect();
+        self
     }
 
     /// The response to a request for a path of a check itself, such as the one to which browsers return from a login.
