@@ -102,10 +102,16 @@ impl Freshness {
         }
     }
 
-    /// The same, fresh no longer: what purges and HEAD responses do to it (§4.3.5).
+    /// The same, fresh no longer: what HEAD responses do to it (§4.3.5).
     #[must_use]
     pub fn outdated(self) -> Self {
         Self { lifetime: Duration::ZERO, source: LifetimeSource::None, ..self }
+    }
+
+    /// The same, stale from this moment on at the latest: what purges do to it.
+    #[must_use]
+    pub fn until(self, end: Time) -> Self {
+        Self { lifetime: self.lifetime.min(self.age(end)), ..self }
     }
 }
 

@@ -23,6 +23,12 @@ impl Invalidated {
         self.latest.push_back((hash, version));
     }
 
+    /// Notes that every URI may be invalidated with this version.
+    pub(crate) fn note_all(&mut self, version: u64) {
+        self.latest.clear();
+        self.forgotten = version;
+    }
+
     /// Whether the URI was, or may have been, invalidated after this version.
     pub(crate) fn is_after(&self, hash: u64, version: u64) -> bool {
         self.forgotten > version || self.latest.iter().any(|(other, at)| *other == hash && *at > version)

@@ -37,6 +37,11 @@ impl Key {
         Self(text.into())
     }
 
+    /// The key of a URI that is written as keys are, without additions.
+    pub(crate) fn of_uri(uri: &str) -> Self {
+        Self(uri.as_bytes().into())
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -48,6 +53,11 @@ impl Key {
     pub fn uri(&self) -> &str {
         let end = self.0.iter().position(|byte| *byte == b' ').unwrap_or(self.0.len());
         std::str::from_utf8(&self.0[..end]).unwrap_or_default()
+    }
+
+    /// Whether it has additions.
+    pub(crate) fn has_additions(&self) -> bool {
+        self.uri().len() < self.0.len()
     }
 
     /// The key of another URI on the same origin, with the same additions.

@@ -13,7 +13,8 @@
 //! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
 //! | what an unsafe method invalidates | `invalidation.rs` |
 //! | what to tell the client | `cache_status.rs` |
-//! | where responses are stored | `store.rs`, `stored.rs` |
+//! | where responses are stored | `store.rs`, `stored.rs`, `invalidated.rs` |
+//! | what removes them before their time | `purge.rs`, `tags.rs`, `store/purging.rs` |
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
 //!
 //! ```
@@ -44,6 +45,7 @@ mod growing;
 mod invalidated;
 mod invalidation;
 mod key;
+mod purge;
 mod request_control;
 mod response_control;
 mod reuse;
@@ -51,6 +53,7 @@ mod rules;
 mod store;
 mod stored;
 mod storing;
+mod tags;
 mod targeted;
 mod time;
 mod validation;
@@ -66,13 +69,15 @@ pub use self::{
     growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},
     invalidation::{invalidated, invalidates},
     key::Key,
+    purge::{PurgeMode, PurgeTarget},
     request_control::RequestControl,
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
     store::{MemoryStore, Resource, StoreVersion},
-    stored::{ReuseRules, Stored, StoredHead},
+    stored::{ReuseRules, Storable, Stored, StoredHead},
     storing::{NotStored, StorableHead, StoringRequest, storable},
+    tags::TagNames,
     time::Time,
     validation::{HeadVerdict, add_validators, head_verdict, make_unconditional, updated, validated},
     vary::Variant,

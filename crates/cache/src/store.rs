@@ -1,11 +1,13 @@
 //! The store in memory, which all workers share.
 
+mod purging;
+
 use std::{
     collections::hash_map::RandomState,
     hash::BuildHasher,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -15,7 +17,14 @@ use quick_cache::{
 };
 use serow_message::Headers;
 
-use crate::{invalidated::Invalidated, key::Key, stored::Stored, time::Time};
+use crate::{
+    invalidated::Invalidated,
+    key::Key,
+    purge::PurgeMode,
+    stored::{Storable, Stored, StoredHead},
+    tags::{TagNames, Tags},
+    time::Time,
+};
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
@@ -25,8 +34,11 @@ pub struct MemoryStore {
     hasher: RandomState,
     /// A thread that changes a resource holds the lock of its stripe.
     stripes: Box<[Mutex<Invalidated>]>,
-    /// How often anything was invalidated.
+    /// How often anything was invalidated or purged.
     version: AtomicU64,
+    tags: Tags,
+    /// Whether a URI can have several keys.
+    has_additions: AtomicBool,
 }
 
 /// What is stored for one URI.
@@ -41,7 +53,7 @@ pub struct Resource {
 /// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
 /// since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoreVersion(u64);
+pub struct StoreVersion(pub(crate) u64);
 
 /// Bytes that a resource is counted as.
 #[derive(Clone, Debug)]
@@ -49,7 +61,8 @@ struct Weight;
 
 impl Weighter<Key, Arc<Resource>> for Weight {
     fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
-        let variant = |stored: &Arc<Stored>| stored.body.len() + stored.head.size() + VARIANT_SIZE;
+        let variant =
+            |stored: &Arc<Stored>| stored.body.len() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE;
         (key.as_bytes().len() + RESOURCE_SIZE + resource.variants.iter().map(variant).sum::<usize>()) as u64
     }
 }
@@ -79,6 +92,8 @@ impl MemoryStore {
             hasher: RandomState::new(),
             stripes: std::iter::repeat_with(Mutex::default).take(STRIPES).collect(),
             version: AtomicU64::new(0),
+            tags: Tags::default(),
+            has_additions: AtomicBool::new(false),
         }
     }
 
@@ -92,6 +107,12 @@ impl MemoryStore {
     #[must_use]
     pub fn size(&self) -> (u64, usize) {
         (self.index.weight(), self.index.len())
+    }
+
+    /// How many tags there are.
+    #[must_use]
+    pub fn tag_count(&self) -> usize {
+        self.tags.len()
     }
 
     /// What is stored for a URI.
@@ -114,28 +135,61 @@ impl MemoryStore {
     }
 
     /// Stores a response, in place of those that its request would have got; whether it was stored. It is not if the URI
-    /// was invalidated since this version.
-    pub fn insert(&self, key: Key, version: StoreVersion, stored: Stored) -> bool {
-        if stored.body.len() > self.max_object {
+    /// was invalidated, or one of its tags purged, since this version.
+    pub fn insert(&self, key: Key, version: StoreVersion, response: Storable) -> bool {
+        let Storable { head, body, scope, tags } = response;
+        if body.len() > self.max_object || tags.is_over_limit() {
             return false;
+        }
+        let tags = self.tags.of_names(&tags);
+        self.add(key, version, Arc::new(Stored::new(head, body, scope, version, tags)))
+    }
+
+    /// Stores the content of a stored response with this head as well, as far as that is possible. Tags replace those
+    /// before.
+    pub fn insert_variant(
+        &self,
+        key: Key,
+        version: StoreVersion,
+        before: &Stored,
+        head: StoredHead,
+        tags: &TagNames,
+    ) -> Arc<Stored> {
+        let stored = Arc::new(self.with_head(before, version, head, tags));
+        self.add(key, version, Arc::clone(&stored));
+        stored
+    }
+
+    fn add(&self, key: Key, version: StoreVersion, stored: Arc<Stored>) -> bool {
+        if key.has_additions() {
+            self.has_additions.store(true, Ordering::Relaxed);
         }
         let hash = self.hasher.hash_one(&key);
         let invalidated = self.lock(hash);
-        if invalidated.is_after(hash, version.0) {
+        if invalidated.is_after(hash, version.0) || stored.is_removed() {
             return false;
         }
         let before = self.index.peek(&key);
         let before = before.iter().flat_map(|resource| resource.variants.iter());
-        let is_other = |other: &&Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
+        let is_other = |other: &&Arc<Stored>| {
+            !other.is_removed() && (other.scope != stored.scope || other.head.variant != stored.head.variant)
+        };
         let others: Vec<_> = before.filter(is_other).take(MAX_VARIANTS - 1).cloned().collect();
-        let variants = std::iter::once(Arc::new(stored)).chain(others).collect();
+        let variants = std::iter::once(stored).chain(others).collect();
         self.index.insert(key, Arc::new(Resource { variants, uncacheable: None }));
         true
     }
 
-    /// Replaces a stored response by one with the same content, if it is still there.
-    pub fn replace(&self, key: &Key, before: &Arc<Stored>, after: Stored) -> Arc<Stored> {
-        let after = Arc::new(after);
+    /// Replaces the head of a stored response, if it is still there, by one of this version. Tags replace those before.
+    pub fn replace(
+        &self,
+        key: &Key,
+        version: StoreVersion,
+        before: &Arc<Stored>,
+        head: StoredHead,
+        tags: &TagNames,
+    ) -> Arc<Stored> {
+        let after = Arc::new(self.with_head(before, version, head, tags));
         let _writer = self.lock(self.hasher.hash_one(key));
         if let Some(resource) = self.index.peek(key) {
             let mut variants: Vec<_> = resource.variants.to_vec();
@@ -156,25 +210,35 @@ impl MemoryStore {
         self.index.insert(key.clone(), Arc::new(Resource { variants, uncacheable: Some((scope, until)) }));
     }
 
-    /// Removes all that is stored for a URI. Responses to requests that were forwarded before are not stored, either.
-    pub fn invalidate(&self, key: &Key) {
-        let hash = self.hasher.hash_one(key);
-        let mut invalidated = self.lock(hash);
-        invalidated.note(hash, self.version.fetch_add(1, Ordering::AcqRel) + 1);
-        self.index.remove(key);
+    fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
+        let tags = if tags.is_empty() { before.tags().into() } else { self.tags.of_names(tags) };
+        Stored::new(head, before.body.clone(), before.scope, version, tags)
     }
 
-    /// Locks the stripe of a key with this hash. No code panics while it holds this lock, so a poisoned one is as good as
-    /// any.
-    fn lock(&self, hash: u64) -> MutexGuard<'_, Invalidated> {
-        self.stripes[hash as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner)
+    fn next_version(&self) -> u64 {
+        self.version.fetch_add(1, Ordering::AcqRel) + 1
     }
+
+    /// Removes all that is stored for a URI. Responses to requests that were forwarded before are not stored, either.
+    pub fn invalidate(&self, key: &Key) {
+        self.purge_key(key, PurgeMode::Remove);
+    }
+
+    /// Locks the stripe of a key with this hash.
+    fn lock(&self, hash: u64) -> MutexGuard<'_, Invalidated> {
+        lock_stripe(&self.stripes[hash as usize % STRIPES])
+    }
+}
+
+/// No code panics while it holds this lock, so a poisoned one is as good as any.
+fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
+    stripe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Resource {
     /// The stored responses of this route, the newest first.
     pub fn of_scope(&self, scope: u32) -> impl Iterator<Item = &Arc<Stored>> + Clone {
-        self.variants.iter().filter(move |stored| stored.scope == scope)
+        self.variants.iter().filter(move |stored| stored.scope == scope && !stored.is_removed())
     }
 
     /// The stored response of this route that a request with these headers gets: the most recent that it matches
@@ -213,7 +277,7 @@ const MAX_VARIANTS: usize = 32;
 const RESOURCE_SIZE: usize = 144;
 
 /// Bytes that a variant takes beside its fields and its content, likewise.
-const VARIANT_SIZE: usize = 192;
+const VARIANT_SIZE: usize = 224;
 
 /// Bytes of a usual response, from which the index reserves its memory.
 const EXPECTED_OBJECT: u64 = 16 << 10;

@@ -1,12 +1,22 @@
 //! A stored response.
 
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
 use bytes::Bytes;
 use serow_message::{Headers, KnownHeader, StatusCode};
 
 use crate::{
     freshness::Freshness,
     response_control::{ResponseControl, Restriction},
+    store::StoreVersion,
     storing::StorableHead,
+    tags::{Tag, TagNames},
     time::Time,
     vary::Variant,
 };
@@ -42,14 +52,64 @@ pub struct ReuseRules {
 }
 
 /// A stored response.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Stored {
-    /// Its head.
+    /// Its head, as it was when it was stored or validated last.
     pub head: StoredHead,
     /// Its content.
     pub body: Bytes,
     /// The route that it belongs to: routes may send the same URI to different origins.
     pub scope: u32,
+    /// Purges from after this version concern it.
+    version: StoreVersion,
+    tags: Box<[Arc<Tag>]>,
+    /// The moment in milliseconds at which a purge of its URI made it stale; 0 before.
+    outdated_at: AtomicU64,
+}
+
+/// What of a response is stored.
+#[derive(Clone, Debug)]
+pub struct Storable {
+    /// Its head.
+    pub head: StoredHead,
+    /// Its content.
+    pub body: Bytes,
+    /// The route that it belongs to.
+    pub scope: u32,
+    /// Its tags.
+    pub tags: TagNames,
+}
+
+impl Stored {
+    pub(crate) fn new(head: StoredHead, body: Bytes, scope: u32, version: StoreVersion, tags: Box<[Arc<Tag>]>) -> Self {
+        Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
+    }
+
+    /// Its tags.
+    pub(crate) fn tags(&self) -> &[Arc<Tag>] {
+        &self.tags
+    }
+
+    /// Whether one of its tags has been purged.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.tags.iter().any(|tag| tag.is_removed(self.version.0))
+    }
+
+    /// A purge of its URI makes it stale.
+    pub(crate) fn outdate(&self, now: Time) {
+        self.outdated_at.store(now.as_millis().max(1), Ordering::Release);
+    }
+
+    /// The head, as purges have left it.
+    #[must_use]
+    pub fn current_head(&self) -> Cow<'_, StoredHead> {
+        let own = Some(self.outdated_at.load(Ordering::Acquire)).filter(|millis| *millis > 0).map(Time::from_millis);
+        let of_tags = self.tags.iter().filter_map(|tag| tag.outdated_since(self.version.0));
+        match of_tags.chain(own).min() {
+            None => Cow::Borrowed(&self.head),
+            Some(end) => Cow::Owned(StoredHead { freshness: self.head.freshness.until(end), ..self.head.clone() }),
+        }
+    }
 }
 
 impl StoredHead {

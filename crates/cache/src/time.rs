@@ -19,6 +19,12 @@ impl Time {
         Self(seconds.saturating_mul(1000))
     }
 
+    /// Milliseconds since the beginning of 1970.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
     /// How long ago an earlier moment was; nothing if it is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

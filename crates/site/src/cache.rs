@@ -30,7 +30,9 @@ use std::{
 };
 
 use serow::{Method, Request, Response};
-use serow_cache::{CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, Time, invalidated, invalidates};
+use serow_cache::{
+    CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, TagNames, Time, invalidated, invalidates,
+};
 
 pub(crate) use self::demand::Identified;
 use self::demand::{Admission, Demand};
@@ -130,6 +132,8 @@ impl ResponseCache {
 
 /// The response, which says what the cache did.
 fn with_status(mut response: Response, status: CacheStatus) -> Response {
+    // They are for caches, and this was the last one that they were for.
+    drop(TagNames::take(&mut response.headers));
     // Behind those of caches nearer to the origin (RFC 9211 §2).
     let _ = response.headers.append("cache-status", status.to_string());
     response.extensions.insert(status);

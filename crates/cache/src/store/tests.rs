@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serow_message::Scheme;
 
 use super::*;
-use crate::{stored::tests::stored as head, vary::Variant};
+use crate::{purge::PurgeTarget, stored::tests::stored as head, vary::Variant};
 
 fn key(path: &str) -> Key {
     Key::new(Scheme::Http, "a", path, None, &[])
@@ -17,9 +17,10 @@ fn headers(fields: &[(&str, &str)]) -> Headers {
 }
 
 /// A response that varies on the field `a`, which the request had with this value.
-fn stored(scope: u32, value: &str, body: &'static str) -> Stored {
+fn stored(scope: u32, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
-    Stored { head: crate::StoredHead { variant, ..head(200, &[]) }, body: Bytes::from_static(body.as_bytes()), scope }
+    let head = StoredHead { variant, ..head(200, &[]) };
+    Storable { head, body: Bytes::from_static(body.as_bytes()), scope, tags: TagNames::default() }
 }
 
 fn body(store: &MemoryStore, scope: u32, value: &str) -> Option<Bytes> {
@@ -82,7 +83,7 @@ fn memory_is_limited() {
         assert!(store.size().0 <= 100_000);
     }
     assert!(store.size().1 > 50, "{:?}", store.size());
-    let large = Stored { body: vec![0; 10_001].into(), ..stored(0, "1", "") };
+    let large = Storable { body: vec![0; 10_001].into(), ..stored(0, "1", "") };
     assert!(!store.insert(key("/"), store.version(), large));
 }
 
@@ -105,12 +106,85 @@ fn a_replaced_response_keeps_its_content() {
     let store = MemoryStore::new(1 << 20, 1 << 10);
     assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
     let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &headers(&[("a", "1")])).unwrap());
-    let mut after = Stored::clone(&before);
-    after.head.headers.append("x", "1").unwrap();
-    store.replace(&key("/"), &before, after);
+    let mut after = before.head.clone();
+    after.headers.append("x", "1").unwrap();
+    store.replace(&key("/"), store.version(), &before, after.clone(), &TagNames::default());
     let found = store.find(&key("/")).unwrap();
     assert!(found.select(0, &headers(&[("a", "1")])).unwrap().head.headers.contains("x"));
     store.invalidate(&key("/"));
-    store.replace(&key("/"), &before, Stored::clone(&before));
+    store.replace(&key("/"), store.version(), &before, after, &TagNames::default());
     assert!(store.find(&key("/")).is_none());
+}
+
+/// A response with these tags, which do not vary.
+fn tagged(tags: &str) -> Storable {
+    let mut fields = headers(&[("xkey", tags)]);
+    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), body: Bytes::new(), scope: 0 }
+}
+
+/// Whether something is stored for this path, and whether it is fresh.
+fn state(store: &MemoryStore, path: &str) -> Option<bool> {
+    let (resource, now) = (store.find(&key(path))?, Time::from_seconds(1_700_000_010));
+    resource.select(0, &Headers::new()).map(|stored| stored.current_head().freshness.is_fresh(now))
+}
+
+#[test]
+fn purges_concern_what_they_name() {
+    use PurgeTarget::{Everything, Prefix, Tag, Uri};
+    let (now, paths) = (Time::from_seconds(1_700_000_005), ["/a", "/a/b", "/c"]);
+    let cases = [
+        (Uri("http://a/a"), Some(1), [false, true, true]),
+        (Uri("http://a/"), Some(0), [true, true, true]),
+        (Prefix("http://a/a"), Some(2), [false, false, true]),
+        (Prefix("https://a/a"), Some(0), [true, true, true]),
+        (Tag(b"all"), None, [false, false, false]),
+        (Tag(b"/c"), None, [true, true, false]),
+        (Tag(b"x"), None, [true, true, true]),
+        (Everything, Some(3), [false, false, false]),
+    ];
+    for (target, count, kept) in cases {
+        for mode in [PurgeMode::Remove, PurgeMode::Outdate(now)] {
+            let store = MemoryStore::new(1 << 20, 1 << 10);
+            let before = store.version();
+            for path in paths {
+                assert!(store.insert(key(path), before, tagged(&format!("all {path}"))));
+            }
+            assert_eq!(store.purge(target, mode), count, "{target:?} {mode:?}");
+            let gone = if mode == PurgeMode::Remove { None } else { Some(false) };
+            for (path, is_kept) in paths.into_iter().zip(kept) {
+                assert_eq!(state(&store, path), if is_kept { Some(true) } else { gone }, "{target:?} {mode:?} {path}");
+                // On its way when it was purged, and requested afterwards.
+                let version = store.version();
+                if mode == PurgeMode::Remove && !is_kept {
+                    assert!(!store.insert(key(path), before, tagged(&format!("all {path}"))), "{target:?} {path}");
+                }
+                assert!(store.insert(key(path), version, tagged(&format!("all {path}"))));
+                assert_eq!(state(&store, path), Some(true), "{target:?} {mode:?} {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_keys_of_a_uri_are_purged() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    let keys = [b"1", b"2"].map(|addition| Key::new(Scheme::Http, "a", "/", None, &[addition]));
+    for key in &keys {
+        assert!(store.insert(key.clone(), store.version(), tagged("")));
+    }
+    assert_eq!(store.purge(PurgeTarget::Uri("http://a/"), PurgeMode::Remove), Some(2));
+    assert!(keys.iter().all(|key| store.find(key).is_none()));
+}
+
+#[test]
+fn a_validated_response_keeps_its_tags_unless_it_gets_others() {
+    for (tags, purged, is_there) in [("", "a", false), ("b", "a", true), ("b", "b", false)] {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        assert!(store.insert(key("/"), store.version(), tagged("a")));
+        let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Headers::new()).unwrap());
+        let names = TagNames::take(&mut headers(&[("xkey", tags)]));
+        store.replace(&key("/"), store.version(), &before, before.head.clone(), &names);
+        store.purge(PurgeTarget::Tag(purged.as_bytes()), PurgeMode::Remove);
+        assert_eq!(state(&store, "/").is_some(), is_there, "{tags:?} {purged}");
+    }
 }

@@ -40,7 +40,7 @@ impl ResponseCache {
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &demand, now) {
                 Ok((stored, is_validated)) => {
-                    let status = CacheStatus::Hit { ttl: stored.head.freshness.ttl(now) };
+                    let status = CacheStatus::Hit { ttl: stored.current_head().freshness.ttl(now) };
                     let response = deliver(&demand.headers, &stored, status, now);
                     if is_validated {
                         self.validate(handler, request, demand, stored);
@@ -69,7 +69,7 @@ impl ResponseCache {
             let reason = if is_other { ForwardReason::VaryMiss } else { ForwardReason::UriMiss };
             return Err(Found { reason, stored: others().cloned().collect(), is_selected: false, is_uncacheable });
         };
-        let reason = match reuse(&stored.head, &demand.control, &self.settings.rules, now) {
+        let reason = match reuse(&stored.current_head(), &demand.control, &self.settings.rules, now) {
             Reuse::Send => return Ok((Arc::clone(stored), false)),
             Reuse::SendAndValidate => return Ok((Arc::clone(stored), true)),
             Reuse::ValidateStale => ForwardReason::Stale,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
 use serow_cache::{
     CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, StoreVersion, Stored, StoredHead,
-    Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
+    TagNames, Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
 };
 use serow_message::{InformationalSender, StatusCode};
 
@@ -124,7 +124,11 @@ impl Fetch {
         let request = Request::new(head, Body::empty(), self.connection.clone());
         let mut request = request.with_informational(self.informational.clone());
         request.extensions = self.extensions.clone();
-        let response = self.handler.respond(request).await;
+        let mut response = self.handler.respond(request).await;
+        let tags = TagNames::take(&mut response.headers);
+        if !tags.is_empty() {
+            response.extensions.insert(tags);
+        }
         (response, Exchange { sent, received: self.cache.store.now() })
     }
 
@@ -149,24 +153,22 @@ impl Fetch {
     fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<Arc<Stored>> {
         let stored = &self.found.stored;
         let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
+        let tags = tags_of(response);
         let mut head = updated(&before.head, &response.headers, &self.cache.settings.rules, exchange);
         let (memory, key) = (self.cache.memory(), &self.demand.key);
         if head.variant.matches(&self.demand.headers) {
-            let after = Stored { head, body: before.body.clone(), scope: before.scope };
-            return Some(memory.replace(key, before, after));
+            return Some(memory.replace(key, self.version, before, head, &tags));
         }
         // The origin has selected for this request what was stored for others.
         head.variant = Variant::of(&head.headers, &self.demand.headers)?;
-        let after = Stored { head, body: before.body.clone(), scope: before.scope };
-        memory.insert(key.clone(), self.version, after.clone());
-        Some(Arc::new(after))
+        Some(memory.insert_variant(key.clone(), self.version, before, head, &tags))
     }
 
     /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
     fn replacement(&self) -> Option<Arc<Stored>> {
         let stored = self.found.stored.first().filter(|_| self.found.is_selected)?;
         let now = self.cache.store.now();
-        let may = may_replace_error(&stored.head, &self.demand.control, &self.cache.settings.rules, now);
+        let may = may_replace_error(&stored.current_head(), &self.demand.control, &self.cache.settings.rules, now);
         may.then(|| Arc::clone(stored))
     }
 
@@ -184,8 +186,8 @@ impl Fetch {
             HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },
             HeadVerdict::Unrelated => return,
         };
-        let after = Stored { head, body: before.body.clone(), scope: before.scope };
-        self.cache.memory().replace(&self.demand.key, before, after);
+        let (memory, key) = (self.cache.memory(), &self.demand.key);
+        memory.replace(key, self.version, before, head, &tags_of(response));
     }
 
     /// A stored response is sent in place of the origin's, which had this status.
@@ -207,6 +209,11 @@ impl Fetch {
 /// Tells those who wait for a leader what it has found out.
 pub(super) fn settle(leader: Option<&FillLeader>, outcome: FillOutcome) {
     leader.into_iter().for_each(|leader| leader.settle(outcome.clone()));
+}
+
+/// The tags of a response.
+pub(super) fn tags_of(response: &Response) -> TagNames {
+    response.extensions.get::<TagNames>().cloned().unwrap_or_default()
 }
 
 /// Whether a response is an error for which a stored one may be sent (RFC 5861 §4).

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use serow::Body;
-use serow_cache::{FillLeader, GrowingWriter, Key, StoreVersion, Stored, StoredHead};
+use serow_cache::{FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredHead, TagNames};
 use tokio::task::{spawn_local, yield_now};
 
 use super::ResponseCache;
@@ -14,6 +14,7 @@ pub(super) struct Filling {
     pub(super) key: Key,
     pub(super) version: StoreVersion,
     pub(super) head: StoredHead,
+    pub(super) tags: TagNames,
     /// The body that arrives.
     pub(super) body: Body,
     /// Where it goes.
@@ -35,9 +36,10 @@ impl Filling {
         if self.read().await.is_none() {
             return;
         }
-        let Self { cache, key, version, head, writer, leader, .. } = self;
+        let Self { cache, key, version, head, tags, writer, leader, .. } = self;
         if let Some(content) = writer.complete() {
-            cache.memory().insert(key, version, Stored { head, body: content, scope: cache.scope });
+            let scope = cache.scope;
+            cache.memory().insert(key, version, Storable { head, body: content, scope, tags });
         }
         // From here on, requests find it in the store.
         drop(leader);

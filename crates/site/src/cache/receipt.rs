@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
 use serow_cache::{
-    ArrivingResponse, Exchange, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Stored,
-    StoredHead, StoringRequest, reuse, select, storable,
+    ArrivingResponse, Exchange, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
+    StoredHead, StoringRequest, TagNames, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
@@ -14,7 +14,7 @@ use serow_message::{BodyKind, StatusCode};
 use super::{
     arriving_body::ArrivingBody,
     delivery::{deliver_whole, not_satisfiable, part_of, unmodified, with_head},
-    fetch::{Fetch, Manner, is_failure, settle},
+    fetch::{Fetch, Manner, is_failure, settle, tags_of},
     filling::Filling,
     with_status,
 };
@@ -40,8 +40,9 @@ impl Fetch {
             BodyKind::Incoming(body) => return self.fill(response, head, body.into(), leader),
             BodyKind::Stream(body) => return self.fill(response, head, body.into(), leader),
         };
-        let stored = Stored { head: head.clone(), body: content.clone(), scope: self.cache.scope };
-        let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, stored);
+        let (scope, tags) = (self.cache.scope, tags_of(&response));
+        let storable = Storable { head: head.clone(), body: content.clone(), scope, tags };
+        let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
         let response = deliver_whole(&self.demand.headers, response, &head, content);
         with_status(response, self.forwarded(is_stored))
@@ -55,6 +56,7 @@ impl Fetch {
         if is_own_error
             || extensions.get::<UnframedBody>().is_some()
             || extensions.get::<InternalRedirect>().is_some()
+            || extensions.get::<TagNames>().is_some_and(TagNames::is_over_limit)
             || response.body.length().is_some_and(|length| length > self.cache.memory().max_object() as u64)
         {
             return Err(NotStored::NotFresh);
@@ -99,7 +101,7 @@ impl Fetch {
         let selection = select(&self.demand.headers, &head, length);
         let reader = content.reader();
         let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;
-        let status = self.forwarded(true);
+        let (status, tags) = (self.forwarded(true), tags_of(&response));
         let response = match (selection, reader) {
             (Selection::NotModified, _) => unmodified(response),
             (Selection::NotSatisfiable, _) => {
@@ -116,7 +118,7 @@ impl Fetch {
             leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
         }
         let (cache, key, version) = (self.cache, self.demand.key, self.version);
-        Filling { cache, key, version, head, body, writer, leader, is_wanted_anyway }.start();
+        Filling { cache, key, version, head, tags, body, writer, leader, is_wanted_anyway }.start();
         with_status(response, status)
     }
 

@@ -1,0 +1,246 @@
+//! Tags of responses, by which they are purged together.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serow_message::Headers;
+
+use crate::{purge::PurgeMode, time::Time};
+
+/// A tag. It knows when it was purged; what is stored is not looked for, but looks here.
+#[derive(Debug, Default)]
+pub(crate) struct Tag {
+    /// The version at which responses that have it were removed.
+    removed: AtomicU64,
+    /// The version at which they became stale, and the moment in milliseconds.
+    outdated: AtomicU64,
+    outdated_at: AtomicU64,
+}
+
+/// All tags that stored responses have, and those that were purged lately.
+#[derive(Debug)]
+pub(crate) struct Tags {
+    shards: Box<[Mutex<TagShard>]>,
+    hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct TagShard {
+    tags: HashMap<Box<[u8]>, Arc<Tag>>,
+    /// With so many, those that nothing has are removed.
+    sweep_at: usize,
+    /// The last version of those that were removed: a response from before may have had any of them.
+    forgotten: u64,
+}
+
+impl Tag {
+    /// Whether responses from before this version are removed.
+    pub(crate) fn is_removed(&self, version: u64) -> bool {
+        self.removed.load(Ordering::Acquire) > version
+    }
+
+    /// Since when responses from before this version are stale.
+    pub(crate) fn outdated_since(&self, version: u64) -> Option<Time> {
+        let is_outdated = self.outdated.load(Ordering::Acquire) > version;
+        is_outdated.then(|| Time::from_millis(self.outdated_at.load(Ordering::Acquire)))
+    }
+
+    fn purge(&self, version: u64, mode: PurgeMode) {
+        match mode {
+            PurgeMode::Remove => {
+                self.removed.fetch_max(version, Ordering::AcqRel);
+            }
+            PurgeMode::Outdate(now) => {
+                self.outdated_at.store(now.as_millis(), Ordering::Release);
+                self.outdated.fetch_max(version, Ordering::AcqRel);
+            }
+        }
+    }
+
+    fn last_purge(&self) -> u64 {
+        self.removed.load(Ordering::Acquire).max(self.outdated.load(Ordering::Acquire))
+    }
+}
+
+impl Default for Tags {
+    fn default() -> Self {
+        let shards = std::iter::repeat_with(Mutex::default).take(SHARDS).collect();
+        Self { shards, hasher: RandomState::new() }
+    }
+}
+
+impl Tags {
+    /// The tags with these names.
+    pub(crate) fn of_names(&self, names: &TagNames) -> Box<[Arc<Tag>]> {
+        names.0.iter().map(|name| self.of_name(name)).collect()
+    }
+
+    /// Purges what has this tag, and was requested before this version.
+    pub(crate) fn purge(&self, name: &[u8], version: u64, mode: PurgeMode) {
+        self.of_name(name).purge(version, mode);
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).tags.len()).sum()
+    }
+
+    fn of_name(&self, name: &[u8]) -> Arc<Tag> {
+        let mut shard = lock(&self.shards[self.hasher.hash_one(name) as usize % SHARDS]);
+        if let Some(tag) = shard.tags.get(name) {
+            return Arc::clone(tag);
+        }
+        if shard.tags.len() >= shard.sweep_at {
+            shard.sweep();
+        }
+        let tag = Arc::new(Tag { removed: AtomicU64::new(shard.forgotten), ..Tag::default() });
+        shard.tags.insert(name.into(), Arc::clone(&tag));
+        tag
+    }
+}
+
+impl TagShard {
+    /// Removes the tags that nothing has any more.
+    fn sweep(&mut self) {
+        let forgotten = &mut self.forgotten;
+        self.tags.retain(|_, tag| {
+            let is_kept = Arc::strong_count(tag) > 1;
+            if !is_kept {
+                *forgotten = tag.last_purge().max(*forgotten);
+            }
+            is_kept
+        });
+        self.sweep_at = (2 * self.tags.len()).max(MIN_SWEEP);
+    }
+}
+
+/// No code panics while it holds this lock, so a poisoned one is as good as any.
+fn lock(shard: &Mutex<TagShard>) -> MutexGuard<'_, TagShard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The names of the tags of a response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TagNames(Vec<Box<[u8]>>);
+
+impl TagNames {
+    /// Takes the tags out of the headers of a response: they are for caches, not for clients.
+    #[must_use]
+    pub fn take(headers: &mut Headers) -> Self {
+        let mut names = Self::default();
+        for (field, is_separator) in FIELDS {
+            if headers.contains(field) {
+                headers.get_all(field).for_each(|value| names.add(value, is_separator));
+                headers.remove(field);
+            }
+        }
+        names
+    }
+
+    /// The tags in these fields of a request that purges.
+    #[must_use]
+    pub fn of_request(headers: &Headers) -> Self {
+        let mut names = Self::default();
+        for (field, is_separator) in FIELDS {
+            headers.get_all(field).for_each(|value| names.add(value, is_separator));
+        }
+        names
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|name| &**name)
+    }
+
+    /// Whether there are too many to remember.
+    #[must_use]
+    pub fn is_over_limit(&self) -> bool {
+        self.0.len() > MAX_TAGS
+    }
+
+    fn add(&mut self, value: &[u8], is_separator: IsSeparator) {
+        for name in value.split(|byte| is_separator(*byte)).map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()) {
+            if self.0.len() <= MAX_TAGS && !self.0.iter().any(|other| **other == *name) {
+                self.0.push(name.into());
+            }
+        }
+    }
+}
+
+type IsSeparator = fn(u8) -> bool;
+
+/// Fastly's, Varnish's and Cloudflare's fields, and what stands between their tags.
+const FIELDS: [(&str, IsSeparator); 3] = [
+    ("surrogate-key", |byte| byte.is_ascii_whitespace()),
+    ("xkey", |byte| byte.is_ascii_whitespace()),
+    ("cache-tag", |byte| byte == b','),
+];
+
+/// Tags of one response. A response with more is not stored: some of its purges would not concern it.
+const MAX_TAGS: usize = 256;
+
+/// Locks: more than threads, so that they rarely wait for one another.
+const SHARDS: usize = 64;
+
+/// Fewer tags are not worth a look.
+const MIN_SWEEP: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_all_fields_are_taken() {
+        let mut headers = Headers::new();
+        for (name, value) in [
+            ("Surrogate-Key", " a  b\tc "),
+            ("surrogate-key", "b d"),
+            ("Cache-Tag", "one two, e,,f"),
+            ("xkey", "g"),
+            ("x-other", "1"),
+        ] {
+            headers.append(name, value).unwrap();
+        }
+        let names = TagNames::take(&mut headers);
+        let texts: Vec<_> = names.iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
+        assert_eq!(texts, ["a", "b", "c", "d", "g", "one two", "e", "f"]);
+        assert_eq!(headers.len(), 1);
+        let many: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
+        headers.append("xkey", many.join(" ")).unwrap();
+        assert!(TagNames::take(&mut headers).is_over_limit());
+    }
+
+    #[test]
+    fn a_purge_concerns_what_was_requested_before() {
+        let tags = Tags::default();
+        let names = TagNames(vec![b"a"[..].into(), b"b"[..].into()]);
+        let [a, b] = &*tags.of_names(&names) else { panic!() };
+        tags.purge(b"a", 5, PurgeMode::Remove);
+        tags.purge(b"b", 7, PurgeMode::Outdate(Time::from_seconds(1)));
+        assert!(a.is_removed(4) && !a.is_removed(5) && a.outdated_since(0).is_none());
+        assert!(!b.is_removed(0) && b.outdated_since(7).is_none());
+        assert_eq!(b.outdated_since(6), Some(Time::from_seconds(1)));
+    }
+
+    #[test]
+    fn tags_that_nothing_has_are_forgotten_but_not_their_purges() {
+        let tags = Tags::default();
+        tags.purge(b"a", 5, PurgeMode::Remove);
+        (0..100_000_u32).for_each(|number| drop(tags.of_name(&number.to_be_bytes())));
+        assert!(tags.len() <= 2 * SHARDS * MIN_SWEEP, "{}", tags.len());
+        assert!(tags.of_name(b"a").is_removed(4), "a response from before the purge may still arrive");
+        assert!(!tags.of_name(b"a").is_removed(5));
+    }
+}
