@@ -1,6 +1,7 @@
 //! The primary key of stored responses: the URI (RFC 9111 §2), and what the settings or trusted proxies add to it.
 
 use serow_message::Scheme;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The URI of a request, by which responses are stored.
 ///
@@ -37,6 +38,11 @@ impl Key {
         Self(text.into())
     }
 
+    /// The key with these bytes.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
     /// The key of a URI that is written as keys are, without additions.
     pub(crate) fn of_uri(uri: &str) -> Self {
         Self(uri.as_bytes().into())
@@ -64,6 +70,13 @@ impl Key {
     pub(crate) fn with_uri(&self, uri: &str) -> Self {
         Self([uri.as_bytes(), &self.0[self.uri().len()..]].concat().into())
     }
+}
+
+/// A number for a part of a store, by its name: two routes may have different responses for the same URI. It is the same in
+/// every process.
+#[must_use]
+pub fn scope(name: &str) -> u64 {
+    xxh3_64(name.as_bytes())
 }
 
 impl std::fmt::Debug for Key {

@@ -15,6 +15,7 @@
 //! | what to tell the client | `cache_status.rs` |
 //! | where responses are stored | `store.rs`, `stored.rs`, `invalidated.rs` |
 //! | what removes them before their time | `purge.rs`, `tags.rs`, `store/purging.rs` |
+//! | what of them outlives the process | `persistence.rs`, `record.rs`, `store/persistent.rs` |
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
 //!
 //! ```
@@ -45,7 +46,9 @@ mod growing;
 mod invalidated;
 mod invalidation;
 mod key;
+mod persistence;
 mod purge;
+mod record;
 mod request_control;
 mod response_control;
 mod reuse;
@@ -68,13 +71,15 @@ pub use self::{
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
     growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},
     invalidation::{invalidated, invalidates},
-    key::Key,
-    purge::{PurgeMode, PurgeTarget},
+    key::{Key, scope},
+    persistence::{KeptResource, Persistence},
+    purge::{InvalidPurgeRecord, PurgeMode, PurgeRecord, PurgeTarget},
+    record::{encode, key_of},
     request_control::RequestControl,
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
-    store::{MemoryStore, Resource, StoreVersion},
+    store::{MemoryStore, RecordVerdict, Resource, StoreVersion},
     stored::{ReuseRules, Storable, Stored, StoredHead},
     storing::{NotStored, StorableHead, StoringRequest, storable},
     tags::TagNames,

@@ -1,5 +1,7 @@
 //! Purges: what is stored is removed, or becomes stale, before its time.
 
+use std::fmt;
+
 use crate::time::Time;
 
 /// What a purge does.
@@ -23,4 +25,193 @@ pub enum PurgeTarget<'a> {
     Tag(&'a [u8]),
     /// All.
     Everything,
+}
+
+/// A purge, for those stored responses that are not in memory. As text, it is a line.
+///
+/// ```
+/// use serow_cache::PurgeRecord;
+///
+/// let line = "17 remove tag news%20today";
+/// let record: PurgeRecord = line.parse().unwrap();
+/// assert_eq!(record.to_string(), line);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PurgeRecord {
+    /// It concerns what was requested before.
+    pub(crate) version: u64,
+    pub(crate) mode: PurgeMode,
+    kind: TargetKind,
+    /// The URI, its beginning or the tag.
+    name: Box<[u8]>,
+}
+
+/// The kinds of [`PurgeTarget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetKind {
+    Uri,
+    Prefix,
+    Tag,
+    Everything,
+}
+
+/// A line that is not a purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidPurgeRecord;
+
+impl PurgeRecord {
+    pub(crate) fn new(version: u64, mode: PurgeMode, target: PurgeTarget<'_>) -> Self {
+        let (kind, name) = match target {
+            PurgeTarget::Uri(uri) => (TargetKind::Uri, uri.as_bytes()),
+            PurgeTarget::Prefix(prefix) => (TargetKind::Prefix, prefix.as_bytes()),
+            PurgeTarget::Tag(name) => (TargetKind::Tag, name),
+            PurgeTarget::Everything => (TargetKind::Everything, &b""[..]),
+        };
+        Self { version, mode, kind, name: name.into() }
+    }
+
+    /// The version at which it happened.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The tag that it is about.
+    pub(crate) fn tag(&self) -> Option<&[u8]> {
+        (self.kind == TargetKind::Tag).then_some(&self.name)
+    }
+
+    /// Whether it concerns a response of this URI that was requested at this version, for another reason than a tag.
+    pub(crate) fn concerns(&self, uri: &str, version: u64) -> bool {
+        let is_named = match self.kind {
+            TargetKind::Uri => *uri.as_bytes() == *self.name,
+            TargetKind::Prefix => uri.as_bytes().starts_with(&self.name),
+            TargetKind::Tag => false,
+            TargetKind::Everything => true,
+        };
+        is_named && version < self.version
+    }
+}
+
+impl fmt::Display for PurgeRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.version)?;
+        match self.mode {
+            PurgeMode::Remove => f.write_str("remove ")?,
+            PurgeMode::Outdate(now) => write!(f, "outdate:{} ", now.as_millis())?,
+        }
+        f.write_str(match self.kind {
+            TargetKind::Uri => "uri ",
+            TargetKind::Prefix => "prefix ",
+            TargetKind::Tag => "tag ",
+            TargetKind::Everything => "all ",
+        })?;
+        self.name.iter().try_for_each(|byte| match byte {
+            b'%' | ..=b' ' | 0x7f.. => write!(f, "%{byte:02x}"),
+            byte => write!(f, "{}", char::from(*byte)),
+        })
+    }
+}
+
+impl std::str::FromStr for PurgeRecord {
+    type Err = InvalidPurgeRecord;
+
+    fn from_str(line: &str) -> Result<Self, InvalidPurgeRecord> {
+        let mut words = line.split(' ');
+        let mut word = || words.next().ok_or(InvalidPurgeRecord);
+        let version = word()?.parse().map_err(|_| InvalidPurgeRecord)?;
+        let mode = match word()?.split_once(':') {
+            Some(("outdate", millis)) => {
+                PurgeMode::Outdate(Time::from_millis(millis.parse().map_err(|_| InvalidPurgeRecord)?))
+            }
+            None => PurgeMode::Remove,
+            Some(_) => return Err(InvalidPurgeRecord),
+        };
+        let kind = match word()? {
+            "uri" => TargetKind::Uri,
+            "prefix" => TargetKind::Prefix,
+            "tag" => TargetKind::Tag,
+            "all" => TargetKind::Everything,
+            _ => return Err(InvalidPurgeRecord),
+        };
+        let name = unescaped(word()?).ok_or(InvalidPurgeRecord)?;
+        match (words.next(), line.split(' ').nth(1)) {
+            (None, Some(mode_word)) if mode != PurgeMode::Remove || mode_word == "remove" => {
+                Ok(Self { version, mode, kind, name })
+            }
+            _ => Err(InvalidPurgeRecord),
+        }
+    }
+}
+
+/// The bytes that [`PurgeRecord`] has escaped.
+fn unescaped(text: &str) -> Option<Box<[u8]>> {
+    let mut bytes = text.bytes();
+    let mut name = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        name.push(match byte {
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    Some(name.into())
+}
+
+impl fmt::Display for InvalidPurgeRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the line is not a purge")
+    }
+}
+
+impl std::error::Error for InvalidPurgeRecord {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_were_written() {
+        let outdate = PurgeMode::Outdate(Time::from_millis(12));
+        for (mode, target, expected) in [
+            (PurgeMode::Remove, PurgeTarget::Uri("http://a/%20?b"), "5 remove uri http://a/%2520?b"),
+            (outdate, PurgeTarget::Prefix("https://a/"), "5 outdate:12 prefix https://a/"),
+            (PurgeMode::Remove, PurgeTarget::Tag(b"a b\n\xff"), "5 remove tag a%20b%0a%ff"),
+            (outdate, PurgeTarget::Everything, "5 outdate:12 all "),
+        ] {
+            let record = PurgeRecord::new(5, mode, target);
+            assert_eq!(record.to_string(), expected);
+            assert_eq!(expected.parse(), Ok(record));
+        }
+        for line in [
+            "",
+            "5",
+            "5 remove",
+            "5 remove uri",
+            "x remove uri a",
+            "5 remove uri a b",
+            "5 remove uri %2",
+            "5 drop uri a",
+            "5 outdate:x all ",
+            "5 remove host a",
+        ] {
+            assert_eq!(line.parse::<PurgeRecord>(), Err(InvalidPurgeRecord), "{line}");
+        }
+    }
+
+    #[test]
+    fn purges_concern_what_was_requested_before() {
+        let record = |target| PurgeRecord::new(5, PurgeMode::Remove, target);
+        for (record, uri, expected) in [
+            (record(PurgeTarget::Uri("http://a/b")), "http://a/b", true),
+            (record(PurgeTarget::Uri("http://a/b")), "http://a/b?c", false),
+            (record(PurgeTarget::Prefix("http://a/b")), "http://a/b?c", true),
+            (record(PurgeTarget::Tag(b"http://a/b")), "http://a/b", false),
+            (record(PurgeTarget::Everything), "http://a/b", true),
+        ] {
+            assert_eq!((record.concerns(uri, 4), record.concerns(uri, 5)), (expected, false), "{record} {uri}");
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! The store in memory, which all workers share.
 
+mod persistent;
 mod purging;
 
 use std::{
     collections::hash_map::RandomState,
     hash::BuildHasher,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -26,6 +27,9 @@ use crate::{
     time::Time,
 };
 
+use self::persistent::PersistentPart;
+pub use self::persistent::RecordVerdict;
+
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
 pub struct MemoryStore {
@@ -39,6 +43,8 @@ pub struct MemoryStore {
     tags: Tags,
     /// Whether a URI can have several keys.
     has_additions: AtomicBool,
+    /// What outlives the process.
+    persistent: OnceLock<PersistentPart>,
 }
 
 /// What is stored for one URI.
@@ -47,7 +53,7 @@ pub struct Resource {
     /// The variants, the newest first.
     variants: Box<[Arc<Stored>]>,
     /// Until when responses of this route are expected not to be stored.
-    uncacheable: Option<(u32, Time)>,
+    uncacheable: Option<(u64, Time)>,
 }
 
 /// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
@@ -94,6 +100,7 @@ impl MemoryStore {
             version: AtomicU64::new(0),
             tags: Tags::default(),
             has_additions: AtomicBool::new(false),
+            persistent: OnceLock::new(),
         }
     }
 
@@ -118,7 +125,7 @@ impl MemoryStore {
     /// What is stored for a URI.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Arc<Resource>> {
-        self.index.get(key)
+        self.index.get(key).or_else(|| self.find_persistent(key))
     }
 
     /// The version now.
@@ -169,15 +176,28 @@ impl MemoryStore {
         if invalidated.is_after(hash, version.0) || stored.is_removed() {
             return false;
         }
-        let before = self.index.peek(&key);
+        let before = self.stored(&key);
         let before = before.iter().flat_map(|resource| resource.variants.iter());
         let is_other = |other: &&Arc<Stored>| {
             !other.is_removed() && (other.scope != stored.scope || other.head.variant != stored.head.variant)
         };
         let others: Vec<_> = before.filter(is_other).take(MAX_VARIANTS - 1).cloned().collect();
         let variants = std::iter::once(stored).chain(others).collect();
-        self.index.insert(key, Arc::new(Resource { variants, uncacheable: None }));
+        self.put(key, Arc::new(Resource { variants, uncacheable: None }));
         true
+    }
+
+    /// What is stored for a URI, for a change of it.
+    fn stored(&self, key: &Key) -> Option<Arc<Resource>> {
+        self.index.peek(key).or_else(|| self.kept(key))
+    }
+
+    /// Puts it into the index, and keeps it if there is a place for it. The caller has locked the stripe.
+    fn put(&self, key: Key, resource: Arc<Resource>) {
+        if let Some(persistent) = self.persistent.get() {
+            persistent.keep(&key, &resource);
+        }
+        self.index.insert(key, resource);
     }
 
     /// Replaces the head of a stored response, if it is still there, by one of this version. Tags replace those before.
@@ -197,16 +217,16 @@ impl MemoryStore {
                 variants.remove(place);
                 variants.insert(0, Arc::clone(&after));
                 let resource = Resource { variants: variants.into(), uncacheable: None };
-                self.index.insert(key.clone(), Arc::new(resource));
+                self.put(key.clone(), Arc::new(resource));
             }
         }
         after
     }
 
     /// Notes that responses of this route for this URI are not stored: until then, requests do not wait for one another.
-    pub fn note_uncacheable(&self, key: &Key, scope: u32, until: Time) {
+    pub fn note_uncacheable(&self, key: &Key, scope: u64, until: Time) {
         let _writer = self.lock(self.hasher.hash_one(key));
-        let variants = self.index.peek(key).map(|resource| resource.variants.clone()).unwrap_or_default();
+        let variants = self.stored(key).map(|resource| resource.variants.clone()).unwrap_or_default();
         self.index.insert(key.clone(), Arc::new(Resource { variants, uncacheable: Some((scope, until)) }));
     }
 
@@ -236,15 +256,26 @@ fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
 }
 
 impl Resource {
+    /// Bytes of all contents.
+    #[must_use]
+    pub fn content_size(&self) -> usize {
+        self.variants.iter().map(|stored| stored.body.len()).sum()
+    }
+
+    /// All of them, the newest last: in this order they are stored again.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = &Stored> {
+        self.variants.iter().rev().map(|stored| &**stored).filter(|stored| !stored.is_removed())
+    }
+
     /// The stored responses of this route, the newest first.
-    pub fn of_scope(&self, scope: u32) -> impl Iterator<Item = &Arc<Stored>> + Clone {
+    pub fn of_scope(&self, scope: u64) -> impl Iterator<Item = &Arc<Stored>> + Clone {
         self.variants.iter().filter(move |stored| stored.scope == scope && !stored.is_removed())
     }
 
     /// The stored response of this route that a request with these headers gets: the most recent that it matches
     /// (RFC 9111 §4).
     #[must_use]
-    pub fn select(&self, scope: u32, request: &Headers) -> Option<&Arc<Stored>> {
+    pub fn select(&self, scope: u64, request: &Headers) -> Option<&Arc<Stored>> {
         let mut matching = self.of_scope(scope).filter(|stored| stored.head.variant.matches(request));
         let first = matching.next()?;
         Some(matching.fold(first, |latest, other| if other.head.date() > latest.head.date() { other } else { latest }))
@@ -252,7 +283,7 @@ impl Resource {
 
     /// Whether a response of this route is expected not to be stored.
     #[must_use]
-    pub fn is_uncacheable(&self, scope: u32, now: Time) -> bool {
+    pub fn is_uncacheable(&self, scope: u64, now: Time) -> bool {
         self.uncacheable.is_some_and(|(other, until)| other == scope && now < until)
     }
 }

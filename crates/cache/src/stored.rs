@@ -59,7 +59,7 @@ pub struct Stored {
     /// Its content.
     pub body: Bytes,
     /// The route that it belongs to: routes may send the same URI to different origins.
-    pub scope: u32,
+    pub scope: u64,
     /// Purges from after this version concern it.
     version: StoreVersion,
     tags: Box<[Arc<Tag>]>,
@@ -75,14 +75,29 @@ pub struct Storable {
     /// Its content.
     pub body: Bytes,
     /// The route that it belongs to.
-    pub scope: u32,
+    pub scope: u64,
     /// Its tags.
     pub tags: TagNames,
 }
 
 impl Stored {
-    pub(crate) fn new(head: StoredHead, body: Bytes, scope: u32, version: StoreVersion, tags: Box<[Arc<Tag>]>) -> Self {
+    pub(crate) fn new(head: StoredHead, body: Bytes, scope: u64, version: StoreVersion, tags: Box<[Arc<Tag>]>) -> Self {
         Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn version(&self) -> StoreVersion {
+        self.version
+    }
+
+    /// Since when a purge of its URI has it stale.
+    fn outdated_at(&self) -> Option<Time> {
+        Some(self.outdated_at.load(Ordering::Acquire)).filter(|millis| *millis > 0).map(Time::from_millis)
+    }
+
+    /// Since when a purge of its URI or its tags has it stale.
+    pub(crate) fn outdated_since(&self) -> Option<Time> {
+        let of_tags = self.tags.iter().filter_map(|tag| tag.outdated_since(self.version.0));
+        of_tags.chain(self.outdated_at()).min()
     }
 
     /// Its tags.
@@ -103,9 +118,7 @@ impl Stored {
     /// The head, as purges have left it.
     #[must_use]
     pub fn current_head(&self) -> Cow<'_, StoredHead> {
-        let own = Some(self.outdated_at.load(Ordering::Acquire)).filter(|millis| *millis > 0).map(Time::from_millis);
-        let of_tags = self.tags.iter().filter_map(|tag| tag.outdated_since(self.version.0));
-        match of_tags.chain(own).min() {
+        match self.outdated_since() {
             None => Cow::Borrowed(&self.head),
             Some(end) => Cow::Owned(StoredHead { freshness: self.head.freshness.until(end), ..self.head.clone() }),
         }

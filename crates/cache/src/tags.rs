@@ -14,8 +14,9 @@ use serow_message::Headers;
 use crate::{purge::PurgeMode, time::Time};
 
 /// A tag. It knows when it was purged; what is stored is not looked for, but looks here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tag {
+    name: Arc<[u8]>,
     /// The version at which responses that have it were removed.
     removed: AtomicU64,
     /// The version at which they became stale, and the moment in milliseconds.
@@ -32,7 +33,7 @@ pub(crate) struct Tags {
 
 #[derive(Debug, Default)]
 struct TagShard {
-    tags: HashMap<Box<[u8]>, Arc<Tag>>,
+    tags: HashMap<Arc<[u8]>, Arc<Tag>>,
     /// With so many, those that nothing has are removed.
     sweep_at: usize,
     /// The last version of those that were removed: a response from before may have had any of them.
@@ -40,6 +41,15 @@ struct TagShard {
 }
 
 impl Tag {
+    /// A tag that was not purged after this version.
+    fn new(name: Arc<[u8]>, removed: u64) -> Self {
+        Self { name, removed: removed.into(), outdated: AtomicU64::new(0), outdated_at: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
     /// Whether responses from before this version are removed.
     pub(crate) fn is_removed(&self, version: u64) -> bool {
         self.removed.load(Ordering::Acquire) > version
@@ -99,8 +109,9 @@ impl Tags {
         if shard.tags.len() >= shard.sweep_at {
             shard.sweep();
         }
-        let tag = Arc::new(Tag { removed: AtomicU64::new(shard.forgotten), ..Tag::default() });
-        shard.tags.insert(name.into(), Arc::clone(&tag));
+        let name: Arc<[u8]> = name.into();
+        let tag = Arc::new(Tag::new(Arc::clone(&name), shard.forgotten));
+        shard.tags.insert(name, Arc::clone(&tag));
         tag
     }
 }
@@ -157,6 +168,11 @@ impl TagNames {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Adds a name.
+    pub(crate) fn push(&mut self, name: &[u8]) {
+        self.0.push(name.into());
     }
 
     /// The names.

@@ -48,6 +48,18 @@ impl Variant {
         self.fields.iter().all(|field| normalised(request, &field.name) == field.value)
     }
 
+    /// The fields with their values, normalised.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        self.fields.iter().map(|field| (&*field.name, field.value.as_deref()))
+    }
+
+    /// The variant with these fields, of [`parts`](Self::parts).
+    pub(crate) fn of_parts<'a>(parts: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Self {
+        let field =
+            |(name, value): (&[u8], Option<&[u8]>)| SelectingField { name: name.into(), value: value.map(Into::into) };
+        Self { fields: parts.into_iter().map(field).collect() }
+    }
+
     /// Bytes that it takes.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -73,8 +73,10 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
+    let cache = responses.store();
     let site = static_files.before(responses.around(application.handler()));
-    serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
+    let reloader = Some(reloader);
+    serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader, cache })
 }
 
 /// HUP, which reloads the application.

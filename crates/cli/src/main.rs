@@ -18,6 +18,7 @@
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | the folder for certificates that are kept between starts | `state_folder.rs` |
+//! | the folder in which stored responses are kept | `cache_folder.rs` |
 //! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod ban;
 mod bench;
 #[cfg(not(feature = "bench"))]
 mod bench_missing;
+mod cache_folder;
 mod certificates;
 mod check;
 mod command_error;

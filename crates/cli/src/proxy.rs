@@ -60,9 +60,10 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let upstream = Upstream::new(upstream);
     let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
+    let cache = responses.store();
     Serving::bind(server)?.serve(
         static_files.before(responses.around(RouteHandler::Proxy(proxy))),
-        Served { name: &served, upstreams: vec![upstream], ..Served::default() },
+        Served { name: &served, upstreams: vec![upstream], cache, ..Served::default() },
     )
 }
 

@@ -1,11 +1,11 @@
 //! What happens to the responses of an application or a proxy on their way: `--compress`, `--cache`.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use serow_proxy::TrustedProxies;
 use serow_settings::values::{Codings, Size};
-use serow_site::{CacheSettings, CacheStore, Compression, ResponseCache, RouteHandler, RoutePolicy};
+use serow_site::{CacheFolder, CacheSettings, CacheStore, Compression, ResponseCache, RouteHandler, RoutePolicy};
 
 /// What happens to responses, for `serow app` and `serow proxy`.
 #[derive(Debug, Args)]
@@ -26,6 +26,16 @@ pub(crate) struct ResponseOptions {
     /// of more than 8M, or of more than a quarter of the memory, is not stored. Cache-Status tells what the cache did.
     #[arg(long, value_name = "SIZE")]
     cache: Option<Size>,
+
+    /// Folder in which cached responses are kept as well, so that they outlive restarts and crashes
+    ///
+    /// The server creates it. It is for one server only, and nobody else may write to it.
+    #[arg(long, value_name = "DIR", requires = "cache")]
+    cache_dir: Option<PathBuf>,
+
+    /// Disk space that --cache-dir may take
+    #[arg(long, value_name = "SIZE", requires = "cache_dir", default_value = "10G")]
+    cache_dir_size: Size,
 }
 
 impl ResponseOptions {
@@ -34,11 +44,16 @@ impl ResponseOptions {
         let defaults = Compression::default();
         let codings = self.compress.or(defaults.codings.clone());
         let compression = (!codings.is_empty()).then_some(Compression { codings, ..defaults });
-        let cache = self.cache.map(|size| {
-            let settings = CacheSettings { trust: Arc::new(trusted), ..CacheSettings::default() };
-            ResponseCache::new(CacheStore::in_memory(size.0, CacheStore::default_max_object(size.0)), settings)
+        let store = self.cache.map(|size| {
+            let store = CacheStore::in_memory(size.0, CacheStore::default_max_object(size.0));
+            let folder = self.cache_dir.map(|path| CacheFolder { path, size: self.cache_dir_size.0 });
+            folder.map_or(store.clone(), |folder| store.with_folder(folder))
         });
-        ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() }, cache }
+        let cache = store.clone().map(|store| {
+            let settings = CacheSettings { trust: Arc::new(trusted), ..CacheSettings::default() };
+            ResponseCache::new(store, settings, "")
+        });
+        ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() }, cache, store }
     }
 }
 
@@ -46,9 +61,15 @@ impl ResponseOptions {
 pub(crate) struct ResponsePolicy {
     policy: RoutePolicy,
     cache: Option<ResponseCache>,
+    store: Option<CacheStore>,
 }
 
 impl ResponsePolicy {
+    /// Where responses are stored, if they are.
+    pub(crate) fn store(&self) -> Option<CacheStore> {
+        self.store.clone()
+    }
+
     /// This handler, with the policy around it.
     pub(crate) fn around(self, handler: RouteHandler) -> RouteHandler {
         let handler = match self.cache {

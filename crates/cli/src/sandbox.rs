@@ -13,6 +13,7 @@ use serow_acme::StoreSettings;
 use serow_config::{Configuration, SandboxChoice, ServedFolder};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 use serow_settings::AcmePlan;
+use serow_site::CacheStore;
 
 use self::places::{PlaceError, existing, places_of};
 use crate::certificates;
@@ -90,6 +91,11 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
     }
     let access = &configuration.access;
     let asks_others = certificates.is_some() || access.fleet.is_some() || !access.logins.is_empty();
+    if let Some(folder) = configuration.cache.as_ref().and_then(CacheStore::folder) {
+        // It exists, likewise.
+        let path = existing(&folder.path)?.unwrap_or_else(|| folder.path.clone());
+        paths.push(AllowedPath { path, access: FileAccess::Change });
+    }
     if asks_others || !configuration.upstreams.is_empty() {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);

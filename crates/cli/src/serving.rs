@@ -1,5 +1,7 @@
 //! Serving until the process is stopped, whatever the handler is: for `serow files`, `serow proxy` and `serow app`.
 
+use std::process;
+
 use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
@@ -8,11 +10,11 @@ use serow_apps::Reloader;
 use serow_bans::Bans;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
 use serow_settings::{Application, Encryption, ServerSettings, values::AdminAddress};
-use serow_site::{MaintenanceSwitch, Site};
+use serow_site::{CacheStore, MaintenanceSwitch, Site};
 
 use crate::{
     announcement::{self, announce},
-    certificates,
+    cache_folder, certificates,
     command_error::CommandError,
     sandbox::{Reason, SandboxState},
     state_folder,
@@ -43,6 +45,8 @@ pub(crate) struct Served<'a> {
     pub(crate) application: Option<Application>,
     /// Reloads the application, where the admin endpoint asks for it.
     pub(crate) reloader: Option<Reloader>,
+    /// Where responses are stored, if they are.
+    pub(crate) cache: Option<CacheStore>,
 }
 
 impl Serving {
@@ -82,7 +86,9 @@ impl Serving {
     /// Serves this site until TERM or INT.
     pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
         let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans } = self;
-        let Served { name, upstreams, application, reloader } = served;
+        let Served { name, upstreams, application, reloader, cache } = served;
+        cache_folder::prepare(cache.as_ref(), None)?;
+        let cache_keeper = cache_folder::keep(cache.as_ref(), process::id())?;
         let applications = application.into_iter().collect();
         let maintenance = MaintenanceSwitch::default();
         let subject = Subject::Server {
@@ -114,6 +120,8 @@ impl Serving {
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         drop(certificates);
+        // What waits is written.
+        drop(cache_keeper);
         if let Some(log) = log {
             log.finish();
         }

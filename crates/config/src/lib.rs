@@ -35,7 +35,7 @@ use serow_access_log::LogRules;
 use serow_document::{Disk, Document, Fault, Files, Place, Problems, Sources, bundle, file, include};
 use serow_proxy::Upstream;
 use serow_settings::{Application, ApplicationHost, ServerSettings};
-use serow_site::{Mirror, Site};
+use serow_site::{CacheStore, Mirror, Site};
 
 /// What is wrong with a settings file, as it is shown, and texts on one line.
 pub use serow_document::{
@@ -75,6 +75,8 @@ pub struct Configuration {
     pub applications: Vec<Application>,
     /// What copies requests.
     pub mirrors: Vec<Mirror>,
+    /// Where responses are stored, if any are.
+    pub cache: Option<CacheStore>,
     /// How many sites there are.
     pub sites: usize,
     /// How many routes the sites have together.

@@ -87,7 +87,7 @@ pub(crate) fn of(
     let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
-    let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), trusted(&trust), problems));
+    let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), folder, trusted(&trust), problems));
     let routing = Routing {
         scope: &scope,
         folder,
@@ -119,6 +119,7 @@ pub(crate) fn of(
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
         mirrors: mirrors.into_inner(),
+        cache: caching.into_store(),
         sites: site_count,
         routes: route_count,
         account: account?,

@@ -22,17 +22,18 @@ mod receipt;
 mod settings;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    path::PathBuf,
+    sync::Arc,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serow::{Method, Request, Response};
 use serow_cache::{
-    CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, TagNames, Time, invalidated, invalidates,
+    CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, Persistence, TagNames, Time, invalidated, invalidates,
+    scope,
 };
+use serow_cache_disk::{DiskStore, DiskThread};
+pub use serow_cache_disk::{FolderError, prepare as prepare_folder};
 
 pub(crate) use self::demand::Identified;
 use self::demand::{Admission, Demand};
@@ -45,9 +46,26 @@ pub struct CacheStore {
     shared: Arc<SharedStore>,
 }
 
+/// A folder with responses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheFolder {
+    /// Its path.
+    pub path: PathBuf,
+    /// Bytes that the files in it may take.
+    pub size: u64,
+}
+
+/// What keeps responses in a folder, until it is dropped.
+#[derive(Debug)]
+pub struct CacheKeeper {
+    _thread: DiskThread,
+}
+
 #[derive(Debug)]
 struct SharedStore {
-    memory: MemoryStore,
+    memory: Arc<MemoryStore>,
+    /// Where responses are kept beyond this process.
+    folder: Option<CacheFolder>,
     fills: Arc<Fills>,
     /// The memory of responses that are arriving.
     fill_memory: Arc<FillMemory>,
@@ -60,8 +78,8 @@ struct SharedStore {
 pub struct ResponseCache {
     store: CacheStore,
     settings: Arc<CacheSettings>,
-    /// The number of the route: two routes may forward the same URI to different servers.
-    scope: u32,
+    /// A digest of the route: two routes may forward the same URI to different servers.
+    scope: u64,
 }
 
 impl CacheStore {
@@ -70,9 +88,39 @@ impl CacheStore {
     pub fn in_memory(size: u64, max_object: usize) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = (Instant::now(), Time::default().after(since_1970));
-        let memory = MemoryStore::new(size, max_object);
+        let memory = Arc::new(MemoryStore::new(size, max_object));
         let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
-        Self { shared: Arc::new(SharedStore { memory, fills: Fills::new(), fill_memory, start }) }
+        Self { shared: Arc::new(SharedStore { memory, folder: None, fills: Fills::new(), fill_memory, start }) }
+    }
+
+    /// The same store, with responses in the files of a folder as well.
+    #[must_use]
+    pub fn with_folder(self, folder: CacheFolder) -> Self {
+        let SharedStore { memory, fills, fill_memory, start, .. } = &*self.shared;
+        let (memory, fills, fill_memory) = (Arc::clone(memory), Arc::clone(fills), Arc::clone(fill_memory));
+        Self { shared: Arc::new(SharedStore { memory, folder: Some(folder), fills, fill_memory, start: *start }) }
+    }
+
+    /// The folder with responses, if there is one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&CacheFolder> {
+        self.shared.folder.as_ref()
+    }
+
+    /// Begins to keep responses in the folder, which was prepared, until what this returns is dropped; nothing if there is
+    /// none. `server` tells the processes of one server from other servers.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be opened.
+    pub fn keep(&self, server: u32) -> Result<Option<CacheKeeper>, FolderError> {
+        let Some(folder) = &self.shared.folder else { return Ok(None) };
+        let disk = Arc::new(DiskStore::open(&folder.path, folder.size, server)?);
+        let persistence: Arc<dyn Persistence> = Arc::<DiskStore>::clone(&disk);
+        self.shared.memory.persist(persistence);
+        let thread = DiskThread::start(disk, Arc::clone(&self.shared.memory));
+        let thread = thread.map_err(|error| FolderError::System(folder.path.clone(), error))?;
+        Ok(Some(CacheKeeper { _thread: thread }))
     }
 
     /// Bytes of the largest response that is stored in memory of this size, where the settings do not say it: a few large
@@ -89,11 +137,11 @@ impl CacheStore {
 }
 
 impl ResponseCache {
-    /// The cache of a route, which stores its responses there.
+    /// The cache of a route, which stores its responses there. `name` tells routes apart: what is kept in a folder is found
+    /// again by the route that has the same name.
     #[must_use]
-    pub fn new(store: CacheStore, settings: CacheSettings) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        Self { store, settings: Arc::new(settings), scope: NEXT.fetch_add(1, Ordering::Relaxed) }
+    pub fn new(store: CacheStore, settings: CacheSettings, name: &str) -> Self {
+        Self { store, settings: Arc::new(settings), scope: scope(name) }
     }
 
     /// Answers a request, or has this handler do it.

@@ -33,7 +33,10 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
-    cache::{CacheBypass, CacheSettings, CacheStore, IgnoredQuery, ResponseCache},
+    cache::{
+        CacheBypass, CacheFolder, CacheKeeper, CacheSettings, CacheStore, FolderError, IgnoredQuery, ResponseCache,
+        prepare_folder,
+    },
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},

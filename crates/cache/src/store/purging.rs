@@ -15,37 +15,54 @@ impl MemoryStore {
     /// Purges responses: how many, but for a tag, where nobody counts them. Responses to requests that were forwarded
     /// before are not stored, or are concerned as well.
     pub fn purge(&self, target: PurgeTarget<'_>, mode: PurgeMode) -> Option<usize> {
-        match target {
+        let count = match target {
             PurgeTarget::Tag(name) => {
-                self.tags.purge(name, self.next_version(), mode);
-                None
+                let version = self.next_version();
+                self.note_persistent_purge(target, mode, version);
+                self.tags.purge(name, version, mode);
+                return None;
             }
-            PurgeTarget::Uri(uri) if !self.has_additions.load(Ordering::Relaxed) => {
-                Some(self.purge_key(&Key::of_uri(uri), mode))
+            PurgeTarget::Uri(uri) if self.has_additions.load(Ordering::Relaxed) => {
+                self.purge_where(|key| key.uri() == uri, target, mode)
             }
-            PurgeTarget::Uri(uri) => Some(self.purge_where(|key| key.uri() == uri, mode)),
-            PurgeTarget::Prefix(prefix) => Some(self.purge_where(|key| key.uri().starts_with(prefix), mode)),
-            PurgeTarget::Everything => Some(self.purge_where(|_| true, mode)),
-        }
+            PurgeTarget::Uri(uri) => {
+                let count = self.purge_key(&Key::of_uri(uri), mode);
+                self.note_persistent_purge(target, mode, self.next_version());
+                count
+            }
+            PurgeTarget::Prefix(prefix) => self.purge_where(|key| key.uri().starts_with(prefix), target, mode),
+            PurgeTarget::Everything => self.purge_where(|_| true, target, mode),
+        };
+        Some(count)
     }
 
+    /// Purges what is stored for one key; how many responses, of which those that are not in memory count as one.
     pub(super) fn purge_key(&self, key: &Key, mode: PurgeMode) -> usize {
         let hash = self.hasher.hash_one(key);
         let mut invalidated = self.lock(hash);
         invalidated.note(hash, self.next_version());
-        let found = match mode {
-            PurgeMode::Remove => self.index.remove(key).map(|(_, resource)| resource),
-            PurgeMode::Outdate(_) => self.index.peek(key),
-        };
-        found.map_or(0, |resource| resource.purge(mode))
+        match mode {
+            PurgeMode::Remove => {
+                let removed = self.index.remove(key).map_or(0, |(_, resource)| resource.purge(mode));
+                let was_kept = self.persistent.get().is_some_and(|persistent| persistent.remove(key));
+                removed.max(was_kept.into())
+            }
+            PurgeMode::Outdate(_) => {
+                let Some(resource) = self.stored(key) else { return 0 };
+                let count = resource.purge(mode);
+                self.put(key.clone(), resource);
+                count
+            }
+        }
     }
 
-    /// Walks through the index, whose shards are locked one after the other.
-    fn purge_where(&self, is_concerned: impl Fn(&Key) -> bool, mode: PurgeMode) -> usize {
+    /// Walks through the index, whose shards are locked one after the other. What is not in memory is not counted.
+    fn purge_where(&self, is_concerned: impl Fn(&Key) -> bool, target: PurgeTarget<'_>, mode: PurgeMode) -> usize {
         // All at once: a response that was on its way before must not be stored behind the walk.
         let mut stripes: Vec<_> = self.stripes.iter().map(lock_stripe).collect();
         let version = self.next_version();
         stripes.iter_mut().for_each(|stripe| stripe.note_all(version));
+        self.note_persistent_purge(target, mode, version);
         drop(stripes);
         let count = AtomicUsize::new(0);
         self.index.retain(|key, resource| {

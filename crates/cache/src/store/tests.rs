@@ -17,13 +17,13 @@ fn headers(fields: &[(&str, &str)]) -> Headers {
 }
 
 /// A response that varies on the field `a`, which the request had with this value.
-fn stored(scope: u32, value: &str, body: &'static str) -> Storable {
+fn stored(scope: u64, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
     let head = StoredHead { variant, ..head(200, &[]) };
     Storable { head, body: Bytes::from_static(body.as_bytes()), scope, tags: TagNames::default() }
 }
 
-fn body(store: &MemoryStore, scope: u32, value: &str) -> Option<Bytes> {
+fn body(store: &MemoryStore, scope: u64, value: &str) -> Option<Bytes> {
     let resource = store.find(&key("/"))?;
     resource.select(scope, &headers(&[("a", value)])).map(|stored| stored.body.clone())
 }

@@ -1,6 +1,6 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode, thread};
+use std::{io, mem, os::unix::process::parent_id, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
 use serow_access::{FileWatch, PasswordChecker};
@@ -16,14 +16,14 @@ use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
-use serow_site::MaintenanceSwitch;
+use serow_site::{CacheKeeper, MaintenanceSwitch};
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::{ban_storage::BanStorage, orders::ServerOrders, shared_bans};
 use crate::{
     announcement,
     application_host::application_host,
-    certificates,
+    cache_folder, certificates,
     command_error::{CommandError, exit_code},
     error_log,
     sandbox::{self, SandboxState},
@@ -68,6 +68,8 @@ struct Generation {
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
+    /// What keeps stored responses.
+    cache_keeper: Option<CacheKeeper>,
 }
 
 impl Generation {
@@ -95,29 +97,24 @@ impl Generation {
         // As root, who finds the folders that the user reaches only since they are open.
         let owner = configuration.account.as_ref().map(|account| (account.user, account.groups.first().copied()));
         let certificates = certificates::prepare(&configuration.server, owner).map_err(|error| error.message())?;
+        cache_folder::prepare(configuration.cache.as_ref(), owner).map_err(|error| error.message())?;
         let sandbox = sandbox::prepare(&configuration);
         configuration.account.as_ref().map_or(Ok(()), assume)?;
         // Before there is another thread: what is restricted is one of them, and those that it starts.
         let sandbox = SandboxState::enter(sandbox);
         // By that user as well.
-        for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
-            tracing::warn!("{unreadable}");
-        }
-        if let Some(warning) = open_to_changes(&configuration.folders, &configuration.server.listeners) {
-            tracing::warn!("{warning}");
-        }
+        warn_of_folders(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
         let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
+        let failed = |error| CommandError::system(error).message();
         // Its thread begins as the user: the system gives rights up for one thread at a time.
-        let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
-            .map_err(|error| CommandError::system(error).message())?;
+        let background_tasks = BackgroundTasks::start(configuration.upstreams.clone()).map_err(failed)?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access = AccessThreads::start(&mut configuration.access, &configuration.server.bans);
-        let access = access.map_err(|error| CommandError::system(error).message())?;
+        let access = AccessThreads::start(&mut configuration.access, &configuration.server.bans).map_err(failed)?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
@@ -125,8 +122,10 @@ impl Generation {
         let maintenance = MaintenanceSwitch::default();
         MaintenanceCommand::apply_overrides(&overrides, &maintenance);
         // As late as possible: until another generation serves, the one before goes on with bans.
-        let bans = BanStorage::start(&configuration.server.bans, shared);
-        let bans = bans.map_err(|error| CommandError::system(error).message())?;
+        let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;
+        // Likewise: the newest process keeps responses, and all of a server have its master.
+        let cache_keeper = cache_folder::keep(configuration.cache.as_ref(), parent_id());
+        let cache_keeper = cache_keeper.map_err(|error| error.message())?;
         Ok(Self {
             configuration,
             admin,
@@ -140,6 +139,7 @@ impl Generation {
             access,
             bans,
             certificates,
+            cache_keeper,
         })
     }
 
@@ -157,6 +157,7 @@ impl Generation {
             access,
             bans,
             certificates,
+            cache_keeper,
         } = self;
         let fleet = configuration.access.fleet.clone();
         let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
@@ -195,10 +196,8 @@ impl Generation {
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
         let outcome = serow_site::serve(server, site, policy, maintenance, settings.bans, settings.clients.trusted);
-        drop(certificates);
-        drop(background_tasks);
-        drop(workers);
-        drop(access);
+        // In this order; the last writes what waits.
+        drop((certificates, background_tasks, workers, access, cache_keeper));
         if let Some(logs) = logs {
             logs.finish();
         }
@@ -260,6 +259,16 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
         });
         loaded.collect()
     })
+}
+
+/// Warns of folders that this user cannot read, or that others change.
+fn warn_of_folders(configuration: &Configuration) {
+    for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
+        tracing::warn!("{unreadable}");
+    }
+    if let Some(warning) = open_to_changes(&configuration.folders, &configuration.server.listeners) {
+        tracing::warn!("{warning}");
+    }
 }
 
 fn counted_sites(count: usize) -> String {

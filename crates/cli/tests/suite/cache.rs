@@ -363,5 +363,62 @@ fn the_command_line_has_a_cache() {
     assert_eq!(origin.requests(), ["GET /fresh"]);
 }
 
+/// Whether the response is sent from the cache, and right.
+fn is_hit(serow: &Running) -> bool {
+    let answer = serow.get("/fresh");
+    assert_eq!(answer.text(), "0123456789");
+    status(&answer).contains("hit")
+}
+
+#[test]
+fn responses_outlive_reloads_and_restarts() {
+    let (origin, folder) = (Origin::start(), tempfile::tempdir().unwrap());
+    let settings = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"unix:admin.sock\"\nworkers = 2\n[cache]\nmemory = \"1M\"\ndir = \"cache\"\n\
+         [[site]]\ncache = true\nproxy = {{ servers = \"{}\" }}\n",
+        origin.address
+    );
+    fs::write(folder.path().join("serow.toml"), settings).unwrap();
+    let run = || {
+        let mut command = serow(["run"]);
+        command.current_dir(folder.path());
+        Running::of(command)
+    };
+    let mut first = run();
+    assert_eq!((is_hit(&first), is_hit(&first)), (false, true));
+    let output = serow(["reload", "--admin", "unix:admin.sock"]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(is_hit(&first), "the next generation has it");
+    first.stop();
+    let second = run();
+    assert!(is_hit(&second), "the next server has it");
+    drop(second);
+    // Another server, whose routes may be others.
+    let directory = folder.path().join("cache");
+    let start = || {
+        let mut command = serow(["proxy", &origin.address.to_string(), "--listen", "127.0.0.1:0", "--cache", "1M"]);
+        command.arg("--cache-dir").arg(&directory);
+        Running::of(command)
+    };
+    let mut third = start();
+    assert_eq!((is_hit(&third), is_hit(&third)), (false, true));
+    third.stop();
+    assert!(is_hit(&start()));
+    assert_eq!(origin.requests(), ["GET /fresh", "GET /fresh"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_refused() {
+    let (origin, folder) = (Origin::start(), tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("letter"), "").unwrap();
+    let address = origin.address.to_string();
+    for (directory, reason) in [(".", "not of a cache"), ("letter", "Not a directory"), ("a/b", "No such file")] {
+        let command = ["proxy", &address, "--listen", "127.0.0.1:0", "--cache", "1M", "--cache-dir", directory];
+        let output = serow(command).current_dir(folder.path()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(reason), "{directory}: {text}");
+    }
+}
+
 /// Of "open sesame", which is checked faster than what `serow password` writes.
 const HASH: &str = "$2y$05$jO1mS.eJn7.eXQpRiTb5j.UybACQNqGmhKQbb0aUFIAiD0uH7ds3G";

@@ -1,41 +1,70 @@
 //! What is cached, and how.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use serow_cache::CacheRules;
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
-use serow_site::{CacheBypass, CacheSettings, CacheStore, IgnoredQuery, ResponseCache, RouteHandler};
+use serow_site::{CacheBypass, CacheFolder, CacheSettings, CacheStore, IgnoredQuery, ResponseCache, RouteHandler};
 
 use crate::{
+    meaning::paths::resolved,
     tables::cache::{CacheSetting, CacheTable, IgnoredNames, RouteCacheTable},
     values::{Size, Statuses},
 };
 
 /// Where responses are stored, for all routes that cache theirs.
 pub(crate) struct Caching<'a> {
-    store: Option<CacheStore>,
+    /// Nothing in it if its settings have errors.
+    store: Option<Option<CacheStore>>,
     /// The proxies that the root trusts.
     trust: Arc<TrustedProxies>,
     problems: &'a Problems,
 }
 
+/// The store that a table describes.
+fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore, Problem> {
+    let CacheTable { memory, dir, dir_size, max_object } = table;
+    let max_object = max_object.map_or(CacheStore::default_max_object(memory.0), Size::in_memory);
+    if max_object as u64 > memory.0 / 2 {
+        let text = "this is more than half of `memory`: such a response would displace all others";
+        return Err(Problem::of_value(place.key("max-object"), text));
+    }
+    let store = CacheStore::in_memory(memory.0, max_object);
+    match (dir, dir_size) {
+        (None, None) => Ok(store),
+        (None, Some(_)) => {
+            let text = "`dir-size` is for `dir`, which is missing: write dir = \"/var/cache/serow\", or leave it out";
+            Err(Problem::of_key(place.key("dir-size"), text))
+        }
+        (Some(_), Some(size)) if size.0 < 10 * max_object as u64 => {
+            let text = "this is less than ten of the largest responses: write a larger size, or a smaller `max-object`";
+            Err(Problem::of_value(place.key("dir-size"), text))
+        }
+        (Some(dir), size) => {
+            let size = size.map_or(DIR_SIZE, |size| size.0);
+            Ok(store.with_folder(CacheFolder { path: resolved(dir, folder), size }))
+        }
+    }
+}
+
 impl<'a> Caching<'a> {
-    /// The store that this table describes.
-    pub(crate) fn new(table: Option<&CacheTable>, trust: TrustedProxies, problems: &'a Problems) -> Self {
-        let store = table.and_then(|table| {
-            let default = CacheStore::default_max_object(table.memory.0);
-            let max_object = table.max_object.map_or(default, Size::in_memory);
-            if max_object as u64 > table.memory.0 / 2 {
-                let place = Place::default().key("cache").key("max-object");
-                let text = "this is more than half of `memory`: such a response would displace all others";
-                problems.add(Problem::of_value(place, text));
-                return None;
-            }
-            Some(CacheStore::in_memory(table.memory.0, max_object))
-        });
+    /// The store that this table describes. Paths are relative to this folder.
+    pub(crate) fn new(
+        table: Option<&CacheTable>,
+        folder: &Path,
+        trust: TrustedProxies,
+        problems: &'a Problems,
+    ) -> Self {
+        let place = Place::default().key("cache");
+        let store = table.map(|table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok());
         Self { store, trust: Arc::new(trust), problems }
+    }
+
+    /// The store, for what is done with it while the server runs.
+    pub(crate) fn into_store(self) -> Option<CacheStore> {
+        self.store.flatten()
     }
 
     /// An action whose responses are cached as its route says, or its site.
@@ -44,6 +73,7 @@ impl<'a> Caching<'a> {
         action: Action<RouteHandler>,
         (own, own_place): (Option<&CacheSetting>, &Place),
         (of_site, place_of_site): (Option<&CacheSetting>, &Place),
+        (site, path): (&str, &str),
     ) -> Option<Action<RouteHandler>> {
         let (setting, place) = match (own, of_site) {
             (Some(setting), _) => (setting, own_place.key("cache")),
@@ -67,8 +97,12 @@ impl<'a> Caching<'a> {
             let text = "`cache` needs `[cache]`: write [cache] and below it memory = \"256M\"";
             return self.refused(Problem::of_key(place, text));
         };
+        let store = store.as_ref()?;
         let settings = self.settings(table, &place)?;
-        Some(Action::Handle(handler.cached(ResponseCache::new(store.clone(), settings))))
+        // With another key, what is kept in a folder would be found for other requests than those it is for.
+        let CacheSettings { ignored_query, key_fields, key_cookies, .. } = &settings;
+        let name = format!("{site} {path} {ignored_query:?} {key_fields:?} {key_cookies:?}");
+        Some(Action::Handle(handler.cached(ResponseCache::new(store.clone(), settings, &name))))
     }
 
     fn settings(&self, table: &RouteCacheTable, place: &Place) -> Option<CacheSettings> {
@@ -153,3 +187,6 @@ impl<'a> Caching<'a> {
         None
     }
 }
+
+/// Disk space of a folder whose size the settings do not say: as much as most disks have to spare.
+const DIR_SIZE: u64 = 10 << 30;

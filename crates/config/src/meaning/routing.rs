@@ -141,7 +141,12 @@ impl Routing<'_> {
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
         let action = surrounded(action, &inner);
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
-        let action = self.caching.cached(action, (policy.cache.as_ref(), &place), (None, &place))?;
+        let action = self.caching.cached(
+            action,
+            (policy.cache.as_ref(), &place),
+            (None, &place),
+            (&numbered.site, EVERYTHING),
+        )?;
         let action = self.mirrored(action, policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
@@ -281,7 +286,7 @@ impl Routing<'_> {
             return Some(action);
         }
         let of_site = (site.settings.cache.as_ref(), site.place);
-        let action = self.caching.cached(action, (policy.cache.as_ref(), place), of_site)?;
+        let action = self.caching.cached(action, (policy.cache.as_ref(), place), of_site, (site.name, path))?;
         let action = match (&policy.mirror, &site.settings.mirror) {
             (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, path), place)?,
             (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, path), site.place)?,

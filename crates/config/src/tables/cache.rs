@@ -1,6 +1,6 @@
 //! The cache, and what routes say about it, as they are written.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
@@ -21,8 +21,21 @@ use serow_settings::Shape;
 pub(crate) struct CacheTable {
     /// Memory in which responses are cached, such as "256M".
     ///
-    /// All routes with `cache` share it. The most requested responses stay; a reload begins with an empty cache.
+    /// All routes with `cache` share it. The most requested responses stay. Without `dir`, a reload begins with an empty
+    /// cache.
     pub(crate) memory: Size,
+
+    /// Folder in which responses are kept as well, so that they outlive reloads, restarts and crashes.
+    ///
+    /// The server creates it. It is for one server only, and nobody else may write to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Disk space that `dir` may take [default: 10G]
+    ///
+    /// Responses that were used least recently are removed first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dir_size: Option<Size>,
 
     /// Largest response that is stored [default: 8M, or a quarter of `memory` if that is less]
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,283 @@
+//! What is kept, found and removed while the server runs.
+
+use std::{
+    io,
+    path::Path,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::io::Errno;
+use serow_cache::{KeptResource, Key, MemoryStore, Persistence, PurgeRecord, Resource, encode};
+use serow_net::{WarningPace, monotonic};
+
+use crate::{
+    claim::{Claim, ClaimError},
+    folder::{FileName, Folder, FolderError, SHARDS, rounded},
+    pending::Pending,
+    purge_log::PurgeLog,
+};
+
+/// Stored responses in the files of a folder.
+#[derive(Debug)]
+pub struct DiskStore {
+    pub(crate) folder: Folder,
+    pub(crate) purges: PurgeLog,
+    pub(crate) pending: Pending,
+    /// Nothing while another server uses the folder.
+    claim: OnceLock<Claim>,
+    /// The number of this server, which all its generations have.
+    server: u32,
+    /// Bytes that files may take.
+    pub(crate) limit: u64,
+    /// Bytes that the files of each shard take. The thread that writes and looks is the only one that adds.
+    used: Box<[AtomicU64]>,
+    /// When files may be written again after an error, in milliseconds of the monotonic clock.
+    paused_until: AtomicU64,
+    is_claim_warned: AtomicBool,
+    warnings: WarningPace,
+    counts: AtomicCounts,
+}
+
+/// What a store has done and has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounts {
+    /// Bytes that files take.
+    pub bytes: u64,
+    /// Files that were read for requests.
+    pub found: u64,
+    /// Files that were written.
+    pub written: u64,
+    /// Responses that were not written, since the disk was full or slow.
+    pub dropped: u64,
+    /// Files that were removed to make room.
+    pub evicted: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct AtomicCounts {
+    found: AtomicU64,
+    written: AtomicU64,
+    dropped: AtomicU64,
+    pub(crate) evicted: AtomicU64,
+}
+
+impl DiskStore {
+    /// The files of a folder that was [prepared](crate::prepare), which take at most so many bytes. `server` tells the
+    /// generations of one server from other servers.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be opened.
+    pub fn open(path: &Path, limit: u64, server: u32) -> Result<Self, FolderError> {
+        let folder = Folder::open(path)?;
+        let purges = PurgeLog::open(&folder).map_err(|error| FolderError::System(path.join("purges"), error))?;
+        Ok(Self {
+            folder,
+            purges,
+            pending: Pending::default(),
+            claim: OnceLock::new(),
+            server,
+            limit,
+            used: std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect(),
+            paused_until: AtomicU64::new(0),
+            is_claim_warned: AtomicBool::new(false),
+            warnings: WarningPace::new(),
+            counts: AtomicCounts::default(),
+        })
+    }
+
+    /// What it has done and has.
+    #[must_use]
+    pub fn counts(&self) -> DiskCounts {
+        let AtomicCounts { found, written, dropped, evicted } = &self.counts;
+        let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        DiskCounts {
+            bytes: self.used(),
+            found: number(found),
+            written: number(written),
+            dropped: number(dropped),
+            evicted: number(evicted),
+        }
+    }
+
+    /// Claims the folder for this store, unless that is done or another server uses it.
+    pub(crate) fn claim(&self, store: &MemoryStore) {
+        if self.claim.get().is_some() {
+            return;
+        }
+        match Claim::new(&self.folder, self.server) {
+            Ok(claim) => {
+                let purges = self.purges.read().unwrap_or_else(|error| {
+                    self.warn("read the purges in", &error);
+                    Vec::new()
+                });
+                store.adopt_history(purges, claim.version);
+                let _ = self.claim.set(claim);
+            }
+            Err(error) => {
+                if self.is_claim_warned.swap(true, Ordering::Relaxed) {
+                    return;
+                }
+                let path = self.folder.path().display();
+                match error {
+                    ClaimError::Used(process) => tracing::warn!(
+                        "cache: the server with the process {process} uses {path}: responses are kept in memory only until it \
+                         ends; name a folder for each server"
+                    ),
+                    ClaimError::System(error) => {
+                        tracing::warn!("cache: cannot lock {path}/owner: {error}; responses are kept in memory only");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it is found out who uses the folder, and it is this server.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claim.get().is_some()
+    }
+
+    /// Whether this process may write: it is the newest of its server, and the disk has not failed lately.
+    pub(crate) fn is_writable(&self) -> bool {
+        let now = millis(monotonic());
+        self.claim.get().is_some_and(Claim::is_newest) && now >= self.paused_until.load(Ordering::Relaxed)
+    }
+
+    /// Writes what is stored for a key, unless it is removed meanwhile.
+    pub(crate) fn write(&self, key: &Key, resource: &Resource) {
+        if !self.is_writable() {
+            self.pending.finish(|| ());
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let (content, name) = (encode(key, resource), FileName::of_key(key));
+        let new = match self.folder.write_new(&content) {
+            Ok(new) => new,
+            Err(error) => {
+                self.pending.finish(|| ());
+                return self.fail(&error);
+            }
+        };
+        let before = self.folder.size(&name);
+        match self.pending.finish(|| self.folder.rename(&new, &name)) {
+            Some(Ok(())) => {
+                self.counts.written.fetch_add(1, Ordering::Relaxed);
+                self.used[name.shard()].fetch_add(rounded(content.len() as u64), Ordering::Relaxed);
+                self.subtract(&name, before);
+            }
+            Some(Err(error)) => {
+                let _ = self.folder.remove(&new);
+                self.fail(&error);
+            }
+            None => drop(self.folder.remove(&new)),
+        }
+    }
+
+    /// Bytes that all files take, as far as they have been looked at.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
+    }
+
+    /// A file of so many bytes is there no longer.
+    pub(crate) fn subtract(&self, name: &FileName, bytes: u64) {
+        let less = |used: u64| Some(used.saturating_sub(bytes));
+        let _ = self.used[name.shard()].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// The files of a shard have been looked at.
+    pub(crate) fn set_used(&self, shard: u16, bytes: u64) {
+        self.used[usize::from(shard)].store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts_of_sweep(&self) -> &AtomicCounts {
+        &self.counts
+    }
+
+    fn fail(&self, error: &io::Error) {
+        self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        self.paused_until.store(millis(monotonic() + PAUSE), Ordering::Relaxed);
+        self.warn("write to", error);
+    }
+
+    pub(crate) fn warn(&self, action: &str, error: &io::Error) {
+        if !self.warnings.is_due() {
+            return;
+        }
+        let path = self.folder.path().display();
+        let advice = match Errno::from_io_error(error) {
+            Some(Errno::NOSPC | Errno::DQUOT) => "the disk is full: make room, or set a smaller dir-size",
+            Some(Errno::ROFS) => "the file system is read-only",
+            Some(Errno::ACCESS | Errno::PERM) => "the folder has to belong to the server's user",
+            _ => "responses are kept in memory only meanwhile",
+        };
+        tracing::warn!("cache: cannot {action} {path}: {error}; {advice}");
+    }
+}
+
+impl Persistence for DiskStore {
+    fn keep(&self, key: &Key, resource: &Arc<Resource>) {
+        if !self.is_claimed() || !self.pending.add(key, resource) {
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn remove(&self, key: &Key) -> bool {
+        if !self.is_claimed() {
+            return false;
+        }
+        let name = FileName::of_key(key);
+        let (was_pending, removed) = self.pending.remove(key, || {
+            let size = self.folder.size(&name);
+            self.folder.remove(&name).map(|was_there| (was_there, size))
+        });
+        match removed {
+            Ok((was_there, size)) => {
+                self.subtract(&name, size);
+                was_pending || was_there
+            }
+            Err(error) => {
+                self.warn("remove a file of", &error);
+                was_pending
+            }
+        }
+    }
+
+    fn find(&self, key: &Key) -> Option<KeptResource> {
+        if !self.is_claimed() {
+            return None;
+        }
+        if let Some(resource) = self.pending.find(key) {
+            return Some(KeptResource::Unwritten(resource));
+        }
+        match self.folder.read(&FileName::of_key(key)) {
+            Ok(content) => {
+                let content = content?;
+                self.counts.found.fetch_add(1, Ordering::Relaxed);
+                Some(KeptResource::Record(content))
+            }
+            Err(error) => {
+                self.warn("read a file of", &error);
+                None
+            }
+        }
+    }
+
+    fn keep_purge(&self, purge: &PurgeRecord) {
+        if self.is_claimed()
+            && let Err(error) = self.purges.add(purge)
+        {
+            self.warn("write a purge to", &error);
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// After an error of the disk, as long as an administrator takes to notice.
+const PAUSE: Duration = Duration::from_secs(10);

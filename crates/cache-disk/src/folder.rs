@@ -1,0 +1,307 @@
+//! The folder with the files.
+
+use std::{
+    ffi::CString,
+    fmt,
+    fs::{self, DirBuilder, File},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use rustix::{
+    fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, renameat, statat, unlinkat},
+    io::Errno,
+};
+use serow_cache::Key;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The folder with the files, open.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    directory: std::os::fd::OwnedFd,
+    next: AtomicU64,
+}
+
+/// Where the file of a key is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileName {
+    path: CString,
+    shard: u8,
+}
+
+/// A file that was looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct FileEntry {
+    pub(crate) name: FileName,
+    /// Bytes that it takes on the disk, about.
+    pub(crate) size: u64,
+    /// When it was written or read last.
+    pub(crate) used: SystemTime,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// The system refuses it.
+    System(PathBuf, io::Error),
+    /// Others may write to it: they could put responses there.
+    NotPrivate(PathBuf),
+    /// It has other files: it is not one of a cache.
+    Foreign(PathBuf),
+}
+
+/// Creates the folder and those in it, for this user and group if there is one; checks that it may be used.
+///
+/// # Errors
+///
+/// Why it cannot be used.
+pub fn prepare(path: &Path, owner: Option<(u32, Option<u32>)>) -> Result<(), FolderError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| FolderError::System(path, error)
+    };
+    let own = |path: &Path| match owner {
+        Some((user, group)) => chown(path, Some(user), group).map_err(failed(path)),
+        None => Ok(()),
+    };
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => own(path)?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(path)(error)),
+    }
+    let metadata = fs::metadata(path).map_err(failed(path))?;
+    if !metadata.is_dir() {
+        return Err(FolderError::System(path.to_owned(), Errno::NOTDIR.into()));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(FolderError::NotPrivate(path.to_owned()));
+    }
+    if !path.join(NEW).exists() {
+        for entry in fs::read_dir(path).map_err(failed(path))? {
+            // A file system of its own has this one.
+            if entry.map_err(failed(path))?.file_name() != "lost+found" {
+                return Err(FolderError::Foreign(path.to_owned()));
+            }
+        }
+    }
+    for name in std::iter::once(NEW.to_owned()).chain((0..SHARDS).map(|shard| format!("{shard:02x}"))) {
+        let below = path.join(name);
+        match DirBuilder::new().mode(0o700).create(&below) {
+            Ok(()) => own(&below)?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(&below)(error)),
+        }
+    }
+    Ok(())
+}
+
+impl Folder {
+    /// Opens a folder that was prepared.
+    pub(crate) fn open(path: &Path) -> Result<Self, FolderError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open(path, flags, Mode::empty());
+        let directory = directory.map_err(|error| FolderError::System(path.to_owned(), error.into()))?;
+        Ok(Self { path: path.to_owned(), directory, next: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file of the folder itself, which is created if it is missing.
+    pub(crate) fn state_file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(openat(&self.directory, name, flags, FILE_MODE)?.into())
+    }
+
+    /// What is in a file; nothing if there is none. It is marked as used.
+    pub(crate) fn read(&self, name: &FileName) -> io::Result<Option<Bytes>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut file: File = match openat(&self.directory, &name.path, flags, Mode::empty()) {
+            Ok(file) => file.into(),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() > MAX_FILE {
+            return Ok(None);
+        }
+        let mut content = Vec::with_capacity(metadata.len() as usize);
+        file.read_to_end(&mut content)?;
+        let used = metadata.modified().ok().and_then(|used| used.elapsed().ok());
+        if used.is_none_or(|used| used >= TOUCH_INTERVAL) {
+            // Only the order of removals depends on it.
+            let _ = futimens(&file, &NOW);
+        }
+        Ok(Some(content.into()))
+    }
+
+    /// The beginning of a file.
+    pub(crate) fn beginning(&self, name: &FileName) -> io::Result<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file: File = openat(&self.directory, &name.path, flags, Mode::empty())?.into();
+        let mut beginning = Vec::new();
+        file.take(BEGINNING).read_to_end(&mut beginning)?;
+        Ok(beginning)
+    }
+
+    /// Marks a file as used now.
+    pub(crate) fn touch(&self, name: &FileName) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = openat(&self.directory, &name.path, flags, Mode::empty())?;
+        Ok(futimens(&file, &NOW)?)
+    }
+
+    /// Writes a file that nobody sees yet; its name.
+    pub(crate) fn write_new(&self, content: &[u8]) -> io::Result<FileName> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let name = FileName::of(format!("{NEW}/{}-{number}", process::id()), 0);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut file: File = openat(&self.directory, &name.path, flags, FILE_MODE)?.into();
+        if let Err(error) = file.write_all(content) {
+            // It may be what fills the disk.
+            let _ = self.remove(&name);
+            return Err(error);
+        }
+        Ok(name)
+    }
+
+    /// Gives a new file its name, in place of the file before.
+    pub(crate) fn rename(&self, new: &FileName, name: &FileName) -> io::Result<()> {
+        Ok(renameat(&self.directory, &new.path, &self.directory, &name.path)?)
+    }
+
+    /// Removes a file; whether there was one.
+    pub(crate) fn remove(&self, name: &FileName) -> io::Result<bool> {
+        match unlinkat(&self.directory, &name.path, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Bytes that a file takes; none if there is none.
+    pub(crate) fn size(&self, name: &FileName) -> u64 {
+        statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(0, |status| rounded(status.st_size as u64))
+    }
+
+    /// The files of a shard.
+    pub(crate) fn shard(&self, shard: u8) -> io::Result<Vec<FileEntry>> {
+        self.files(&format!("{shard:02x}"), shard)
+    }
+
+    /// Removes what a crash has left while it was being written.
+    pub(crate) fn remove_unfinished(&self) -> io::Result<()> {
+        for file in self.files(NEW, 0)? {
+            if file.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
+                self.remove(&file.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn files(&self, below: &str, shard: u8) -> io::Result<Vec<FileEntry>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let directory = openat(&self.directory, below, flags, Mode::empty())?;
+        let mut files = Vec::new();
+        for entry in Dir::read_from(&directory)? {
+            let name = FileName::of(format!("{below}/{}", entry?.file_name().to_string_lossy()), shard);
+            let Ok(status) = statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
+                let used = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(status.st_mtime).unwrap_or(0));
+                files.push(FileEntry { name, size: rounded(status.st_size as u64), used });
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl FileName {
+    /// The name for a key: a digest, since keys have bytes that names must not have. The file has the key itself as well.
+    pub(crate) fn of_key(key: &Key) -> Self {
+        let digest = xxh3_128(key.as_bytes());
+        let shard = (digest >> 120) as u8;
+        Self::of(format!("{shard:02x}/{:030x}", digest << 8 >> 8), shard)
+    }
+
+    /// The number of the folder that it is in; of no meaning for what is being written.
+    pub(crate) fn shard(&self) -> usize {
+        self.shard.into()
+    }
+
+    fn of(text: String, shard: u8) -> Self {
+        // None of its bytes is NUL.
+        Self { path: CString::new(text).unwrap_or_default(), shard }
+    }
+}
+
+/// Bytes that a file of this length takes: whole blocks.
+pub(crate) fn rounded(length: u64) -> u64 {
+    length.div_ceil(BLOCK) * BLOCK
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::NotPrivate(path) => write!(
+                f,
+                "{}: others may write to the folder, and could put responses there; run: chmod go-w {0}",
+                path.display()
+            ),
+            Self::Foreign(path) => {
+                write!(
+                    f,
+                    "{}: the folder has files that are not of a cache: name an empty or a new one",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FolderError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System(_, error) => Some(error),
+            Self::NotPrivate(_) | Self::Foreign(_) => None,
+        }
+    }
+}
+
+/// Where files are written.
+const NEW: &str = "new";
+
+/// Folders of files, by the first byte of their digests: 4,000 files each with a million.
+pub(crate) const SHARDS: u16 = 256;
+
+/// Readable to this user only: responses may be for some clients only.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+
+/// Blocks of the usual file systems.
+const BLOCK: u64 = 4096;
+
+/// Larger files are nobody's: what is read is taken into memory.
+const MAX_FILE: u64 = 1 << 30;
+
+/// As much as the longest key needs: a target of 64 KiB, and additions.
+const BEGINNING: u64 = 128 << 10;
+
+/// How precise the order of removals is.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(600);
+
+/// No file is being written for so long.
+const UNFINISHED_AGE: Duration = Duration::from_secs(600);
+
+const NOW: Timestamps = {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+};

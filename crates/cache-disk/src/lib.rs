@@ -1,0 +1,36 @@
+//! Stored responses in files, so that they outlive the process.
+//!
+//! ```text
+//! folder/owner         which server uses the folder, and from which version on
+//!        purges        purges that concern more than one file, a line each
+//!        new/…         files that are being written
+//!        00/ … ff/     a file for each URI, named by a digest of its key
+//! ```
+//!
+//! A file is written in `new` and renamed when it is whole, so a crash leaves the one before or the new one. Nothing has to
+//! be read at the start: a response is looked for when a request asks for it. A thread writes files and removes those that
+//! were used least recently.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the folder, and its files | `folder.rs` |
+//! | who uses it | `claim.rs` |
+//! | purges that concern more than one file | `purge_log.rs` |
+//! | what is kept, found and removed while the server runs | `disk_store.rs`, `pending.rs` |
+//! | the thread that writes | `disk_thread.rs` |
+//! | how much there is, and what is removed | `sweep.rs` |
+#![forbid(unsafe_code)]
+
+mod claim;
+mod disk_store;
+mod disk_thread;
+mod folder;
+mod pending;
+mod purge_log;
+mod sweep;
+
+pub use self::{
+    disk_store::{DiskCounts, DiskStore},
+    disk_thread::DiskThread,
+    folder::{FolderError, prepare},
+};

@@ -1,0 +1,161 @@
+//! How much there is, what purges concern, and what is removed to make room.
+
+use std::{
+    io,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use serow_cache::{MemoryStore, RecordVerdict, key_of};
+
+use crate::{
+    disk_store::DiskStore,
+    disk_thread::IDLE,
+    folder::{FileEntry, SHARDS},
+};
+
+/// Looks at all files, a shard at a time between others' work, and removes those that were used least recently.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    stage: Stage,
+    /// The shard in which room is made next.
+    cursor: u16,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Files are counted, and those that purges concern are removed.
+    Looking {
+        shard: u16,
+        purges_up_to: u64,
+    },
+    /// All have been looked at; what these purges have changed is being written.
+    Applied {
+        purges_up_to: u64,
+    },
+    Waiting {
+        since: Option<Instant>,
+    },
+}
+
+impl Sweep {
+    pub(crate) fn new() -> Self {
+        // Elsewhere after each start, so that no shard is emptied before others.
+        let cursor = (std::process::id() % u32::from(SHARDS)) as u16;
+        Self { stage: Stage::Waiting { since: None }, cursor }
+    }
+
+    /// How long the thread may wait for other work.
+    pub(crate) fn pause(&self) -> Duration {
+        match self.stage {
+            Stage::Looking { .. } | Stage::Applied { .. } => Duration::ZERO,
+            Stage::Waiting { .. } => IDLE,
+        }
+    }
+
+    /// Looks at the next files, if it is time. There is nothing to be written now.
+    pub(crate) fn step(&mut self, disk: &DiskStore, store: &MemoryStore) {
+        self.stage = match self.stage {
+            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => {
+                self.make_room(disk, store);
+                return;
+            }
+            Stage::Waiting { .. } => {
+                if let Err(error) = disk.folder.remove_unfinished() {
+                    disk.warn("look into", &error);
+                }
+                Stage::Looking { shard: 0, purges_up_to: store.current_version() }
+            }
+            Stage::Looking { shard: SHARDS, purges_up_to } => Stage::Applied { purges_up_to },
+            Stage::Looking { shard, purges_up_to } => {
+                match look(disk, store, shard as u8) {
+                    Ok(bytes) => disk.set_used(shard, bytes),
+                    Err(error) => disk.warn("look into", &error),
+                }
+                Stage::Looking { shard: shard + 1, purges_up_to }
+            }
+            Stage::Applied { purges_up_to } => {
+                forget(disk, store, purges_up_to);
+                Stage::Waiting { since: Some(Instant::now()) }
+            }
+        };
+    }
+
+    /// Removes files until there is room again.
+    pub(crate) fn make_room(&mut self, disk: &DiskStore, store: &MemoryStore) {
+        if disk.used() <= disk.limit || !disk.is_writable() {
+            return;
+        }
+        let target = disk.limit - disk.limit / 20;
+        for round in 0..2 * SHARDS {
+            if disk.used() <= target {
+                return;
+            }
+            let shard = self.cursor;
+            self.cursor = (self.cursor + 1) % SHARDS;
+            // In the second round, what is in memory has to go as well.
+            if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
+                return disk.warn("make room in", &error);
+            }
+        }
+    }
+}
+
+/// Adds up the files of a shard; removes what purges have removed.
+fn look(disk: &DiskStore, store: &MemoryStore, shard: u8) -> io::Result<u64> {
+    let mut sum = 0;
+    let has_purges = store.has_persistent_purges();
+    for file in disk.folder.shard(shard)? {
+        sum += file.size;
+        if !has_purges {
+            continue;
+        }
+        let beginning = disk.folder.beginning(&file.name)?;
+        let Some(key) = key_of(&beginning) else {
+            sum -= removed(disk, &file)?;
+            continue;
+        };
+        let Some(record) = disk.folder.read(&file.name)? else { continue };
+        match store.judge_record(&key, &record) {
+            RecordVerdict::Unchanged => {}
+            RecordVerdict::Gone => sum -= removed(disk, &file)?,
+            RecordVerdict::Changed => store.rewrite_kept(&key),
+        }
+    }
+    Ok(sum)
+}
+
+fn removed(disk: &DiskStore, file: &FileEntry) -> io::Result<u64> {
+    Ok(if disk.folder.remove(&file.name)? { file.size } else { 0 })
+}
+
+/// The purges up to this version have been applied to all files.
+fn forget(disk: &DiskStore, store: &MemoryStore, version: u64) {
+    if !store.has_persistent_purges() || !disk.is_writable() {
+        return;
+    }
+    match disk.purges.forget(version) {
+        Ok(()) => store.forget_purges(version),
+        Err(error) => disk.warn("write the purges in", &error),
+    }
+}
+
+/// Removes a quarter of the files of a shard: those that were used least recently, but for those that are in memory too.
+fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bool) -> io::Result<()> {
+    let mut files = disk.folder.shard(shard)?;
+    files.sort_by_key(|file| file.used);
+    files.truncate(files.len().div_ceil(4));
+    for file in files {
+        let key = disk.folder.beginning(&file.name).ok().and_then(|beginning| key_of(&beginning));
+        if !also_in_memory && key.is_some_and(|key| store.has_in_memory(&key)) {
+            disk.folder.touch(&file.name)?;
+        } else if disk.folder.remove(&file.name)? {
+            disk.subtract(&file.name, file.size);
+            disk.counts_of_sweep().evicted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Between two looks at all files.
+const INTERVAL: Duration = Duration::from_secs(3600);

@@ -1,0 +1,45 @@
+//! What files may take.
+
+use std::fs;
+
+use crate::{Process, eventually, files, folder};
+
+fn used(folder: &std::path::Path) -> u64 {
+    files(folder).iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len().div_ceil(4096) * 4096).sum()
+}
+
+#[test]
+fn files_take_no_more_than_the_limit() {
+    let (_guard, folder) = folder();
+    let limit = 1 << 20;
+    let process = Process::of_server(&folder, limit, 1);
+    let body = "x".repeat(10_000);
+    for number in 0..1000 {
+        assert!(process.insert(&format!("/{number}"), "", &body));
+        if number % 50 == 0 {
+            eventually("what waits is written", || process.disk.counts().written > number);
+            assert!(used(&folder) <= limit + 3 * 4096, "{} after {number}", used(&folder));
+        }
+    }
+    process.end();
+    assert!(used(&folder) <= limit && used(&folder) > limit / 2, "{}", used(&folder));
+    // A smaller limit counts for what is there, once the files have been looked at.
+    let process = Process::of_server(&folder, limit / 4, 1);
+    eventually("files are removed", || used(&folder) <= limit / 4);
+    assert!(process.disk.counts().evicted > 0 && !files(&folder).is_empty());
+    assert_eq!(process.disk.counts().bytes, used(&folder));
+}
+
+#[test]
+fn what_is_used_stays() {
+    let (_guard, folder) = folder();
+    let process = Process::of_server(&folder, 1 << 20, 1);
+    let body = "x".repeat(10_000);
+    assert!(process.insert("/hot", "", &body));
+    for number in 0..1000 {
+        assert!(process.insert(&format!("/{number}"), "", &body));
+        assert!(process.find("/hot").is_some());
+    }
+    process.end();
+    assert!(Process::start(&folder).find("/hot").is_some());
+}

@@ -1,0 +1,294 @@
+//! Stored responses as bytes, for stores that outlive the process.
+//!
+//! ```text
+//! "SEROWRC1" | checksum of all that follows | key | number of variants | variants
+//! ```
+//!
+//! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
+//! or somebody else has left; it is no signature.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serow_message::{Headers, StatusCode};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    freshness::{Freshness, LifetimeSource},
+    key::Key,
+    store::Resource,
+    stored::{ReuseRules, Storable, Stored, StoredHead},
+    tags::TagNames,
+    time::Time,
+    vary::Variant,
+};
+
+/// A response that was read from bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedResponse {
+    pub(crate) response: Storable,
+    /// The version of the store when it was requested.
+    pub(crate) version: u64,
+    /// Since when a purge has it stale.
+    pub(crate) outdated_at: Option<Time>,
+}
+
+/// All variants that are stored for a URI, as bytes.
+#[must_use]
+pub fn encode(key: &Key, resource: &Resource) -> Vec<u8> {
+    let variants: Vec<_> = resource.variants().collect();
+    let mut output = Output(Vec::with_capacity(variants.iter().map(|stored| stored.body.len() + 512).sum::<usize>()));
+    output.0.extend_from_slice(MAGIC);
+    output.number(0);
+    output.text(key.as_bytes());
+    output.number(variants.len() as u64);
+    variants.into_iter().for_each(|stored| output.response(stored));
+    let checksum = xxh3_64(&output.0[HEADER..]);
+    output.0[MAGIC.len()..HEADER].copy_from_slice(&checksum.to_le_bytes());
+    output.0
+}
+
+/// The responses of this key; nothing if the bytes are damaged, or about another key.
+pub(crate) fn decode(key: &Key, bytes: &Bytes) -> Option<Vec<RecordedResponse>> {
+    let checksum = bytes.get(MAGIC.len()..HEADER).filter(|_| bytes.starts_with(MAGIC))?;
+    if xxh3_64(&bytes[HEADER..]).to_le_bytes() != *checksum {
+        return None;
+    }
+    let mut input = Input { bytes, position: HEADER };
+    if input.text()? != key.as_bytes() {
+        return None;
+    }
+    let count = input.number()?;
+    let responses = (0..count).map(|_| input.response()).collect::<Option<Vec<_>>>()?;
+    (input.position == bytes.len()).then_some(responses)
+}
+
+/// The key of a record, whose checksum is not looked at.
+#[must_use]
+pub fn key_of(beginning: &[u8]) -> Option<Key> {
+    let bytes = Bytes::copy_from_slice(beginning.strip_prefix(MAGIC)?.get(size_of::<u64>()..)?);
+    let mut input = Input { bytes: &bytes, position: 0 };
+    Some(Key::of_bytes(input.text()?))
+}
+
+struct Output(Vec<u8>);
+
+impl Output {
+    fn number(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text);
+    }
+
+    fn optional(&mut self, number: Option<u32>) {
+        self.number(number.map_or(u64::MAX, u64::from));
+    }
+
+    fn span(&mut self, span: Duration) {
+        self.number(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    }
+
+    fn response(&mut self, stored: &Stored) {
+        self.number(stored.version().0);
+        self.number(stored.outdated_since().map_or(0, Time::as_millis));
+        self.number(stored.scope);
+        let StoredHead { status, headers, variant, freshness, reuse } = &stored.head;
+        self.number(status.as_u16().into());
+        self.number(headers.len() as u64);
+        for (name, value) in headers.iter() {
+            self.text(name);
+            self.text(value);
+        }
+        let parts: Vec<_> = variant.parts().collect();
+        self.number(parts.len() as u64);
+        for (name, value) in parts {
+            self.text(name);
+            self.number(value.is_some().into());
+            self.text(value.unwrap_or_default());
+        }
+        let Freshness { lifetime, source, initial_age, received } = *freshness;
+        self.span(lifetime);
+        let number = SOURCES.iter().position(|other| *other == source).unwrap_or_default();
+        self.number(number as u64);
+        self.span(initial_age);
+        self.number(received.as_millis());
+        let ReuseRules { needs_validation, forbids_stale, is_immutable, stale_while_revalidate, stale_if_error } =
+            *reuse;
+        for is_set in [needs_validation, forbids_stale, is_immutable] {
+            self.number(is_set.into());
+        }
+        self.optional(stale_while_revalidate);
+        self.optional(stale_if_error);
+        self.number(stored.tags().len() as u64);
+        stored.tags().iter().for_each(|tag| self.text(tag.name()));
+        self.text(&stored.body);
+    }
+}
+
+struct Input<'a> {
+    bytes: &'a Bytes,
+    position: usize,
+}
+
+impl<'a> Input<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let end = self.position.checked_add(size_of::<u64>())?;
+        let number = u64::from_le_bytes(self.bytes.get(self.position..end)?.try_into().ok()?);
+        self.position = end;
+        Some(number)
+    }
+
+    fn range(&mut self) -> Option<std::ops::Range<usize>> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let range = self.position..self.position.checked_add(length)?;
+        self.bytes.get(range.clone())?;
+        self.position = range.end;
+        Some(range)
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let range = self.range()?;
+        self.bytes.get(range)
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.number()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn optional(&mut self) -> Option<Option<u32>> {
+        match self.number()? {
+            u64::MAX => Some(None),
+            number => u32::try_from(number).ok().map(Some),
+        }
+    }
+
+    fn span(&mut self) -> Option<Duration> {
+        self.number().map(Duration::from_millis)
+    }
+
+    fn response(&mut self) -> Option<RecordedResponse> {
+        let (version, outdated_at, scope) = (self.number()?, self.number()?, self.number()?);
+        let status = StatusCode::from_u16(u16::try_from(self.number()?).ok()?).ok()?;
+        let mut headers = Headers::new();
+        for _ in 0..self.number()? {
+            headers.append(self.text()?, self.text()?).ok()?;
+        }
+        let mut parts = Vec::new();
+        for _ in 0..self.number()? {
+            let (name, is_there, value) = (self.text()?, self.flag()?, self.text()?);
+            parts.push((name, is_there.then_some(value)));
+        }
+        let variant = Variant::of_parts(parts);
+        let freshness = Freshness {
+            lifetime: self.span()?,
+            source: *SOURCES.get(usize::try_from(self.number()?).ok()?)?,
+            initial_age: self.span()?,
+            received: Time::from_millis(self.number()?),
+        };
+        let reuse = ReuseRules {
+            needs_validation: self.flag()?,
+            forbids_stale: self.flag()?,
+            is_immutable: self.flag()?,
+            stale_while_revalidate: self.optional()?,
+            stale_if_error: self.optional()?,
+        };
+        let mut tags = TagNames::default();
+        for _ in 0..self.number()? {
+            tags.push(self.text()?);
+        }
+        let body = self.range()?;
+        let head = StoredHead { status, headers, variant, freshness, reuse };
+        let response = Storable { head, body: self.bytes.slice(body), scope, tags };
+        let outdated_at = (outdated_at > 0).then(|| Time::from_millis(outdated_at));
+        Some(RecordedResponse { response, version, outdated_at })
+    }
+}
+
+/// Of this layout: another one has another number.
+const MAGIC: &[u8; 8] = b"SEROWRC1";
+
+/// Where the checksum ends, and what it is about begins.
+const HEADER: usize = MAGIC.len() + size_of::<u64>();
+
+/// By their numbers; only at the end, others may be added.
+const SOURCES: [LifetimeSource; 4] =
+    [LifetimeSource::Explicit, LifetimeSource::Default, LifetimeSource::Heuristic, LifetimeSource::None];
+
+#[cfg(test)]
+mod tests {
+    use serow_message::Scheme;
+
+    use super::*;
+    use crate::{MemoryStore, stored::tests::stored};
+
+    fn key() -> Key {
+        Key::new(Scheme::Https, "a", "/", Some("q"), &[b"x y"])
+    }
+
+    fn encoded() -> Bytes {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        for (value, body) in [("1", "one"), ("2", "")] {
+            let (mut request, mut response) = (Headers::new(), Headers::new());
+            request.append("a", value).unwrap();
+            response.append("vary", "a, b").unwrap();
+            let variant = Variant::of(&response, &request).unwrap();
+            let head = StoredHead { variant, ..stored(404, &[("etag", "\"e\""), ("x-a", "\u{e9}")]) };
+            let reuse = ReuseRules { stale_if_error: Some(7), is_immutable: true, ..ReuseRules::default() };
+            let mut tags = TagNames::default();
+            tags.push(b"t1");
+            tags.push(b"t2");
+            let response = Storable { head: StoredHead { reuse, ..head }, body: body.into(), scope: 9, tags };
+            assert!(store.insert(key(), store.version(), response));
+        }
+        encode(&key(), &store.find(&key()).unwrap()).into()
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written() {
+        let bytes = encoded();
+        let found = decode(&key(), &bytes).unwrap();
+        assert_eq!(found.len(), 2);
+        let Storable { head, body, scope, tags } = &found[0].response;
+        assert_eq!((&body[..], *scope, tags.iter().collect::<Vec<_>>()), (&b"one"[..], 9, vec![&b"t1"[..], b"t2"]));
+        let expected = stored(404, &[("etag", "\"e\""), ("x-a", "\u{e9}")]);
+        assert_eq!(
+            (head.status, &head.headers, head.freshness),
+            (expected.status, &expected.headers, expected.freshness)
+        );
+        assert_eq!((head.reuse.stale_if_error, head.reuse.stale_while_revalidate), (Some(7), None));
+        let mut request = Headers::new();
+        request.append("a", "1").unwrap();
+        assert!(head.variant.matches(&request) && !head.variant.matches(&Headers::new()));
+        assert_eq!(key_of(&bytes[..60]).as_ref(), Some(&key()));
+    }
+
+    #[test]
+    fn damaged_bytes_are_nothing() {
+        let bytes = encoded();
+        assert!(decode(&Key::new(Scheme::Https, "a", "/", Some("q"), &[]), &bytes).is_none(), "of another key");
+        for length in 0..bytes.len() {
+            assert!(decode(&key(), &bytes.slice(..length)).is_none(), "cut after {length}");
+        }
+        for position in 0..bytes.len() {
+            let mut changed = bytes.to_vec();
+            changed[position] ^= 1;
+            assert!(decode(&key(), &changed.into()).is_none(), "changed at {position}");
+        }
+        // With a checksum that fits, no length leads out of the record, and none to much memory.
+        for position in (HEADER..bytes.len() - 8).step_by(1) {
+            let mut changed = bytes.to_vec();
+            changed[position..position + 8].copy_from_slice(&(u64::MAX - 1).to_le_bytes());
+            let checksum = xxh3_64(&changed[HEADER..]);
+            changed[8..HEADER].copy_from_slice(&checksum.to_le_bytes());
+            let _ = decode(&key(), &changed.into());
+        }
+        assert!(decode(&key(), &[&bytes[..], b"x"].concat().into()).is_none(), "with a tail");
+    }
+}

@@ -1,0 +1,187 @@
+//! What of the store outlives the process: it is kept elsewhere, and comes back when it is asked for.
+
+use std::{
+    hash::BuildHasher,
+    sync::{Arc, PoisonError, RwLock, atomic::Ordering},
+};
+
+use super::{MemoryStore, Resource, StoreVersion};
+use crate::{
+    key::Key,
+    persistence::{KeptResource, Persistence},
+    purge::{PurgeMode, PurgeRecord, PurgeTarget},
+    record::{self, RecordedResponse},
+    stored::Stored,
+};
+
+/// The place where responses are kept, and the purges that concern what is there.
+#[derive(Debug)]
+pub(super) struct PersistentPart {
+    persistence: Arc<dyn Persistence>,
+    purges: RwLock<Vec<PurgeRecord>>,
+}
+
+impl PersistentPart {
+    pub(super) fn keep(&self, key: &Key, resource: &Arc<Resource>) {
+        self.persistence.keep(key, resource);
+    }
+
+    /// Whether there was something.
+    pub(super) fn remove(&self, key: &Key) -> bool {
+        self.persistence.remove(key)
+    }
+
+    pub(super) fn note_purge(&self, purge: PurgeRecord) {
+        self.persistence.keep_purge(&purge);
+        self.purges.write().unwrap_or_else(PoisonError::into_inner).push(purge);
+    }
+
+    /// What the purges of more than one key say about a response: removed, or stale since when.
+    fn judge(&self, key: &Key, version: u64) -> Option<PurgeMode> {
+        let purges = self.purges.read().unwrap_or_else(PoisonError::into_inner);
+        let mut concerning = purges.iter().filter(|purge| purge.concerns(key.uri(), version)).map(|purge| purge.mode);
+        let first = concerning.next()?;
+        Some(concerning.fold(first, |mode, other| if other == PurgeMode::Remove { other } else { mode }))
+    }
+}
+
+impl MemoryStore {
+    /// Keeps there what is stored, and finds what was kept before; the first call counts.
+    pub fn persist(&self, persistence: Arc<dyn Persistence>) {
+        let _ = self.persistent.set(PersistentPart { persistence, purges: RwLock::default() });
+    }
+
+    /// What happened in earlier processes: their purges, and a version that is larger than all of theirs.
+    pub fn adopt_history(&self, purges: Vec<PurgeRecord>, version: u64) {
+        let last = purges.iter().map(|purge| purge.version).max().unwrap_or_default();
+        self.version.fetch_max(version.max(last) + 1, Ordering::AcqRel);
+        for purge in &purges {
+            if let Some(name) = purge.tag() {
+                self.tags.purge(name, purge.version, purge.mode);
+            }
+        }
+        if let Some(persistent) = self.persistent.get() {
+            persistent.purges.write().unwrap_or_else(PoisonError::into_inner).extend(purges);
+        }
+    }
+
+    /// The purges up to this version concern nothing any more that is kept.
+    pub fn forget_purges(&self, version: u64) {
+        if let Some(persistent) = self.persistent.get() {
+            let mut purges = persistent.purges.write().unwrap_or_else(PoisonError::into_inner);
+            purges.retain(|purge| purge.version > version);
+        }
+    }
+
+    /// Whether there are purges that concern what is kept.
+    #[must_use]
+    pub fn has_persistent_purges(&self) -> bool {
+        let persistent = self.persistent.get();
+        persistent
+            .is_some_and(|persistent| !persistent.purges.read().unwrap_or_else(PoisonError::into_inner).is_empty())
+    }
+
+    /// Keeps again what is kept for a key, as purges have left it.
+    pub fn rewrite_kept(&self, key: &Key) {
+        let _writer = self.lock(self.hasher.hash_one(key));
+        if let (Some(persistent), Some(resource)) = (self.persistent.get(), self.kept(key)) {
+            persistent.keep(key, &resource);
+        }
+    }
+
+    /// Whether there is something in memory for a key, which does not count as a use of it.
+    #[must_use]
+    pub fn has_in_memory(&self, key: &Key) -> bool {
+        self.index.contains_key(key)
+    }
+
+    /// What a record of this key has become: nothing if all of it was purged; itself if no purge concerns it.
+    #[must_use]
+    pub fn judge_record(&self, key: &Key, record: &bytes::Bytes) -> RecordVerdict {
+        let Some(responses) = record::decode(key, record) else { return RecordVerdict::Gone };
+        let count = responses.len();
+        let is_plain = |response: &RecordedResponse| response.outdated_at.is_none();
+        let was_plain = responses.iter().filter(|response| is_plain(response)).count();
+        let resource = self.resource_of(key, responses);
+        let is_current = |stored: &&Arc<Stored>| stored.outdated_since().is_none();
+        match resource {
+            None => RecordVerdict::Gone,
+            Some(resource) => {
+                let plain = resource.variants.iter().filter(is_current).count();
+                match resource.variants.len() == count && plain == was_plain {
+                    true => RecordVerdict::Unchanged,
+                    false => RecordVerdict::Changed,
+                }
+            }
+        }
+    }
+
+    pub(super) fn find_persistent(&self, key: &Key) -> Option<Arc<Resource>> {
+        self.persistent.get()?;
+        let (hash, version) = (self.hasher.hash_one(key), self.version());
+        let resource = self.kept(key)?;
+        let invalidated = self.lock(hash);
+        // It may have been removed or replaced meanwhile.
+        if invalidated.is_after(hash, version.0) {
+            return None;
+        }
+        if let Some(newer) = self.index.peek(key) {
+            return Some(newer);
+        }
+        self.index.insert(key.clone(), Arc::clone(&resource));
+        Some(resource)
+    }
+
+    /// What is kept for a key, without what was purged.
+    pub(super) fn kept(&self, key: &Key) -> Option<Arc<Resource>> {
+        match self.persistent.get()?.persistence.find(key)? {
+            KeptResource::Unwritten(resource) => Some(resource),
+            KeptResource::Record(bytes) => self.resource_of(key, record::decode(key, &bytes)?).map(Arc::new),
+        }
+    }
+
+    fn resource_of(&self, key: &Key, responses: Vec<RecordedResponse>) -> Option<Resource> {
+        let persistent = self.persistent.get()?;
+        let mut variants = Vec::new();
+        for RecordedResponse { response, version, outdated_at } in responses.into_iter().rev() {
+            // Of a process whose counter this one has not seen: purges have to come after it.
+            self.version.fetch_max(version, Ordering::AcqRel);
+            let tags = self.tags.of_names(&response.tags);
+            let stored = Stored::new(response.head, response.body, response.scope, StoreVersion(version), tags);
+            outdated_at.into_iter().for_each(|at| stored.outdate(at));
+            match persistent.judge(key, version) {
+                Some(PurgeMode::Remove) => continue,
+                Some(PurgeMode::Outdate(at)) => stored.outdate(outdated_at.map_or(at, |earlier| earlier.min(at))),
+                None => {}
+            }
+            if !stored.is_removed() {
+                variants.push(Arc::new(stored));
+            }
+        }
+        (!variants.is_empty()).then(|| Resource { variants: variants.into(), uncacheable: None })
+    }
+
+    /// Keeps a purge for what is not in memory.
+    pub(super) fn note_persistent_purge(&self, target: PurgeTarget<'_>, mode: PurgeMode, version: u64) {
+        if let Some(persistent) = self.persistent.get() {
+            persistent.note_purge(PurgeRecord::new(version, mode, target));
+        }
+    }
+
+    /// The version now, for purges that are to be forgotten.
+    #[must_use]
+    pub fn current_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+}
+
+/// What a record has become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordVerdict {
+    /// No purge concerns it.
+    Unchanged,
+    /// Something of it was removed, or is stale.
+    Changed,
+    /// Nothing of it is left, or it is damaged.
+    Gone,
+}
