@@ -35,8 +35,8 @@ impl Invalidated {
     }
 }
 
-/// URIs that a stripe remembers. Whoever invalidates more of a stripe while a response arrives keeps it from being stored,
-/// and does no other harm. All stripes take 256 KiB with it.
+/// URIs that a stripe remembers. A client that invalidates more of a stripe while a response arrives keeps it from being
+/// stored, and does no other harm. All stripes take 256 KiB with it.
 const LATEST: usize = 64;
 
 #[cfg(test)]

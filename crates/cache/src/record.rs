@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
-//! or somebody else has left; it is no signature.
+//! or somebody else has left; it is not a signature.
 
 use std::time::Duration;
 

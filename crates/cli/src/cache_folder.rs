@@ -1,6 +1,6 @@
 //! The folder in which stored responses outlive the process.
 
-use serow_site::{CacheKeeper, CacheStore, prepare_folder};
+use serow_site::{CacheStore, CacheWriter, prepare_folder};
 
 use crate::command_error::CommandError;
 
@@ -15,7 +15,7 @@ pub(crate) fn prepare(store: Option<&CacheStore>, owner: Option<(u32, Option<u32
 }
 
 /// Begins to keep responses in the folder, until what this returns is dropped. All processes of a server have its number.
-pub(crate) fn keep(store: Option<&CacheStore>, server: u32) -> Result<Option<CacheKeeper>, CommandError> {
+pub(crate) fn keep(store: Option<&CacheStore>, server: u32) -> Result<Option<CacheWriter>, CommandError> {
     match store {
         Some(store) => store.keep(server).map_err(|error| CommandError::Usage(format!("cache: {error}"))),
         None => Ok(None),

@@ -57,7 +57,7 @@ pub struct CacheFolder {
 
 /// What keeps responses in a folder, until it is dropped.
 #[derive(Debug)]
-pub struct CacheKeeper {
+pub struct CacheWriter {
     _thread: DiskThread,
 }
 
@@ -113,14 +113,14 @@ impl CacheStore {
     /// # Errors
     ///
     /// The folder cannot be opened.
-    pub fn keep(&self, server: u32) -> Result<Option<CacheKeeper>, FolderError> {
+    pub fn keep(&self, server: u32) -> Result<Option<CacheWriter>, FolderError> {
         let Some(folder) = &self.shared.folder else { return Ok(None) };
         let disk = Arc::new(DiskStore::open(&folder.path, folder.size, server)?);
         let persistence: Arc<dyn Persistence> = Arc::<DiskStore>::clone(&disk);
         self.shared.memory.persist(persistence);
         let thread = DiskThread::start(disk, Arc::clone(&self.shared.memory));
         let thread = thread.map_err(|error| FolderError::System(folder.path.clone(), error))?;
-        Ok(Some(CacheKeeper { _thread: thread }))
+        Ok(Some(CacheWriter { _thread: thread }))
     }
 
     /// Bytes of the largest response that is stored in memory of this size, where the settings do not say it: a few large

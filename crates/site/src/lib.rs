@@ -34,7 +34,7 @@ mod to_tls;
 
 pub use self::{
     cache::{
-        CacheBypass, CacheFolder, CacheKeeper, CacheSettings, CacheStore, FolderError, IgnoredQuery, ResponseCache,
+        CacheBypass, CacheFolder, CacheSettings, CacheStore, CacheWriter, FolderError, IgnoredQuery, ResponseCache,
         prepare_folder,
     },
     internal_routes::{InternalRoot, InternalRoutes},

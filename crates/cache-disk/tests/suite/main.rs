@@ -54,7 +54,7 @@ impl Process {
         Some((String::from_utf8(stored.body.to_vec()).unwrap(), is_fresh))
     }
 
-    /// Ends as a server does that was told to: what waits is written.
+    /// Ends as a server that is stopped: what waits is written.
     fn end(mut self) {
         self.thread.take();
     }

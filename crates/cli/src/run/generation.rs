@@ -16,7 +16,7 @@ use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_settings::{Application, Encryption, ServerSettings};
-use serow_site::{CacheKeeper, MaintenanceSwitch};
+use serow_site::{CacheWriter, MaintenanceSwitch};
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::{ban_storage::BanStorage, orders::ServerOrders, shared_bans};
@@ -69,7 +69,7 @@ struct Generation {
     /// The certificate manager.
     certificates: Option<CertificateManager>,
     /// What keeps stored responses.
-    cache_keeper: Option<CacheKeeper>,
+    cache_writer: Option<CacheWriter>,
 }
 
 impl Generation {
@@ -124,8 +124,8 @@ impl Generation {
         // As late as possible: until another generation serves, the one before goes on with bans.
         let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;
         // Likewise: the newest process keeps responses, and all of a server have its master.
-        let cache_keeper = cache_folder::keep(configuration.cache.as_ref(), parent_id());
-        let cache_keeper = cache_keeper.map_err(|error| error.message())?;
+        let cache_writer = cache_folder::keep(configuration.cache.as_ref(), parent_id());
+        let cache_writer = cache_writer.map_err(|error| error.message())?;
         Ok(Self {
             configuration,
             admin,
@@ -139,7 +139,7 @@ impl Generation {
             access,
             bans,
             certificates,
-            cache_keeper,
+            cache_writer,
         })
     }
 
@@ -157,7 +157,7 @@ impl Generation {
             access,
             bans,
             certificates,
-            cache_keeper,
+            cache_writer,
         } = self;
         let fleet = configuration.access.fleet.clone();
         let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
@@ -197,7 +197,7 @@ impl Generation {
         policy.challenges = challenges;
         let outcome = serow_site::serve(server, site, policy, maintenance, settings.bans, settings.clients.trusted);
         // In this order; the last writes what waits.
-        drop((certificates, background_tasks, workers, access, cache_keeper));
+        drop((certificates, background_tasks, workers, access, cache_writer));
         if let Some(logs) = logs {
             logs.finish();
         }
