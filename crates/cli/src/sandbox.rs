@@ -6,7 +6,10 @@
 
 mod places;
 
-use std::{env, fmt, path::PathBuf};
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+};
 
 use serow_access_log::Destination;
 use serow_acme::StoreSettings;
@@ -63,8 +66,8 @@ impl SandboxState {
     }
 }
 
-/// Opens what a generation with these settings needs, while this may be root still.
-pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> {
+/// Opens what a generation with these settings needs, while this may be root still. `keys` is the folder of key sets.
+pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Result<Sandbox, Reason> {
     let logs = configuration.logs.destinations();
     require_no_programs(configuration, &logs)?;
     let mut paths = Vec::new();
@@ -91,6 +94,7 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
     }
     let access = &configuration.access;
     let asks_others = certificates.is_some() || access.fleet.is_some() || !access.logins.is_empty();
+    paths.extend(keys.map(|path| AllowedPath { path: path.to_owned(), access: FileAccess::Write }));
     if let Some(folder) = configuration.cache.as_ref().and_then(CacheStore::folder) {
         // It exists, likewise.
         let path = existing(&folder.path)?.unwrap_or_else(|| folder.path.clone());

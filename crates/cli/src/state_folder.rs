@@ -3,10 +3,15 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    fs::DirBuilder,
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serow::kept_text;
+use serow_jwt::RemoteKeys;
 use serow_login::{CookieKey, Login};
 use serow_settings::ServerSettings;
 
@@ -57,6 +62,39 @@ pub(crate) fn keep_login_key(logins: &[Login]) {
     key.iter().for_each(|key| without.iter().for_each(|login| login.set_key(key)));
 }
 
+/// Creates the folder in which the key sets of issuers are kept, for this user and group, so that tokens are verified after
+/// a start while an issuer does not answer; nothing where there are no such sets, or no folder for them.
+pub(crate) fn folder_of_keys(sets: &[Arc<RemoteKeys>], owner: Option<(u32, Option<u32>)>) -> Option<PathBuf> {
+    if sets.is_empty() {
+        return None;
+    }
+    let created = match of_user() {
+        Some(folder) => private_folder(&folder.join(KEYS), owner).map_err(|error| error.to_string()),
+        None => Err("neither XDG_STATE_HOME nor HOME names a folder".to_owned()),
+    };
+    created.inspect_err(|reason| {
+        tracing::warn!(
+            "the key sets of issuers are not kept, so requests with tokens fail after the next start while an issuer does \
+             not answer: {reason}; set XDG_STATE_HOME to a folder that only this user may write to"
+        );
+    })
+    .ok()
+}
+
+/// A folder that only this user may write to.
+fn private_folder(path: &Path, owner: Option<(u32, Option<u32>)>) -> io::Result<PathBuf> {
+    if !path.exists() {
+        DirBuilder::new().mode(0o700).recursive(true).create(path)?;
+        if let Some((user, group)) = owner {
+            chown(path, Some(user), group)?;
+        }
+    }
+    match path.metadata()?.mode() & 0o022 {
+        0 => Ok(path.to_owned()),
+        _ => Err(io::Error::other(format!("others may write to {}", path.display()))),
+    }
+}
+
 /// The folder of the user who runs this process.
 pub(crate) fn of_user() -> Option<PathBuf> {
     state_folder(|name| env::var_os(name))
@@ -75,6 +113,9 @@ fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
 
 /// The file with the secret for the cookies of logins.
 const LOGIN_KEY: &str = "login.key";
+
+/// The folder with the key sets of issuers.
+const KEYS: &str = "keys";
 
 #[cfg(test)]
 mod tests {

@@ -22,7 +22,7 @@
 //! | a token's parts; JSON without duplicate members | `unverified_token.rs`, `strict_json.rs` |
 //! | what a token says, and what is expected of it | `claims.rs`, `expectations.rs`, `conditions.rs` |
 //! | verification, seldom twice for a token, and with large keys on a thread of its own | `verifier.rs`, `verified.rs`, `verification_thread.rs` |
-//! | key sets that change: files, and URLs with the time to fetch them again | `key_source.rs`, `remote_keys.rs`, `schedule.rs`, `key_fetcher.rs` |
+//! | key sets that change: files, and URLs with the time to fetch them again | `key_source.rs`, `remote_keys.rs`, `kept_keys.rs`, `schedule.rs`, `key_fetcher.rs` |
 #![forbid(unsafe_code)]
 
 mod algorithm;
@@ -31,6 +31,7 @@ mod conditions;
 mod error;
 mod expectations;
 mod jwk;
+mod kept_keys;
 mod key_fetcher;
 mod key_set;
 mod key_source;

@@ -2,9 +2,9 @@
 
 use std::{
     fmt,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use tokio::{
 
 use crate::{
     error::KeyError,
+    kept_keys::KeptKeys,
     key_set::KeySet,
     schedule::{Demand, Schedule},
 };
@@ -29,6 +30,8 @@ pub struct RemoteKeys {
     /// A fetch is due now.
     demanded: Notify,
     fetched: watch::Sender<Fetched>,
+    /// The file that has the last good set for the next process.
+    kept: OnceLock<KeptKeys>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -80,6 +83,7 @@ impl RemoteKeys {
             schedule: Mutex::new(Schedule::new(Instant::now())),
             demanded: Notify::new(),
             fetched: watch::Sender::default(),
+            kept: OnceLock::new(),
         })
     }
 
@@ -87,6 +91,18 @@ impl RemoteKeys {
     #[must_use]
     pub fn current(&self) -> Option<Arc<KeySet>> {
         self.fetched.borrow().keys.clone()
+    }
+
+    /// Keeps the last good set in this folder, which nobody else may write to. The set that an earlier process has kept
+    /// there within the last day is in use until the first fetch.
+    pub fn keep_in(&self, folder: &Path) {
+        let kept = KeptKeys::new(folder, &self.url.uri().to_string());
+        let text = kept.read(SystemTime::now());
+        if let Some((text, keys)) = text.and_then(|text| KeySet::parse_published(&text).ok().map(|keys| (text, keys))) {
+            let keys = Some(Arc::new(keys));
+            self.fetched.send_modify(|fetched| (fetched.keys, fetched.text) = (keys, text.into()));
+        }
+        let _ = self.kept.set(kept);
     }
 
     /// A key is missing, or all are: fetches the set early, at most twice a minute. Nothing if it was fetched lately.
@@ -142,10 +158,16 @@ impl RemoteKeys {
             return Err(format!("{self} has the status {}: look at the URL", response.status()));
         }
         // What is in use stays so: verified tokens are known by it.
-        if self.fetched.borrow().text != body {
+        if self.fetched.borrow().text == body {
+            // It was kept, or a warning has said why not.
+            let _ = self.kept.get().map(KeptKeys::confirm);
+        } else {
             let text = std::str::from_utf8(body).map_err(|_| format!("{self} is not written in UTF-8"))?;
             let keys = KeySet::parse_published(text).map_err(|KeyError(problem)| format!("{self}: {problem}"))?;
             self.fetched.send_modify(|fetched| (fetched.keys, fetched.text) = (Some(Arc::new(keys)), body.clone()));
+            if let Some(Err(error)) = self.kept.get().map(|kept| kept.write(text)) {
+                tracing::warn!("the key set of {self} cannot be kept for the next start: {error}");
+            }
             tracing::info!("the key set of {self} has been fetched and is in use");
         }
         self.schedule().succeed(Instant::now(), max_age);

@@ -8,8 +8,7 @@ use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
-use serow_bans::Bans;
-use serow_config::{AccessControl, Account, Configuration, ServedFolder, open_to_changes};
+use serow_config::{Account, Configuration, ServedFolder, open_to_changes};
 use serow_fleet::{Fleet, FleetThread};
 use serow_jwt::KeyFetcher;
 use serow_login::ProviderThread;
@@ -98,7 +97,8 @@ impl Generation {
         let owner = configuration.account.as_ref().map(|account| (account.user, account.groups.first().copied()));
         let certificates = certificates::prepare(&configuration.server, owner).map_err(|error| error.message())?;
         cache_folder::prepare(configuration.cache.as_ref(), owner).map_err(|error| error.message())?;
-        let sandbox = sandbox::prepare(&configuration);
+        let keys = state_folder::folder_of_keys(&configuration.access.remote_keys, owner);
+        let sandbox = sandbox::prepare(&configuration, keys.as_deref());
         configuration.account.as_ref().map_or(Ok(()), assume)?;
         // Before there is another thread: what is restricted is one of them, and those that it starts.
         let sandbox = SandboxState::enter(sandbox);
@@ -114,7 +114,7 @@ impl Generation {
         let background_tasks = BackgroundTasks::start(configuration.upstreams.clone()).map_err(failed)?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
-        let access = AccessThreads::start(&mut configuration.access, &configuration.server.bans).map_err(failed)?;
+        let access = AccessThreads::start(&mut configuration, keys.as_deref()).map_err(failed)?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
@@ -235,7 +235,11 @@ struct AccessThreads {
 }
 
 impl AccessThreads {
-    fn start(access: &mut AccessControl, bans: &Bans) -> io::Result<Self> {
+    /// Key sets are kept in this folder, if there is one.
+    fn start(configuration: &mut Configuration, keys: Option<&Path>) -> io::Result<Self> {
+        let Configuration { access, server, .. } = configuration;
+        let bans = &server.bans;
+        keys.iter().for_each(|folder| access.remote_keys.iter().for_each(|set| set.keep_in(folder)));
         if let Some(fleet) = &access.fleet {
             shared_bans::share(bans, fleet);
         }

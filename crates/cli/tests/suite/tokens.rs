@@ -228,6 +228,34 @@ fn keys_are_fetched_from_a_url_and_kept_while_it_fails() {
 }
 
 #[test]
+fn keys_outlive_reloads_and_restarts_while_the_url_fails() {
+    let issuer = Issuer::new();
+    let published = Arc::new(Mutex::new(issuer.jwks("1")));
+    let shared = Arc::clone(&published);
+    let address = server(move |_| shared.lock().unwrap().clone());
+    let folder = tempfile::tempdir().unwrap();
+    let settings = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"unix:admin.sock\"\nworkers = 1\n\
+         [[site]]\njwt = {{ keys = \"http://{address}/jwks.json\" }}\n[[site.route]]\npath = \"/*\"\nrespond = {{ status = 204 }}\n"
+    );
+    fs::write(folder.path().join("serow.toml"), settings).unwrap();
+    let run = || {
+        let mut command = serow(["run"]);
+        command.current_dir(folder.path()).env("XDG_STATE_HOME", folder.path());
+        Running::of(command)
+    };
+    let fields = bearer(&issuer.token("1", ""));
+    let mut first = run();
+    eventually("the keys are fetched", || (first.ask("/", &fields).status() == 204).then_some(()));
+    published.lock().unwrap().clear();
+    let output = serow(["reload", "--admin", "unix:admin.sock"]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(first.ask("/", &fields).status(), 204);
+    first.stop();
+    assert_eq!(run().ask("/", &fields).status(), 204);
+}
+
+#[test]
 fn logs_and_limits_know_the_user_and_no_token_is_in_a_log() {
     let issuer = Issuer::new();
     let folder = tempfile::tempdir().unwrap();
