@@ -37,6 +37,8 @@ pub struct DiskStore {
     used: Box<[AtomicU64]>,
     /// When files may be written again after an error, in milliseconds of the monotonic clock.
     paused_until: AtomicU64,
+    /// Whether the disk has no room, although the files may take more.
+    is_disk_full: AtomicBool,
     is_claim_warned: AtomicBool,
     warnings: WarningPace,
     counts: AtomicCounts,
@@ -84,6 +86,7 @@ impl DiskStore {
             limit,
             used: std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect(),
             paused_until: AtomicU64::new(0),
+            is_disk_full: AtomicBool::new(false),
             is_claim_warned: AtomicBool::new(false),
             warnings: WarningPace::new(),
             counts: AtomicCounts::default(),
@@ -193,6 +196,16 @@ impl DiskStore {
         self.used[usize::from(shard)].store(bytes, Ordering::Relaxed);
     }
 
+    /// Whether room has to be made although the files may take more; it says so once.
+    pub(crate) fn take_disk_full(&self) -> bool {
+        self.is_disk_full.swap(false, Ordering::Relaxed)
+    }
+
+    /// There is room again.
+    pub(crate) fn resume(&self) {
+        self.paused_until.store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn counts_of_sweep(&self) -> &AtomicCounts {
         &self.counts
     }
@@ -200,6 +213,8 @@ impl DiskStore {
     fn fail(&self, error: &io::Error) {
         self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         self.paused_until.store(millis(monotonic() + PAUSE), Ordering::Relaxed);
+        let is_full = matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT));
+        self.is_disk_full.fetch_or(is_full, Ordering::Relaxed);
         self.warn("write to", error);
     }
 

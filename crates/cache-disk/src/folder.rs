@@ -216,7 +216,8 @@ impl Folder {
             let name = FileName::of(format!("{below}/{}", entry?.file_name().to_string_lossy()), shard);
             let Ok(status) = statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
-                let used = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(status.st_mtime).unwrap_or(0));
+                let seconds = u64::try_from(status.st_mtime).unwrap_or(0);
+                let used = SystemTime::UNIX_EPOCH + Duration::new(seconds, status.st_mtime_nsec as u32);
                 files.push(FileEntry { name, size: rounded(status.st_size as u64), used });
             }
         }

@@ -83,6 +83,9 @@ impl Sweep {
 
     /// Removes files until there is room again.
     pub(crate) fn make_room(&mut self, disk: &DiskStore, store: &MemoryStore) {
+        if disk.take_disk_full() {
+            self.replace_on_full_disk(disk, store);
+        }
         if disk.used() <= disk.limit || !disk.is_writable() {
             return;
         }
@@ -94,6 +97,25 @@ impl Sweep {
             let shard = self.cursor;
             self.cursor = (self.cursor + 1) % SHARDS;
             // In the second round, what is in memory has to go as well.
+            if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
+                return disk.warn("make room in", &error);
+            }
+        }
+    }
+}
+
+impl Sweep {
+    /// On a full disk, new responses take the place of those that were used least recently, as at the limit.
+    fn replace_on_full_disk(&mut self, disk: &DiskStore, store: &MemoryStore) {
+        let before = disk.counts().evicted;
+        for round in 0..2 * SHARDS {
+            let evicted = disk.counts().evicted - before;
+            // Enough for a while; with fewer files, one has to do.
+            if evicted >= REPLACED || evicted > 0 && round >= SHARDS {
+                return disk.resume();
+            }
+            let shard = self.cursor;
+            self.cursor = (self.cursor + 1) % SHARDS;
             if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
                 return disk.warn("make room in", &error);
             }
@@ -156,6 +178,9 @@ fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bo
     }
     Ok(())
 }
+
+/// Files that are removed on a full disk: so many that the next may be written without a search.
+const REPLACED: u64 = 32;
 
 /// Between two looks at all files.
 const INTERVAL: Duration = Duration::from_secs(3600);
