@@ -38,8 +38,8 @@ fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore,
             let text = "`dir-size` is for `dir`, which is missing: write dir = \"/var/cache/serow\", or leave it out";
             Err(Problem::of_key(place.key("dir-size"), text))
         }
-        (Some(_), Some(size)) if size.0 < 10 * max_object as u64 => {
-            let text = "this is less than ten of the largest responses: write a larger size, or a smaller `max-object`";
+        (Some(_), Some(size)) if size.0 < memory.0 => {
+            let text = "this is less than `memory`, which has the most requested responses already: write a larger size";
             Err(Problem::of_value(place.key("dir-size"), text))
         }
         (Some(dir), size) => {
