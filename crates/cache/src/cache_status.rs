@@ -11,6 +11,8 @@ pub enum CacheStatus {
     Hit {
         /// Seconds for which it is fresh; negative if it is stale.
         ttl: i64,
+        /// Whether an earlier request has it validated.
+        is_updating: bool,
     },
     /// The request was forwarded.
     Forwarded {
@@ -55,9 +57,14 @@ impl CacheStatus {
     #[must_use]
     pub const fn nginx_word(&self) -> &'static str {
         match self {
-            Self::Hit { ttl } if *ttl > 0 => "HIT",
+            Self::Hit { ttl, .. } if *ttl > 0 => "HIT",
+            Self::Hit { is_updating: true, .. } => "UPDATING",
             Self::Hit { .. } => "STALE",
+            // nginx lets such requests wait for the stored response.
+            Self::Forwarded { is_collapsed: true, .. } => "HIT",
             Self::Forwarded { status: Some(StatusCode::NOT_MODIFIED), .. } => "REVALIDATED",
+            // In place of an error.
+            Self::Forwarded { status: Some(_), .. } => "STALE",
             Self::Forwarded { reason, .. } => match reason {
                 ForwardReason::Bypass | ForwardReason::Method | ForwardReason::Request => "BYPASS",
                 ForwardReason::UriMiss | ForwardReason::VaryMiss => "MISS",
@@ -73,7 +80,7 @@ impl fmt::Display for CacheStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(NAME)?;
         match self {
-            Self::Hit { ttl } => write!(formatter, "; hit; ttl={ttl}"),
+            Self::Hit { ttl, .. } => write!(formatter, "; hit; ttl={ttl}"),
             Self::Forwarded { reason, status, is_stored, is_collapsed } => {
                 write!(formatter, "; fwd={reason}")?;
                 if let Some(status) = status {
@@ -109,18 +116,23 @@ mod tests {
 
     #[test]
     fn values_of_the_field() {
-        let revalidated = CacheStatus::Forwarded {
+        let stale = |status, is_stored, is_collapsed| CacheStatus::Forwarded {
             reason: ForwardReason::Stale,
-            status: Some(StatusCode::NOT_MODIFIED),
-            is_stored: true,
-            is_collapsed: true,
+            status,
+            is_stored,
+            is_collapsed,
         };
+        let unmodified = Some(StatusCode::NOT_MODIFIED);
         for (status, text, word) in [
-            (CacheStatus::Hit { ttl: 30 }, "Serow; hit; ttl=30", "HIT"),
-            (CacheStatus::Hit { ttl: -3 }, "Serow; hit; ttl=-3", "STALE"),
+            (CacheStatus::Hit { ttl: 30, is_updating: false }, "Serow; hit; ttl=30", "HIT"),
+            (CacheStatus::Hit { ttl: -3, is_updating: false }, "Serow; hit; ttl=-3", "STALE"),
+            (CacheStatus::Hit { ttl: -3, is_updating: true }, "Serow; hit; ttl=-3", "UPDATING"),
             (CacheStatus::forwarded(ForwardReason::UriMiss), "Serow; fwd=uri-miss", "MISS"),
             (CacheStatus::forwarded(ForwardReason::Method), "Serow; fwd=method", "BYPASS"),
-            (revalidated, "Serow; fwd=stale; fwd-status=304; stored; collapsed", "REVALIDATED"),
+            (stale(unmodified, true, true), "Serow; fwd=stale; fwd-status=304; stored; collapsed", "HIT"),
+            (stale(unmodified, true, false), "Serow; fwd=stale; fwd-status=304; stored", "REVALIDATED"),
+            (stale(Some(StatusCode::BAD_GATEWAY), false, false), "Serow; fwd=stale; fwd-status=502", "STALE"),
+            (stale(None, true, false), "Serow; fwd=stale; stored", "EXPIRED"),
             (CacheStatus::OnlyIfCached, "Serow; detail=only-if-cached", "MISS"),
         ] {
             assert_eq!((status.to_string().as_str(), status.nginx_word()), (text, word));

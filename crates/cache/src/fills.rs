@@ -13,6 +13,7 @@ use crate::{
     key::Key,
     store::{MemoryStore, StoreVersion},
     stored::StoredHead,
+    tags::TagNames,
 };
 
 /// The requests that were forwarded and whose responses others wait for; all workers share them.
@@ -61,6 +62,10 @@ pub struct ArrivingResponse {
     pub head: StoredHead,
     /// Its content.
     pub content: GrowingContent,
+    /// Its tags.
+    pub tags: TagNames,
+    /// When it was requested: purges of its tags from after this version concern it.
+    pub version: StoreVersion,
 }
 
 /// The request that is forwarded. Dropped without an outcome, it has another lead.
@@ -237,7 +242,9 @@ mod tests {
         drop((leader(fills.join(&key("/b"), 0, &store)), leader(fills.join(&key("/"), 1, &store))));
         assert!(poll(&mut second).is_pending());
         let (content, _writer) = GrowingContent::new(10, None, &crate::FillMemory::new(10));
-        first.settle(FillOutcome::Arriving(Arc::new(ArrivingResponse { head: stored(200, &[]), content })));
+        let (tags, version) = (TagNames::default(), store.version());
+        let arriving = ArrivingResponse { head: stored(200, &[]), content, tags, version };
+        first.settle(FillOutcome::Arriving(Arc::new(arriving)));
         assert!(matches!(poll(&mut second), Poll::Ready(FillOutcome::Arriving(_))));
         let mut third = follower(fills.join(&key("/"), 0, &store));
         assert!(matches!(poll(&mut third), Poll::Ready(FillOutcome::Arriving(_))));

@@ -61,6 +61,35 @@ impl Key {
         std::str::from_utf8(&self.0[..end]).unwrap_or_default()
     }
 
+    /// For people, as a string of structured fields (RFC 8941 §3.3.3): the URI, and behind it, each addition. Bytes that
+    /// such a string cannot have are percent-encoded.
+    #[must_use]
+    pub fn quoted(&self) -> String {
+        let mut text = String::from("\"");
+        let mut push = |bytes: &[u8]| {
+            for byte in bytes {
+                match byte {
+                    b'"' | b'\\' => text.extend(['\\', char::from(*byte)]),
+                    b' '..=b'~' => text.push(char::from(*byte)),
+                    byte => text.push_str(&format!("%{byte:02X}")),
+                }
+            }
+        };
+        push(self.uri().as_bytes());
+        let mut rest = &self.0[self.uri().len()..];
+        while let [b' ', behind @ ..] = rest
+            && let Some((length, behind)) = behind.split_first_chunk()
+        {
+            let length = usize::try_from(u64::from_be_bytes(*length)).unwrap_or(usize::MAX).min(behind.len());
+            let (addition, behind) = behind.split_at(length);
+            push(b" ");
+            push(addition);
+            rest = behind;
+        }
+        text.push('"');
+        text
+    }
+
     /// Whether it has additions.
     pub(crate) fn has_additions(&self) -> bool {
         self.uri().len() < self.0.len()
@@ -129,6 +158,8 @@ mod tests {
             assert!(keys.iter().skip(number + 1).all(|other| other != key), "{key:?}");
         }
         assert_eq!(key(Some("q"), &[b"x y"]).uri(), "http://a/b?q");
+        assert_eq!(key(Some("q\"\\"), &[b"x y", b"", b"\xff\n"]).quoted(), r#""http://a/b?q\"\\ x y  %FF%0A""#);
+        assert_eq!(key(None, &[]).quoted(), "\"http://a/b\"");
         assert_eq!(key(Some("q"), &[b"x"]).with_uri("http://a/c"), Key::new(Scheme::Http, "a", "/c", None, &[b"x"]));
     }
 }

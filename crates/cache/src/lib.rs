@@ -13,8 +13,8 @@
 //! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
 //! | what an unsafe method invalidates | `invalidation.rs` |
 //! | what to tell the client | `cache_status.rs` |
-//! | where responses are stored | `store.rs`, `stored.rs`, `invalidated.rs` |
-//! | what removes them before their time | `purge.rs`, `tags.rs`, `store/purging.rs` |
+//! | where responses are stored; what is there | `store.rs`, `stored.rs`, `invalidated.rs`; `store/contents.rs` |
+//! | what removes them before their time; URIs as people write them | `purge.rs`, `tags.rs`, `store/purging.rs`; `written_uri.rs` |
 //! | what of them outlives the process | `persistence.rs`, `record.rs`, `store/persistent.rs` |
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
 //!
@@ -61,6 +61,7 @@ mod targeted;
 mod time;
 mod validation;
 mod vary;
+mod written_uri;
 
 pub use self::{
     cache_status::{CacheStatus, ForwardReason},
@@ -86,4 +87,5 @@ pub use self::{
     time::Time,
     validation::{HeadVerdict, add_validators, head_verdict, make_unconditional, updated, validated},
     vary::Variant,
+    written_uri::{WrittenUriError, WrittenUris},
 };

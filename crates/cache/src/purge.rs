@@ -19,6 +19,8 @@ pub enum PurgeMode {
 pub enum PurgeTarget<'a> {
     /// Those of this URI, with all additions to its key.
     Uri(&'a str),
+    /// Those of this URI, for both schemes, that the route with this number has stored, with all additions to its key.
+    UriOfRoute(&'a str, u64),
     /// Those whose URIs begin so.
     Prefix(&'a str),
     /// Those with this tag.
@@ -42,6 +44,8 @@ pub struct PurgeRecord {
     pub(crate) version: u64,
     pub(crate) mode: PurgeMode,
     kind: TargetKind,
+    /// The only route that it concerns.
+    scope: Option<u64>,
     /// The URI, its beginning or the tag.
     name: Box<[u8]>,
 }
@@ -62,12 +66,13 @@ pub struct InvalidPurgeRecord;
 impl PurgeRecord {
     pub(crate) fn new(version: u64, mode: PurgeMode, target: PurgeTarget<'_>) -> Self {
         let (kind, name) = match target {
-            PurgeTarget::Uri(uri) => (TargetKind::Uri, uri.as_bytes()),
+            PurgeTarget::Uri(uri) | PurgeTarget::UriOfRoute(uri, _) => (TargetKind::Uri, uri.as_bytes()),
             PurgeTarget::Prefix(prefix) => (TargetKind::Prefix, prefix.as_bytes()),
             PurgeTarget::Tag(name) => (TargetKind::Tag, name),
             PurgeTarget::Everything => (TargetKind::Everything, &b""[..]),
         };
-        Self { version, mode, kind, name: name.into() }
+        let scope = if let PurgeTarget::UriOfRoute(_, scope) = target { Some(scope) } else { None };
+        Self { version, mode, kind, scope, name: name.into() }
     }
 
     /// The version at which it happened.
@@ -81,15 +86,16 @@ impl PurgeRecord {
         (self.kind == TargetKind::Tag).then_some(&self.name)
     }
 
-    /// Whether it concerns a response of this URI that was requested at this version, for another reason than a tag.
-    pub(crate) fn concerns(&self, uri: &str, version: u64) -> bool {
+    /// Whether it concerns a response of this URI that this route requested at this version, for another reason than a
+    /// tag.
+    pub(crate) fn concerns(&self, uri: &str, scope: u64, version: u64) -> bool {
         let is_named = match self.kind {
             TargetKind::Uri => *uri.as_bytes() == *self.name,
             TargetKind::Prefix => uri.as_bytes().starts_with(&self.name),
             TargetKind::Tag => false,
             TargetKind::Everything => true,
         };
-        is_named && version < self.version
+        is_named && version < self.version && self.scope.is_none_or(|only| only == scope)
     }
 }
 
@@ -101,11 +107,13 @@ impl fmt::Display for PurgeRecord {
             PurgeMode::Outdate(now) => write!(f, "outdate:{} ", now.as_millis())?,
         }
         f.write_str(match self.kind {
-            TargetKind::Uri => "uri ",
-            TargetKind::Prefix => "prefix ",
-            TargetKind::Tag => "tag ",
-            TargetKind::Everything => "all ",
+            TargetKind::Uri => "uri",
+            TargetKind::Prefix => "prefix",
+            TargetKind::Tag => "tag",
+            TargetKind::Everything => "all",
         })?;
+        self.scope.map_or(Ok(()), |scope| write!(f, ":{scope}"))?;
+        f.write_str(" ")?;
         self.name.iter().try_for_each(|byte| match byte {
             b'%' | ..=b' ' | 0x7f.. => write!(f, "%{byte:02x}"),
             byte => write!(f, "{}", char::from(*byte)),
@@ -127,7 +135,12 @@ impl std::str::FromStr for PurgeRecord {
             None => PurgeMode::Remove,
             Some(_) => return Err(InvalidPurgeRecord),
         };
-        let kind = match word()? {
+        let kind = word()?;
+        let (kind, scope) = match kind.split_once(':') {
+            Some(("uri", scope)) => ("uri", Some(scope.parse().map_err(|_| InvalidPurgeRecord)?)),
+            _ => (kind, None),
+        };
+        let kind = match kind {
             "uri" => TargetKind::Uri,
             "prefix" => TargetKind::Prefix,
             "tag" => TargetKind::Tag,
@@ -137,7 +150,7 @@ impl std::str::FromStr for PurgeRecord {
         let name = unescaped(word()?).ok_or(InvalidPurgeRecord)?;
         match (words.next(), line.split(' ').nth(1)) {
             (None, Some(mode_word)) if mode != PurgeMode::Remove || mode_word == "remove" => {
-                Ok(Self { version, mode, kind, name })
+                Ok(Self { version, mode, kind, scope, name })
             }
             _ => Err(InvalidPurgeRecord),
         }
@@ -178,6 +191,7 @@ mod tests {
         for (mode, target, expected) in [
             (PurgeMode::Remove, PurgeTarget::Uri("http://a/%20?b"), "5 remove uri http://a/%2520?b"),
             (outdate, PurgeTarget::Prefix("https://a/"), "5 outdate:12 prefix https://a/"),
+            (PurgeMode::Remove, PurgeTarget::UriOfRoute("http://a/", 7), "5 remove uri:7 http://a/"),
             (PurgeMode::Remove, PurgeTarget::Tag(b"a b\n\xff"), "5 remove tag a%20b%0a%ff"),
             (outdate, PurgeTarget::Everything, "5 outdate:12 all "),
         ] {
@@ -192,6 +206,8 @@ mod tests {
             "5 remove uri",
             "x remove uri a",
             "5 remove uri a b",
+            "5 remove uri:x a",
+            "5 remove tag:7 a",
             "5 remove uri %2",
             "5 drop uri a",
             "5 outdate:x all ",
@@ -207,11 +223,14 @@ mod tests {
         for (record, uri, expected) in [
             (record(PurgeTarget::Uri("http://a/b")), "http://a/b", true),
             (record(PurgeTarget::Uri("http://a/b")), "http://a/b?c", false),
+            (record(PurgeTarget::UriOfRoute("http://a/b", 1)), "http://a/b", true),
+            (record(PurgeTarget::UriOfRoute("http://a/b", 2)), "http://a/b", false),
             (record(PurgeTarget::Prefix("http://a/b")), "http://a/b?c", true),
             (record(PurgeTarget::Tag(b"http://a/b")), "http://a/b", false),
             (record(PurgeTarget::Everything), "http://a/b", true),
         ] {
-            assert_eq!((record.concerns(uri, 4), record.concerns(uri, 5)), (expected, false), "{record} {uri}");
+            let concerns = |version| record.concerns(uri, 1, version);
+            assert_eq!((concerns(4), concerns(5)), (expected, false), "{record} {uri}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The store in memory, which all workers share.
 
+mod contents;
 mod persistent;
 mod purging;
 
@@ -12,10 +13,7 @@ use std::{
     },
 };
 
-use quick_cache::{
-    DefaultHashBuilder, OptionsBuilder, Weighter,
-    sync::{Cache, DefaultLifecycle},
-};
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use serow_message::Headers;
 
 use crate::{
@@ -33,7 +31,8 @@ pub use self::persistent::RecordVerdict;
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
 pub struct MemoryStore {
-    index: Cache<Key, Arc<Resource>, Weight>,
+    index: Cache<Key, Arc<Resource>, Weight, DefaultHashBuilder, Displacement>,
+    evictions: Arc<AtomicU64>,
     max_object: usize,
     hasher: RandomState,
     /// A thread that changes a resource holds the lock of its stripe.
@@ -73,6 +72,28 @@ impl Weighter<Key, Arc<Resource>> for Weight {
     }
 }
 
+/// Counts what is displaced, and frees it when the index is not locked any more.
+#[derive(Clone, Debug)]
+struct Displacement {
+    count: Arc<AtomicU64>,
+}
+
+impl Lifecycle<Key, Arc<Resource>> for Displacement {
+    type RequestState = [Option<(Key, Arc<Resource>)>; 2];
+
+    fn before_evict(&self, _: &mut Self::RequestState, _: &Key, _: &mut Arc<Resource>) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Replaced ones come here, too.
+    fn on_evict(&self, state: &mut Self::RequestState, key: Key, resource: Arc<Resource>) {
+        // A response rarely displaces more; then they are freed at once.
+        if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
+            *place = Some((key, resource));
+        }
+    }
+}
+
 impl MemoryStore {
     /// A store for so many bytes, of which a response takes at most `max_object`.
     #[must_use]
@@ -85,15 +106,16 @@ impl MemoryStore {
             .weight_capacity(size)
             .shards(usize::try_from(shards).unwrap_or(usize::MAX).clamp(1, MAX_SHARDS).next_power_of_two())
             .build();
+        let evictions = Arc::new(AtomicU64::new(0));
+        let (hashes, displacement) = (DefaultHashBuilder::default(), Displacement { count: Arc::clone(&evictions) });
         let index = match options {
-            Ok(options) => {
-                Cache::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default())
-            }
+            Ok(options) => Cache::with_options(options, Weight, hashes, displacement),
             // Both numbers are there.
-            Err(_) => Cache::with_weighter(expected, size, Weight),
+            Err(_) => Cache::with(expected, size, Weight, hashes, displacement),
         };
         Self {
             index,
+            evictions,
             max_object,
             hasher: RandomState::new(),
             stripes: std::iter::repeat_with(Mutex::default).take(STRIPES).collect(),
@@ -114,6 +136,18 @@ impl MemoryStore {
     #[must_use]
     pub fn size(&self) -> (u64, usize) {
         (self.index.weight(), self.index.len())
+    }
+
+    /// Bytes that all responses may take.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.index.capacity()
+    }
+
+    /// How many URIs were displaced, since the memory was full.
+    #[must_use]
+    pub fn evictions(&self) -> u64 {
+        self.evictions.load(Ordering::Relaxed)
     }
 
     /// How many tags there are.

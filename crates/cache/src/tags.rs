@@ -96,6 +96,21 @@ impl Tags {
         self.of_name(name).purge(version, mode);
     }
 
+    /// Whether any of these tags was purged since this version.
+    pub(crate) fn were_purged(&self, names: &TagNames, version: u64) -> bool {
+        names.0.iter().any(|name| self.of_name(name).last_purge() > version)
+    }
+
+    /// Visits those that responses have, with the number of the responses. One shard after the other is locked.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], usize)) {
+        for shard in self.shards.iter() {
+            let shard = lock(shard);
+            // One is that of the table.
+            let counts = shard.tags.iter().map(|(name, tag)| (name, Arc::strong_count(tag) - 1));
+            counts.filter(|(_, responses)| *responses > 0).for_each(|(name, responses)| visit(name, responses));
+        }
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).tags.len()).sum()
@@ -154,12 +169,12 @@ impl TagNames {
         names
     }
 
-    /// The tags in these fields of a request that purges.
+    /// The tags in these fields of a request that purges; `None` if it has none of the fields.
     #[must_use]
-    pub fn of_request(headers: &Headers) -> Self {
-        let mut names = Self::default();
+    pub fn of_request(headers: &Headers) -> Option<Self> {
+        let mut names = None;
         for (field, is_separator) in FIELDS {
-            headers.get_all(field).for_each(|value| names.add(value, is_separator));
+            headers.get_all(field).for_each(|value| names.get_or_insert_with(Self::default).add(value, is_separator));
         }
         names
     }
@@ -235,7 +250,11 @@ mod tests {
         assert_eq!(headers.len(), 1);
         let many: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
         headers.append("xkey", many.join(" ")).unwrap();
+        assert!(TagNames::of_request(&headers).unwrap().is_over_limit());
         assert!(TagNames::take(&mut headers).is_over_limit());
+        assert_eq!(TagNames::of_request(&headers), None);
+        headers.append("cache-tag", " ").unwrap();
+        assert_eq!(TagNames::of_request(&headers), Some(TagNames::default()));
     }
 
     #[test]

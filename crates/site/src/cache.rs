@@ -11,13 +11,18 @@
 //! | whether the response is stored or passed on | `cache/receipt.rs` |
 //! | a body that is stored while it arrives | `cache/filling.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
+//! | purges, also by requests | `cache/purging.rs` |
+//! | what is counted; what the store holds | `cache/counters.rs`; `cache/contents.rs` |
 
 mod answer;
 mod arriving_body;
+mod contents;
+mod counters;
 mod delivery;
 mod demand;
 mod fetch;
 mod filling;
+mod purging;
 mod receipt;
 mod settings;
 
@@ -29,15 +34,22 @@ use std::{
 
 use serow::{Method, Request, Response};
 use serow_cache::{
-    CacheStatus, FillMemory, Fills, ForwardReason, MemoryStore, Persistence, TagNames, Time, invalidated, invalidates,
-    scope,
+    CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
+    invalidates, scope,
 };
 use serow_cache_disk::{DiskStore, DiskThread};
 pub use serow_cache_disk::{FolderError, prepare as prepare_folder};
 
 pub(crate) use self::demand::Identified;
-use self::demand::{Admission, Demand};
-pub use self::settings::{CacheBypass, CacheSettings, IgnoredQuery};
+pub use self::{
+    contents::{ContentsLine, ContentsOrder},
+    counters::CacheReport,
+    settings::{CacheBypass, CacheSettings, IgnoredQuery, StatusField},
+};
+use self::{
+    counters::{CacheCounters, CacheEvent},
+    demand::{Admission, Demand},
+};
 use crate::{RouteHandler, site_response::SiteResponse};
 
 /// Stored responses, which all routes and workers share. Clones are the same store.
@@ -69,6 +81,7 @@ struct SharedStore {
     fills: Arc<Fills>,
     /// The memory of responses that are arriving.
     fill_memory: Arc<FillMemory>,
+    counters: CacheCounters,
     /// When the store was made, by both clocks: a machine whose clock is set does not make responses fresh again.
     start: (Instant, Time),
 }
@@ -90,7 +103,8 @@ impl CacheStore {
         let start = (Instant::now(), Time::default().after(since_1970));
         let memory = Arc::new(MemoryStore::new(size, max_object));
         let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
-        Self { shared: Arc::new(SharedStore { memory, folder: None, fills: Fills::new(), fill_memory, start }) }
+        let (fills, counters) = (Fills::new(), CacheCounters::default());
+        Self { shared: Arc::new(SharedStore { memory, folder: None, fills, fill_memory, counters, start }) }
     }
 
     /// The same store, with responses in the files of a folder as well.
@@ -98,7 +112,8 @@ impl CacheStore {
     pub fn with_folder(self, folder: CacheFolder) -> Self {
         let SharedStore { memory, fills, fill_memory, start, .. } = &*self.shared;
         let (memory, fills, fill_memory) = (Arc::clone(memory), Arc::clone(fills), Arc::clone(fill_memory));
-        Self { shared: Arc::new(SharedStore { memory, folder: Some(folder), fills, fill_memory, start: *start }) }
+        let (folder, counters) = (Some(folder), CacheCounters::default());
+        Self { shared: Arc::new(SharedStore { memory, folder, fills, fill_memory, counters, start: *start }) }
     }
 
     /// The folder with responses, if there is one.
@@ -146,6 +161,9 @@ impl ResponseCache {
 
     /// Answers a request, or has this handler do it.
     pub(crate) fn respond(&self, handler: &RouteHandler, request: Request) -> SiteResponse {
+        if let Some(response) = self.purged_by(&request) {
+            return SiteResponse::Ready(Some(response));
+        }
         match Demand::of(request, &self.settings) {
             Admission::Cached(request, demand) => self.answer(handler, request, demand),
             Admission::Unsafe(request, key) => {
@@ -157,7 +175,7 @@ impl ResponseCache {
                         let keys = invalidated(&key, &response.headers);
                         keys.iter().for_each(|key| cache.memory().invalidate(key));
                     }
-                    with_status(response, CacheStatus::forwarded(ForwardReason::Method))
+                    cache.finish(response, CacheStatus::forwarded(ForwardReason::Method), Some(&key))
                 }))
             }
             Admission::Passed(request) => {
@@ -165,10 +183,10 @@ impl ResponseCache {
                     Method::GET | Method::HEAD => ForwardReason::Bypass,
                     _ => ForwardReason::Method,
                 };
-                let response = handler.respond(request);
-                SiteResponse::pending(Box::pin(
-                    async move { with_status(response.await, CacheStatus::forwarded(reason)) },
-                ))
+                let (cache, response) = (self.clone(), handler.respond(request));
+                SiteResponse::pending(Box::pin(async move {
+                    cache.finish(response.await, CacheStatus::forwarded(reason), None)
+                }))
             }
         }
     }
@@ -176,16 +194,29 @@ impl ResponseCache {
     fn memory(&self) -> &MemoryStore {
         &self.store.shared.memory
     }
-}
 
-/// The response, which says what the cache did.
-fn with_status(mut response: Response, status: CacheStatus) -> Response {
-    // They are for caches, and this was the last one that they were for.
-    drop(TagNames::take(&mut response.headers));
-    // Behind those of caches nearer to the origin (RFC 9211 §2).
-    let _ = response.headers.append("cache-status", status.to_string());
-    response.extensions.insert(status);
-    response
+    /// Counts something.
+    fn note(&self, event: CacheEvent) {
+        self.store.shared.counters.note(event);
+    }
+
+    /// The response that the client gets, which says what the cache did.
+    fn finish(&self, mut response: Response, status: CacheStatus, key: Option<&Key>) -> Response {
+        self.note(CacheEvent::of(status));
+        // They are for caches, and this was the last one that they were for.
+        drop(TagNames::take(&mut response.headers));
+        let value = match (self.settings.status_field, key) {
+            (StatusField::Off, _) => None,
+            (StatusField::Debug, Some(key)) => Some(format!("{status}; key={}", key.quoted())),
+            (StatusField::On | StatusField::Debug, _) => Some(status.to_string()),
+        };
+        if let Some(value) = value {
+            // Behind those of caches nearer to the origin (RFC 9211 §2).
+            let _ = response.headers.append("cache-status", value);
+        }
+        response.extensions.insert(status);
+        response
+    }
 }
 
 /// Bytes of the largest response that is stored if the settings do not say it: larger ones are downloads, for which memory

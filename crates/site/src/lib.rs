@@ -34,8 +34,8 @@ mod to_tls;
 
 pub use self::{
     cache::{
-        CacheBypass, CacheFolder, CacheSettings, CacheStore, CacheWriter, FolderError, IgnoredQuery, ResponseCache,
-        prepare_folder,
+        CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
+        FolderError, IgnoredQuery, ResponseCache, StatusField, prepare_folder,
     },
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},

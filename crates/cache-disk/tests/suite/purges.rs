@@ -8,9 +8,11 @@ const PATHS: [&str; 3] = ["/a", "/a/b", "/c"];
 
 #[test]
 fn purges_concern_what_is_in_files_only() {
-    use PurgeTarget::{Everything, Prefix, Tag, Uri};
+    use PurgeTarget::{Everything, Prefix, Tag, Uri, UriOfRoute};
     let cases = [
         (Uri("http://a/a"), [false, true, true]),
+        (UriOfRoute("https://a/a", 0), [false, true, true]),
+        (UriOfRoute("http://a/a", 1), [true, true, true]),
         (Prefix("http://a/a"), [false, false, true]),
         (Tag(b"all"), [false, false, false]),
         (Tag(b"/c"), [true, true, false]),

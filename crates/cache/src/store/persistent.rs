@@ -37,9 +37,10 @@ impl PersistentPart {
     }
 
     /// What the purges of more than one key say about a response: removed, or stale since when.
-    fn judge(&self, key: &Key, version: u64) -> Option<PurgeMode> {
+    fn judge(&self, key: &Key, scope: u64, version: u64) -> Option<PurgeMode> {
         let purges = self.purges.read().unwrap_or_else(PoisonError::into_inner);
-        let mut concerning = purges.iter().filter(|purge| purge.concerns(key.uri(), version)).map(|purge| purge.mode);
+        let concerning = purges.iter().filter(|purge| purge.concerns(key.uri(), scope, version));
+        let mut concerning = concerning.map(|purge| purge.mode);
         let first = concerning.next()?;
         Some(concerning.fold(first, |mode, other| if other == PurgeMode::Remove { other } else { mode }))
     }
@@ -149,7 +150,7 @@ impl MemoryStore {
             let tags = self.tags.of_names(&response.tags);
             let stored = Stored::new(response.head, response.body, response.scope, StoreVersion(version), tags);
             outdated_at.into_iter().for_each(|at| stored.outdate(at));
-            match persistent.judge(key, version) {
+            match persistent.judge(key, stored.scope, version) {
                 Some(PurgeMode::Remove) => continue,
                 Some(PurgeMode::Outdate(at)) => stored.outdate(outdated_at.map_or(at, |earlier| earlier.min(at))),
                 None => {}

@@ -2,13 +2,17 @@
 
 use std::{
     hash::BuildHasher,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use super::{MemoryStore, Resource, lock_stripe};
+use super::{MemoryStore, Resource, StoreVersion, lock_stripe};
 use crate::{
     key::Key,
     purge::{PurgeMode, PurgeTarget},
+    tags::TagNames,
 };
 
 impl MemoryStore {
@@ -30,10 +34,67 @@ impl MemoryStore {
                 self.note_persistent_purge(target, mode, self.next_version());
                 count
             }
+            PurgeTarget::UriOfRoute(uri, scope) => self.purge_uri_of_route(uri, scope, mode),
             PurgeTarget::Prefix(prefix) => self.purge_where(|key| key.uri().starts_with(prefix), target, mode),
             PurgeTarget::Everything => self.purge_where(|_| true, target, mode),
         };
         Some(count)
+    }
+
+    fn purge_uri_of_route(&self, uri: &str, scope: u64, mode: PurgeMode) -> usize {
+        let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+        let uris = ["http://", "https://"].map(|scheme| [scheme, rest].concat());
+        let targets = uris.each_ref().map(|uri| PurgeTarget::UriOfRoute(uri, scope));
+        let count: usize = uris.iter().map(|uri| self.purge_key_of_route(&Key::of_uri(uri), scope, mode)).sum();
+        if self.has_additions.load(Ordering::Relaxed) {
+            self.note_purge_of_all(&targets, mode);
+            let found = Mutex::new(Vec::new());
+            self.index.retain(|key, _| {
+                if key.has_additions() && uris.iter().any(|uri| key.uri() == uri) {
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
+                }
+                true
+            });
+            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            return count + found.iter().map(|key| self.purge_key_of_route(key, scope, mode)).sum::<usize>();
+        }
+        // What is not in memory may have additions.
+        let version = self.next_version();
+        targets.into_iter().for_each(|target| self.note_persistent_purge(target, mode, version));
+        count
+    }
+
+    fn purge_key_of_route(&self, key: &Key, scope: u64, mode: PurgeMode) -> usize {
+        let hash = self.hasher.hash_one(key);
+        let mut invalidated = self.lock(hash);
+        invalidated.note(hash, self.next_version());
+        let Some(resource) = self.stored(key) else { return 0 };
+        let (purged, kept): (Vec<_>, Vec<_>) =
+            resource.variants.iter().cloned().partition(|stored| stored.scope == scope);
+        match mode {
+            _ if purged.is_empty() => {}
+            PurgeMode::Outdate(now) => {
+                purged.iter().for_each(|stored| stored.outdate(now));
+                self.put(key.clone(), Arc::clone(&resource));
+            }
+            PurgeMode::Remove if kept.is_empty() => {
+                self.index.remove(key);
+                if let Some(persistent) = self.persistent.get() {
+                    persistent.remove(key);
+                }
+            }
+            PurgeMode::Remove => {
+                let resource = Resource { variants: kept.into(), uncacheable: resource.uncacheable };
+                self.put(key.clone(), Arc::new(resource));
+            }
+        }
+        purged.iter().filter(|stored| !stored.is_removed()).count()
+    }
+
+    /// Whether any of these tags was purged since this version.
+    #[must_use]
+    pub fn were_purged(&self, tags: &TagNames, version: StoreVersion) -> bool {
+        self.tags.were_purged(tags, version.0)
     }
 
     /// Purges what is stored for one key; how many responses, of which those that are not in memory count as one.
@@ -58,12 +119,7 @@ impl MemoryStore {
 
     /// Walks through the index, whose shards are locked one after the other. What is not in memory is not counted.
     fn purge_where(&self, is_concerned: impl Fn(&Key) -> bool, target: PurgeTarget<'_>, mode: PurgeMode) -> usize {
-        // All at once: a response that was on its way before must not be stored behind the walk.
-        let mut stripes: Vec<_> = self.stripes.iter().map(lock_stripe).collect();
-        let version = self.next_version();
-        stripes.iter_mut().for_each(|stripe| stripe.note_all(version));
-        self.note_persistent_purge(target, mode, version);
-        drop(stripes);
+        self.note_purge_of_all(&[target], mode);
         let count = AtomicUsize::new(0);
         self.index.retain(|key, resource| {
             let is_purged = is_concerned(key);
@@ -74,6 +130,14 @@ impl MemoryStore {
         });
         count.into_inner()
     }
+
+    /// All at once: a response that was on its way before must not be stored behind a walk.
+    fn note_purge_of_all(&self, targets: &[PurgeTarget<'_>], mode: PurgeMode) {
+        let mut stripes: Vec<_> = self.stripes.iter().map(lock_stripe).collect();
+        let version = self.next_version();
+        stripes.iter_mut().for_each(|stripe| stripe.note_all(version));
+        targets.iter().for_each(|target| self.note_persistent_purge(*target, mode, version));
+    }
 }
 
 impl Resource {
@@ -82,6 +146,6 @@ impl Resource {
         if let PurgeMode::Outdate(now) = mode {
             self.variants.iter().for_each(|stored| stored.outdate(now));
         }
-        self.variants.len()
+        self.response_count()
     }
 }

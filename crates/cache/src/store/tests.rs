@@ -166,6 +166,63 @@ fn purges_concern_what_they_name() {
 }
 
 #[test]
+fn a_purge_of_a_route_leaves_other_routes_and_uris() {
+    let keys = |scheme, path: &str| [&[][..], &[&b"1"[..]]].map(|texts| Key::new(scheme, "a", path, None, texts));
+    let all = [keys(Scheme::Http, "/"), keys(Scheme::Https, "/"), keys(Scheme::Http, "/b")].concat();
+    let is_fresh = |store: &MemoryStore, key: &Key, scope| {
+        let stored = Arc::clone(store.find(key)?.select(scope, &Headers::new())?);
+        Some(stored.current_head().freshness.is_fresh(Time::from_seconds(1_700_000_010)))
+    };
+    for (mode, gone) in
+        [(PurgeMode::Remove, None), (PurgeMode::Outdate(Time::from_seconds(1_700_000_005)), Some(false))]
+    {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        let before = store.version();
+        for key in &all {
+            assert!(store.insert(key.clone(), before, tagged("")));
+        }
+        for key in &all[..2] {
+            assert!(store.insert(key.clone(), before, Storable { scope: 1, ..tagged("") }));
+        }
+        assert_eq!(store.purge(PurgeTarget::UriOfRoute("https://a/", 0), mode), Some(4), "{mode:?}");
+        assert_eq!(store.purge(PurgeTarget::UriOfRoute("http://a/none", 0), mode), Some(0), "{mode:?}");
+        let states: Vec<_> = all.iter().map(|key| is_fresh(&store, key, 0)).collect();
+        assert_eq!(states, [gone, gone, gone, gone, Some(true), Some(true)], "{mode:?}");
+        assert!(all[..2].iter().all(|key| is_fresh(&store, key, 1) == Some(true)), "{mode:?}");
+        // On their way when the URI was purged.
+        assert!(all[..4].iter().all(|key| !store.insert(key.clone(), before, tagged(""))), "{mode:?}");
+    }
+}
+
+#[test]
+fn displaced_uris_are_counted_and_others_are_not() {
+    let store = MemoryStore::new(100_000, 10_000);
+    assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
+    assert!(store.insert(key("/"), store.version(), stored(0, "1", "b")));
+    store.invalidate(&key("/"));
+    assert_eq!((store.evictions(), store.capacity()), (0, 100_000));
+    for number in 0..1000 {
+        assert!(store.insert(key(&format!("/{number}")), store.version(), stored(0, "1", "0123456789")));
+    }
+    assert_eq!(store.evictions() + store.size().1 as u64, 1000);
+}
+
+#[test]
+fn tags_that_were_purged_since_a_version() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    let names = TagNames::take(&mut headers(&[("xkey", "a b")]));
+    let before = store.version();
+    assert!(!store.were_purged(&names, before));
+    for (tag, mode, expected) in
+        [("c", PurgeMode::Remove, false), ("b", PurgeMode::Outdate(Time::from_seconds(1)), true)]
+    {
+        store.purge(PurgeTarget::Tag(tag.as_bytes()), mode);
+        assert_eq!(store.were_purged(&names, before), expected, "{tag}");
+    }
+    assert!(!store.were_purged(&names, store.version()));
+}
+
+#[test]
 fn all_keys_of_a_uri_are_purged() {
     let store = MemoryStore::new(1 << 20, 1 << 10);
     let keys = [b"1", b"2"].map(|addition| Key::new(Scheme::Http, "a", "/", None, &[addition]));

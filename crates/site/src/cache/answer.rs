@@ -18,7 +18,6 @@ use super::{
     delivery::deliver,
     demand::Demand,
     fetch::{Fetch, Manner},
-    with_status,
 };
 use crate::{RouteHandler, site_response::SiteResponse};
 
@@ -40,12 +39,15 @@ impl ResponseCache {
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &demand, now) {
                 Ok((stored, is_validated)) => {
-                    let status = CacheStatus::Hit { ttl: stored.current_head().freshness.ttl(now) };
-                    let response = deliver(&demand.headers, &stored, status, now);
-                    if is_validated {
-                        self.validate(handler, request, demand, stored);
+                    let ttl = stored.current_head().freshness.ttl(now);
+                    let response = deliver(&demand.headers, &stored, now);
+                    let status = |is_updating| CacheStatus::Hit { ttl, is_updating };
+                    if !is_validated {
+                        return SiteResponse::Ready(Some(self.finish(response, status(false), Some(&demand.key))));
                     }
-                    return SiteResponse::Ready(Some(response));
+                    let key = demand.key.clone();
+                    let is_updating = !self.validate(handler, request, demand, stored);
+                    return SiteResponse::Ready(Some(self.finish(response, status(is_updating), Some(&key))));
                 }
                 Err(found) => found,
             },
@@ -54,7 +56,8 @@ impl ResponseCache {
         if demand.control.only_if_cached {
             // RFC 9111 §5.2.1.7.
             let response = error_page(StatusCode::GATEWAY_TIMEOUT, &demand.headers);
-            return SiteResponse::Ready(Some(with_status(response, CacheStatus::OnlyIfCached)));
+            let response = self.finish(response, CacheStatus::OnlyIfCached, Some(&demand.key));
+            return SiteResponse::Ready(Some(response));
         }
         self.forward(handler, request, demand, found)
     }
@@ -107,17 +110,18 @@ impl ResponseCache {
         }
     }
 
-    /// Validates a stored response, unless somebody does it already (RFC 5861 §3).
-    fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) {
+    /// Validates a stored response, unless somebody does it already (RFC 5861 §3); whether it does.
+    fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
         let version = self.memory().version();
         let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
-            return;
+            return false;
         };
         let found =
             Found { reason: ForwardReason::Stale, stored: vec![stored], is_selected: true, is_uncacheable: false };
         let manner = Manner::InBackground;
         let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
         spawn_local(fetch.run(Some(leader)));
+        true
     }
 }
 

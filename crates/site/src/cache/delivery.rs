@@ -2,15 +2,13 @@
 
 use bytes::Bytes;
 use serow::{Body, Headers, KnownHeader, Response};
-use serow_cache::{CacheStatus, Selection, Stored, StoredHead, Time, select};
+use serow_cache::{Selection, Stored, StoredHead, Time, select};
 use serow_message::StatusCode;
 
-use super::with_status;
-
 /// The response to a request with these headers, made of a stored one.
-pub(super) fn deliver(request: &Headers, stored: &Stored, status: CacheStatus, now: Time) -> Response {
+pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Response {
     let selection = select(request, &stored.head, Some(stored.body.len() as u64));
-    let response = match selection {
+    match selection {
         Selection::Whole => with_head(&stored.head, now).body(stored.body.clone()),
         Selection::NotModified => not_modified(&stored.head, now),
         Selection::Part(range) => {
@@ -19,8 +17,7 @@ pub(super) fn deliver(request: &Headers, stored: &Stored, status: CacheStatus, n
             part_of(with_head(&stored.head, now), &range, stored.body.len() as u64).body(part)
         }
         Selection::NotSatisfiable => not_satisfiable(stored.body.len() as u64),
-    };
-    with_status(response, status)
+    }
 }
 
 /// 206 with the head of a whole response (RFC 9110 §15.3.7).

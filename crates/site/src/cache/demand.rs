@@ -2,7 +2,7 @@
 
 use serow::{Headers, KnownHeader, Method, Request, Target};
 use serow_cache::{Key, RequestControl};
-use serow_message::{Connection, User};
+use serow_message::{Connection, InvalidTarget, User};
 
 use super::settings::{CacheSettings, cookie};
 
@@ -41,18 +41,13 @@ impl Demand {
         if request.method.is_safe() && (!is_cached || passes(&request, settings)) {
             return Admission::Passed(request);
         }
-        let reduced = request.target.query().and_then(|query| settings.ignored_query.reduce(query));
-        let reduced = reduced.map(|query| request.target.with_query(&query));
-        let target = match &reduced {
-            None => &request.target,
-            Some(Ok(target)) => target,
-            Some(Err(_)) => return Admission::Passed(request),
-        };
+        let Ok(reduced) = reduced(&request, settings) else { return Admission::Passed(request) };
+        let target = reduced.as_ref().unwrap_or(&request.target);
         let Some(key) = key(&request, target, settings) else { return Admission::Passed(request) };
         if !request.method.is_safe() {
             return Admission::Unsafe(request, key);
         }
-        if let Some(Ok(target)) = reduced {
+        if let Some(target) = reduced {
             request.target = target;
         }
         let has_credentials = request.headers.contains(KnownHeader::Authorization)
@@ -62,6 +57,18 @@ impl Demand {
         let headers = request.headers.clone();
         Admission::Cached(request, Self { key, control, has_credentials, is_head, headers })
     }
+}
+
+/// The URI of the key of a request.
+pub(super) fn uri_of(request: &Request, settings: &CacheSettings) -> Option<String> {
+    let reduced = reduced(request, settings).ok()?;
+    key(request, reduced.as_ref().unwrap_or(&request.target), settings).map(|key| key.uri().to_owned())
+}
+
+/// The target without what is ignored; `None` if it stays as it is.
+fn reduced(request: &Request, settings: &CacheSettings) -> Result<Option<Target>, InvalidTarget> {
+    let query = request.target.query().and_then(|query| settings.ignored_query.reduce(query));
+    query.map(|query| request.target.with_query(&query)).transpose()
 }
 
 /// Whether a GET or HEAD passes the cache by.

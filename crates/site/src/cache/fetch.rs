@@ -174,7 +174,15 @@ impl Fetch {
 
     /// A stored response, after the request was forwarded.
     fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Response {
-        deliver(&self.demand.headers, stored, status, self.cache.store.now())
+        self.finish(deliver(&self.demand.headers, stored, self.cache.store.now()), status)
+    }
+
+    /// The response that the client gets; nobody gets that of a request in the background.
+    pub(super) fn finish(&self, response: Response, status: CacheStatus) -> Response {
+        match self.manner {
+            Manner::InBackground => response,
+            Manner::AsReceived | Manner::ToStore => self.cache.finish(response, status, Some(&self.demand.key)),
+        }
     }
 
     /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).

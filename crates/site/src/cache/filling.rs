@@ -6,7 +6,7 @@ use serow::Body;
 use serow_cache::{FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredHead, TagNames};
 use tokio::task::{spawn_local, yield_now};
 
-use super::ResponseCache;
+use super::{ResponseCache, counters::CacheEvent};
 
 /// A response whose body arrives, and is read by clients meanwhile. It becomes visible to others when it is whole.
 pub(super) struct Filling {
@@ -34,13 +34,15 @@ impl Filling {
     async fn run(mut self) {
         // A body that is cut off, or that nobody wants, ends with the writer: clients see that it is not whole.
         if self.read().await.is_none() {
+            self.cache.note(CacheEvent::NotStored);
             return;
         }
         let Self { cache, key, version, head, tags, writer, leader, .. } = self;
-        if let Some(content) = writer.complete() {
+        let is_stored = writer.complete().is_some_and(|content| {
             let scope = cache.scope;
-            cache.memory().insert(key, version, Storable { head, body: content, scope, tags });
-        }
+            cache.memory().insert(key, version, Storable { head, body: content, scope, tags })
+        });
+        cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         // From here on, requests find it in the store.
         drop(leader);
     }

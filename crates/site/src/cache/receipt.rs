@@ -13,10 +13,10 @@ use serow_message::{BodyKind, StatusCode};
 
 use super::{
     arriving_body::ArrivingBody,
+    counters::CacheEvent,
     delivery::{deliver_whole, not_satisfiable, part_of, unmodified, with_head},
     fetch::{Fetch, Manner, is_failure, settle, tags_of},
     filling::Filling,
-    with_status,
 };
 
 impl Fetch {
@@ -43,9 +43,10 @@ impl Fetch {
         let (scope, tags) = (self.cache.scope, tags_of(&response));
         let storable = Storable { head: head.clone(), body: content.clone(), scope, tags };
         let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
+        self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
         let response = deliver_whole(&self.demand.headers, response, &head, content);
-        with_status(response, self.forwarded(is_stored))
+        self.finish(response, self.forwarded(is_stored))
     }
 
     /// The head that is stored; or why none is.
@@ -73,6 +74,7 @@ impl Fetch {
 
     /// Returns a response that is not stored.
     async fn pass_on(self, response: Response, why: NotStored, leader: Option<FillLeader>) -> Response {
+        self.cache.note(CacheEvent::NotStored);
         let is_failure = is_failure(&response);
         settle(leader.as_ref(), if is_failure { FillOutcome::Failed } else { FillOutcome::Released });
         drop(leader);
@@ -88,9 +90,9 @@ impl Fetch {
             // The client has asked for a part, and gets it from the origin.
             drop(response);
             let (response, _) = self.send(self.head.headers.clone()).await;
-            return with_status(response, self.forwarded(false));
+            return self.finish(response, self.forwarded(false));
         }
-        with_status(response, self.forwarded(false))
+        self.finish(response, self.forwarded(false))
     }
 
     /// Stores a response while its body arrives.
@@ -101,7 +103,7 @@ impl Fetch {
         let selection = select(&self.demand.headers, &head, length);
         let reader = content.reader();
         let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;
-        let (status, tags) = (self.forwarded(true), tags_of(&response));
+        let tags = tags_of(&response);
         let response = match (selection, reader) {
             (Selection::NotModified, _) => unmodified(response),
             (Selection::NotSatisfiable, _) => {
@@ -114,12 +116,14 @@ impl Fetch {
             (_, None) => response,
         };
         if let Some(leader) = &leader {
-            let arriving = ArrivingResponse { head: head.clone(), content };
+            let (tags, version) = (tags.clone(), self.version);
+            let arriving = ArrivingResponse { head: head.clone(), content, tags, version };
             leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
         }
+        let response = self.finish(response, self.forwarded(true));
         let (cache, key, version) = (self.cache, self.demand.key, self.version);
         Filling { cache, key, version, head, tags, body, writer, leader, is_wanted_anyway }.start();
-        with_status(response, status)
+        response
     }
 
     /// The response that is arriving for another request, if this one gets the same.
@@ -127,6 +131,9 @@ impl Fetch {
         let (head, now) = (&arriving.head, self.cache.store.now());
         let reuse = reuse(head, &self.demand.control, &self.cache.settings.rules, now);
         if !head.variant.matches(&self.demand.headers) || reuse != Reuse::Send {
+            return None;
+        }
+        if self.cache.memory().were_purged(&arriving.tags, arriving.version) {
             return None;
         }
         let reader = arriving.content.reader()?;
@@ -142,6 +149,6 @@ impl Fetch {
                 .body(Body::stream(ArrivingBody::part(reader, &range))),
             Selection::NotSatisfiable => not_satisfiable(length.unwrap_or_default()),
         };
-        Some(with_status(response, self.collapsed()))
+        Some(self.finish(response, self.collapsed()))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serow_access::NetworkSet;
 use serow_cache::CacheRules;
 use serow_gateway::TrustedProxies;
 use serow_message::Headers;
@@ -25,6 +26,22 @@ pub struct CacheSettings {
     pub uncacheable_for: Duration,
     /// The proxies whose statement of scheme and host counts.
     pub trust: Arc<TrustedProxies>,
+    /// The clients whose requests with the method PURGE purge; without, these requests are for the origin.
+    pub purge_from: Option<Arc<NetworkSet>>,
+    /// What the field Cache-Status says.
+    pub status_field: StatusField,
+}
+
+/// What the field Cache-Status of responses says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusField {
+    /// Nothing: there is none.
+    Off,
+    /// What the cache did.
+    #[default]
+    On,
+    /// The key as well.
+    Debug,
 }
 
 /// Parameters of the query that are not part of the key. They are removed from requests to the origin, too: otherwise a
@@ -60,6 +77,8 @@ impl Default for CacheSettings {
             bypass: CacheBypass::default(),
             uncacheable_for: UNCACHEABLE_FOR,
             trust: Arc::default(),
+            purge_from: None,
+            status_field: StatusField::default(),
         }
     }
 }

@@ -1,0 +1,31 @@
+//! What the store in memory holds, for people.
+
+use quick_cache::Weighter;
+
+use super::{MemoryStore, Resource, Weight};
+use crate::key::Key;
+
+impl MemoryStore {
+    /// Visits what is stored for each URI, with the number of responses and the bytes that they take. No lock is held
+    /// meanwhile: what is stored during the visit may be left out.
+    pub fn visit(&self, mut visit: impl FnMut(&Key, usize, u64)) {
+        for (key, resource) in self.index.iter() {
+            let responses = resource.response_count();
+            if responses > 0 {
+                visit(&key, responses, Weight.weight(&key, &resource));
+            }
+        }
+    }
+
+    /// Visits the tags that responses have, with their number.
+    pub fn visit_tags(&self, visit: impl FnMut(&[u8], usize)) {
+        self.tags.visit(visit);
+    }
+}
+
+impl Resource {
+    /// How many responses are stored.
+    pub(super) fn response_count(&self) -> usize {
+        self.variants.iter().filter(|stored| !stored.is_removed()).count()
+    }
+}
