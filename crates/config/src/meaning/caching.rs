@@ -2,15 +2,18 @@
 
 use std::{path::Path, sync::Arc};
 
+use serow_access::NetworkSet;
 use serow_cache::CacheRules;
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
-use serow_site::{CacheBypass, CacheFolder, CacheSettings, CacheStore, IgnoredQuery, ResponseCache, RouteHandler};
+use serow_site::{
+    CacheBypass, CacheFolder, CacheSettings, CacheStore, IgnoredQuery, ResponseCache, RouteHandler, StatusField,
+};
 
 use crate::{
     meaning::paths::resolved,
-    tables::cache::{CacheSetting, CacheTable, IgnoredNames, RouteCacheTable},
+    tables::cache::{CacheSetting, CacheTable, IgnoredNames, RouteCacheTable, StatusFieldChoice},
     values::{Size, Statuses},
 };
 
@@ -18,6 +21,8 @@ use crate::{
 pub(crate) struct Caching<'a> {
     /// Nothing in it if its settings have errors.
     store: Option<Option<CacheStore>>,
+    /// The clients that may purge.
+    purge_from: Option<Arc<NetworkSet>>,
     /// The proxies that the root trusts.
     trust: Arc<TrustedProxies>,
     problems: &'a Problems,
@@ -25,7 +30,7 @@ pub(crate) struct Caching<'a> {
 
 /// The store that a table describes.
 fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore, Problem> {
-    let CacheTable { memory, dir, dir_size, max_object } = table;
+    let CacheTable { memory, dir, dir_size, max_object, .. } = table;
     let max_object = max_object.map_or(CacheStore::default_max_object(memory.0), Size::in_memory);
     if max_object as u64 > memory.0 / 2 {
         let text = "this is more than half of `memory`: such a response would displace all others";
@@ -59,7 +64,9 @@ impl<'a> Caching<'a> {
     ) -> Self {
         let place = Place::default().key("cache");
         let store = table.map(|table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok());
-        Self { store, trust: Arc::new(trust), problems }
+        let purge_from = table.and_then(|table| table.purge_from.as_ref());
+        let purge_from = purge_from.map(|networks| Arc::new(networks.iter().map(|network| network.0).collect()));
+        Self { store, purge_from, trust: Arc::new(trust), problems }
     }
 
     /// The store, for what is done with it while the server runs.
@@ -126,6 +133,12 @@ impl<'a> Caching<'a> {
             answers_head: self.answers_head(table, place)?,
             bypass: CacheBypass { fields, cookies },
             trust: Arc::clone(&self.trust),
+            purge_from: self.purge_from.clone(),
+            status_field: match table.cache_status {
+                None | Some(StatusFieldChoice::On) => StatusField::On,
+                Some(StatusFieldChoice::Off) => StatusField::Off,
+                Some(StatusFieldChoice::Debug) => StatusField::Debug,
+            },
             ..CacheSettings::default()
         })
     }

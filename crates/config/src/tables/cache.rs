@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf};
 
+use clap::ValueEnum;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     tables::{FromTable, TableReading},
-    values::{Size, Span},
+    values::{NetworkRule, Size, Span, choice},
 };
 use serow_settings::Shape;
 
@@ -40,6 +41,14 @@ pub(crate) struct CacheTable {
     /// Largest response that is stored [default: 8M, or a quarter of `memory` if that is less]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_object: Option<Size>,
+
+    /// Clients whose requests with the method PURGE purge, such as ["127.0.0.1", "10.0.0.0/8"] [default: PURGE is for the
+    /// application or server]
+    ///
+    /// PURGE removes what its route has stored for the URL, or, with Surrogate-Key, xkey or Cache-Tag, what has one of these
+    /// tags; with Serow-Soft-Purge: 1, that becomes stale. Other clients get 403.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) purge_from: Option<Vec<NetworkRule>>,
 }
 
 /// Whether and how the responses of a site or a route are cached.
@@ -87,7 +96,27 @@ pub(crate) struct RouteCacheTable {
     /// Requests that pass the cache by, if they have one of these: ["cookie:session", "header:X-Preview"].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) bypass: Vec<String>,
+
+    /// What the field Cache-Status says: on, off, or debug for the key as well [default: on]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cache_status: Option<StatusFieldChoice>,
 }
+
+/// What the field Cache-Status says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusFieldChoice {
+    /// What the cache did.
+    #[value(help = None)]
+    On,
+    /// Nothing.
+    #[value(help = None)]
+    Off,
+    /// The key as well.
+    #[value(help = None)]
+    Debug,
+}
+
+choice!(StatusFieldChoice, "CacheStatus");
 
 /// Names of parameters, or all.
 #[derive(Clone, Debug)]
@@ -140,10 +169,19 @@ impl Serialize for CacheSetting {
 
 impl RouteCacheTable {
     fn is_default(&self) -> bool {
-        let Self { ignore_query, key, default_ttl, stale_while_revalidate, stale_if_error, methods, bypass } = self;
+        let Self {
+            ignore_query,
+            key,
+            default_ttl,
+            stale_while_revalidate,
+            stale_if_error,
+            methods,
+            bypass,
+            cache_status,
+        } = self;
         let has_times = !default_ttl.is_empty() || stale_while_revalidate.is_some() || stale_if_error.is_some();
         let has_key = ignore_query.is_some() || !key.is_empty();
-        !has_times && !has_key && methods.is_none() && bypass.is_empty()
+        !has_times && !has_key && methods.is_none() && bypass.is_empty() && cache_status.is_none()
     }
 }
 
