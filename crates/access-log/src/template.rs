@@ -155,6 +155,7 @@ mod tests {
             ("$status $body_bytes_sent $bytes_sent", "200 13 133"),
             ("$request_time $upstream_response_time", "1.000 -"),
             ("$upstream_addr $upstream_status $upstream_connect_time $upstream_header_time", "- - - -"),
+            ("$upstream_cache_status", "-"),
             ("$connection $connection_requests", "7 2"),
             ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
             ("$arg_c $arg_d $is_args $https $cookie_a $document_uri", "d - ? - - /a/b"),
@@ -169,6 +170,14 @@ mod tests {
         ] {
             assert_eq!(line(template, &full()), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn what_the_cache_did() {
+        let mut example = full();
+        example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, is_updating: false });
+        assert_eq!(line("$upstream_cache_status", &example), "HIT");
+        assert!(read("$upstream_cache_status").unwrap().reads_response());
     }
 
     #[test]

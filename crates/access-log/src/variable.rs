@@ -3,7 +3,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serow::{AccessNote, LimitStatus, RouteNote, Scheme, Served};
+use serow::{AccessNote, Extensions, LimitStatus, RouteNote, Scheme, Served};
+use serow_cache::CacheStatus;
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -57,6 +58,7 @@ names! {
     UpstreamResponseTime: "upstream_response_time";
     UpstreamConnectTime: "upstream_connect_time";
     UpstreamHeaderTime: "upstream_header_time";
+    UpstreamCacheStatus: "upstream_cache_status";
     Connection: "connection";
     ConnectionRequests: "connection_requests";
     Http2Stream: "http2_stream";
@@ -140,7 +142,7 @@ impl Variable {
 
     /// Whether it needs the response's head.
     pub(super) fn reads_response(&self) -> bool {
-        matches!(self, Self::ResponseField(_)) || self.reads_attempts()
+        matches!(self, Self::ResponseField(_) | Self::Named(Name::UpstreamCacheStatus)) || self.reads_attempts()
     }
 
     /// Whether it needs the attempts on upstream servers.
@@ -203,6 +205,10 @@ impl Name {
             Self::UpstreamResponseTime => attempt_time(served, line, |attempt| attempt.response_time),
             Self::UpstreamConnectTime => attempt_time(served, line, |attempt| attempt.connect_time),
             Self::UpstreamHeaderTime => attempt_time(served, line, |attempt| attempt.header_time),
+            Self::UpstreamCacheStatus => match served.extensions.and_then(Extensions::get::<CacheStatus>) {
+                Some(status) => line.extend_from_slice(status.nginx_word().as_bytes()),
+                None => line.push(b'-'),
+            },
             Self::Connection => number(served.connection_number, line),
             Self::ConnectionRequests => number(served.request_number, line),
             Self::Http2Stream => optional(served.stream.map(|stream| stream.number), line),
