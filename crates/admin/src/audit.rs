@@ -13,6 +13,7 @@ use serow_net::monotonic;
 use super::{
     ban_command::BanCommand,
     maintenance_command::MaintenanceCommand,
+    purge_command::PurgeCommand,
     server_command::{Action, ServerCommand},
 };
 
@@ -31,6 +32,8 @@ pub(super) enum Command {
     Ban(BanCommand),
     /// Begin or end maintenance.
     Maintenance(MaintenanceCommand),
+    /// Purge the cache.
+    Purge(PurgeCommand),
 }
 
 /// The sender of a command.
@@ -86,6 +89,7 @@ impl fmt::Display for Command {
             Self::Stop => f.write_str("stop the server"),
             Self::Ban(command) => command.fmt(f),
             Self::Maintenance(command) => command.fmt(f),
+            Self::Purge(command) => command.fmt(f),
             Self::Certificate(CertificateCommand { certificate, action }) => match action {
                 CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),
                 CertificateAction::Revoke => write!(f, "revoke the certificate of {certificate:?}"),

@@ -23,9 +23,12 @@ use serow_http1::{BodyLength, Client, Event, Limits};
 
 use super::{
     ban_command::BanCommand,
-    bans, certificate_table,
+    bans,
+    cache_inquiry::{self, CacheInquiry},
+    certificate_table,
     client_error::{AdminClientError, Reason},
     maintenance_command::MaintenanceCommand,
+    purge_command::PurgeCommand,
     server_command::ServerCommand,
     server_table, summary,
 };
@@ -38,6 +41,7 @@ pub struct ServerIdentity(u64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AdminRequest {
     Status,
+    Cache(CacheInquiry),
     Reload,
     Stop,
     /// A command for a server of an upstream, in JSON.
@@ -48,6 +52,8 @@ enum AdminRequest {
     Ban(String),
     /// A command for maintenance, in JSON.
     Maintenance(String),
+    /// A command for the cache, in JSON.
+    Purge(String),
 }
 
 /// A client of the admin endpoint of a running server.
@@ -194,6 +200,34 @@ impl AdminClient {
         self.send(&AdminRequest::Maintenance(json))
     }
 
+    /// Purges the cache; returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, the server has no cache, or the command is wrong.
+    pub fn purge(&self, command: &PurgeCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Purge(json))
+    }
+
+    /// What the cache holds, in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no cache.
+    pub fn cache(&self, inquiry: CacheInquiry) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Cache(inquiry))
+    }
+
+    /// What the cache holds, as lines for people.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no cache.
+    pub fn cache_table(&self, inquiry: CacheInquiry) -> Result<String, AdminClientError> {
+        cache_inquiry::table(&self.cache(inquiry)?).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
     /// The automatic certificates in JSON.
     ///
     /// # Errors
@@ -274,12 +308,14 @@ impl AdminRequest {
     fn head(&self, token: Option<&str>) -> RequestHead {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
+            Self::Cache(inquiry) => (Method::GET, inquiry.path()),
             Self::Reload => (Method::POST, "/reload"),
             Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
             Self::Certificate(_) => (Method::POST, "/certificates"),
             Self::Ban(_) => (Method::POST, "/bans"),
             Self::Maintenance(_) => (Method::POST, "/maintenance"),
+            Self::Purge(_) => (Method::POST, "/purge"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
@@ -296,11 +332,13 @@ impl AdminRequest {
     fn timeout(&self) -> Duration {
         match self {
             Self::Status
+            | Self::Cache(_)
             | Self::Stop
             | Self::Server(_)
             | Self::Certificate(_)
             | Self::Ban(_)
-            | Self::Maintenance(_) => TIMEOUT,
+            | Self::Maintenance(_)
+            | Self::Purge(_) => TIMEOUT,
             Self::Reload => RELOAD_TIMEOUT,
         }
     }
@@ -322,8 +360,9 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
         AdminRequest::Server(json)
         | AdminRequest::Certificate(json)
         | AdminRequest::Ban(json)
-        | AdminRequest::Maintenance(json) => json.as_bytes(),
-        AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
+        | AdminRequest::Maintenance(json)
+        | AdminRequest::Purge(json) => json.as_bytes(),
+        AdminRequest::Status | AdminRequest::Cache(_) | AdminRequest::Reload | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {

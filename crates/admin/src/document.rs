@@ -185,7 +185,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, access, bans, fleet, mirrors, subject};
+    use crate::{CountedRoutes, FIELDS, access, bans, cache, fleet, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -246,6 +246,7 @@ mod tests {
         document["fleet"] = fleet::document(Some(&fleet::example()));
         let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
         document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);
+        document["cache"] = cache::document(Some(&cache::example()));
         paths(&document, "", &mut found);
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();

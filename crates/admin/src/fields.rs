@@ -113,6 +113,20 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   mirrors[].sent                     copies that the upstream responded to
   mirrors[].dropped                  copies left out: the body was too long or incomplete, or too many were in flight
   mirrors[].failed                   copies that the upstream did not respond to
+  cache.hits                         requests that got a fresh stored response; cache is null without a cache
+  cache.stale_hits                   requests that got a stale one, while it was validated or in place of an error
+  cache.revalidated                  requests that got a stored response after the origin had confirmed it (304)
+  cache.collapsed                    requests that waited for another one, and got the same response
+  cache.misses                       requests that got the response of the origin
+  cache.bypassed                     requests that passed the cache by, for their method or another reason
+  cache.stored                       responses that were stored
+  cache.not_stored                   responses that were received for the cache and not stored
+  cache.purges                       purges, by commands and by the method PURGE
+  cache.evictions                    URLs that were displaced, since the memory was full
+  cache.responses                    stored responses now; those of one URL count once
+  cache.bytes                        bytes that they take
+  cache.memory                       bytes that they may take
+  cache.tags                         tags that they have, and those that were purged lately
   certificates[].names               the automatic certificates (ACME): their names, with commas between them
   certificates[].issuer              who issued it; null until there is one
   certificates[].expires             until when it is valid, in seconds since 1970

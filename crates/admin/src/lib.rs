@@ -11,6 +11,7 @@
 //! | applications: the sum of all generations; for Prometheus | `applications.rs`; `application_metrics.rs` |
 //! | copies of requests: as JSON, for Prometheus, as a table | `mirrors.rs` |
 //! | bans, and what limits decide: as JSON, for Prometheus, as tables; commands for bans | `bans.rs`, `access.rs`; `ban_command.rs` |
+//! | the cache: as JSON, for Prometheus, as lines; what it holds; commands that purge it | `cache.rs`; `cache_inquiry.rs`; `purge_command.rs` |
 //! | automatic certificates: as a table; for Prometheus | `certificate_table.rs`; `certificate_metrics.rs` |
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
@@ -27,6 +28,8 @@ mod applications;
 mod audit;
 mod ban_command;
 mod bans;
+mod cache;
+mod cache_inquiry;
 mod certificate_metrics;
 mod certificate_table;
 mod client;
@@ -44,6 +47,7 @@ mod metric_head;
 mod metrics;
 mod mirrors;
 mod pages;
+mod purge_command;
 mod route_metrics;
 mod server_command;
 mod server_metrics;
@@ -61,6 +65,7 @@ mod upstreams;
 pub use self::{
     access::AccessCounts,
     ban_command::{BanAction, BanCommand},
+    cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, ServerIdentity},
     client_error::AdminClientError,
     counted_routes::CountedRoutes,
@@ -68,6 +73,7 @@ pub use self::{
     error::AdminError,
     fields::FIELDS,
     maintenance_command::{MaintenanceCommand, MaintenanceState},
+    purge_command::{PurgeCommand, PurgedResponses},
     server_command::{Action, ServerCommand},
     sources::Sources,
     subject::Subject,

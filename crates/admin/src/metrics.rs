@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    access, application_metrics, bans, certificate_metrics, fleet, metric_head::head, mirrors, route_metrics,
+    access, application_metrics, bans, cache, certificate_metrics, fleet, metric_head::head, mirrors, route_metrics,
     server_metrics,
 };
 
@@ -34,6 +34,7 @@ pub(super) fn text(status: &Value) -> String {
     access::push(status, &mut text);
     bans::push(status, &mut text);
     mirrors::push(status, &mut text);
+    cache::push(status, &mut text);
     fleet::push(status, &mut text);
     certificate_metrics::push(status, &mut text);
     server_metrics::push(status, &mut text);

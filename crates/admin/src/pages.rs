@@ -6,8 +6,10 @@ use serow_acme::CertificateCommand;
 use super::{
     audit::{Caller, Command},
     ban_command::BanCommand,
+    cache_inquiry::CacheInquiry,
     maintenance_command::MaintenanceCommand,
     metrics,
+    purge_command::PurgeCommand,
     server_command::ServerCommand,
     subject::{Refusal, Subject},
     token::Token,
@@ -93,6 +95,11 @@ impl Pages {
             "/status" => self.status("application/json", |status| format!("{status:#}\n")).await,
             "/metrics" => self.status(metrics::MEDIA_TYPE, metrics::text).await,
             "/upstreams" => self.upstreams(request.target.query()).await,
+            // URLs may contain secrets, which are not for all users of the machine.
+            "/cache" => match self.refusal(request) {
+                Some(refused) => refused,
+                None => self.cache(request.target.query()).await,
+            },
             path => wrong_method(path),
         }
     }
@@ -107,7 +114,7 @@ impl Pages {
         let command = match request.target.path() {
             "/reload" => Command::Reload,
             "/stop" => Command::Stop,
-            path @ ("/upstreams" | "/certificates" | "/maintenance" | "/bans") => {
+            path @ ("/upstreams" | "/certificates" | "/maintenance" | "/bans" | "/purge") => {
                 let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
                     return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE);
                 };
@@ -115,6 +122,7 @@ impl Pages {
                     "/upstreams" => ServerCommand::read(&body).map(Command::Server),
                     "/bans" => BanCommand::read(&body).map(Command::Ban),
                     "/maintenance" => MaintenanceCommand::read(&body).map(Command::Maintenance),
+                    "/purge" => PurgeCommand::read(&body).map(Command::Purge),
                     _ => certificate_command(&body).map(Command::Certificate),
                 };
                 match command {
@@ -136,16 +144,13 @@ impl Pages {
             Command::Certificate(command) => self.subject.apply_to_certificate(command).await,
             Command::Ban(command) => self.subject.apply_ban(command).await,
             Command::Maintenance(command) => self.subject.apply_maintenance(command).await,
+            Command::Purge(command) => self.subject.apply_purge(command).await,
             Command::Stop => {
                 self.subject.stop().await;
                 Ok("stopping: the server finishes the requests in progress\n".to_owned())
             }
         };
-        match done {
-            Ok(done) => text("text/plain; charset=utf-8", &done),
-            Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
-            Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
-        }
+        answer("text/plain; charset=utf-8", done)
     }
 
     async fn upstreams(&self, query: Option<&str>) -> Response {
@@ -160,6 +165,13 @@ impl Pages {
         let mut response = text(media_type, &answer);
         set(&mut response, KnownHeader::ContentSecurityPolicy, POLICY);
         response
+    }
+
+    async fn cache(&self, query: Option<&str>) -> Response {
+        match CacheInquiry::read(query) {
+            Ok(inquiry) => answer("application/json", self.subject.cache(inquiry).await),
+            Err(reason) => refusal(StatusCode::BAD_REQUEST, reason),
+        }
     }
 
     async fn status(&self, media_type: &str, written: impl Fn(&serde_json::Value) -> String) -> Response {
@@ -184,6 +196,15 @@ fn certificate_command(json: &[u8]) -> Result<CertificateCommand, String> {
     })
 }
 
+/// The response to what was tried.
+fn answer(media_type: &str, done: Result<String, Refusal>) -> Response {
+    match done {
+        Ok(done) => text(media_type, &done),
+        Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
+        Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
+    }
+}
+
 fn text(media_type: &str, text: &str) -> Response {
     let mut response = Response::text(text.to_owned());
     set(&mut response, KnownHeader::ContentType, media_type);
@@ -200,9 +221,9 @@ fn refusal(status: StatusCode, reason: &str) -> Response {
 /// There is such a page, for other methods; or there is none.
 fn wrong_method(path: &str) -> Response {
     match path {
-        "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
+        "/" | "/status" | "/metrics" | "/cache" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/stop" | "/certificates" | "/maintenance" | "/bans" => not_allowed("POST"),
+        "/reload" | "/stop" | "/certificates" | "/maintenance" | "/bans" | "/purge" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
@@ -251,13 +272,15 @@ Serow's admin endpoint.
 GET /status      how the server is doing, in JSON; 'serow status --help' explains the fields
 GET /metrics     the same for Prometheus
 GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
+GET /cache       what the cache holds, in JSON; ?by=largest, host or tag
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
 POST /bans       ban a client or lift a ban, as docs/access.md describes
+POST /purge      purge the cache, as docs/cache.md describes: 200, or 422 where the server has none
 POST /maintenance  begin or end maintenance, as docs/running.md describes
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
 POST /stop       finish the requests in progress, then end
 
-Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
+Over TCP, POST and GET /cache need 'Authorization: Bearer' with the token of --admin-token-file.
 ";
 
 #[cfg(test)]
@@ -279,6 +302,7 @@ mod tests {
         let (upstreams, applications) = (Vec::new(), Vec::new());
         let sources = Sources {
             mirrors: Vec::new(),
+            cache: None,
             fleet: None,
             routes: crate::CountedRoutes::default(),
             status: server.status(),

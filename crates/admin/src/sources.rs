@@ -10,9 +10,9 @@ use serow_bans::Bans;
 use serow_fleet::Fleet;
 use serow_proxy::Upstream;
 use serow_settings::Application;
-use serow_site::{MaintenanceSwitch, Mirror};
+use serow_site::{CacheStore, MaintenanceSwitch, Mirror};
 
-use super::{AccessCounts, CountedRoutes, bans, document, fleet, mirrors};
+use super::{AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ pub struct Sources {
     pub applications: Vec<Application>,
     /// What copies requests.
     pub mirrors: Vec<Mirror>,
+    /// Where it caches responses, if it does.
+    pub cache: Option<CacheStore>,
     /// What shares limits with other servers.
     pub fleet: Option<Arc<Fleet>>,
     /// Its automatic certificates.
@@ -64,6 +66,7 @@ impl Sources {
         document["routes"] = self.routes.document();
         document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
+        document["cache"] = cache::document(self.cache.as_ref().map(CacheStore::report).as_ref());
         document
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use serow::Stopper;
 use serow_acme::CertificateCommand;
@@ -9,8 +10,8 @@ use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
 use super::{
-    ban_command::BanCommand, maintenance_command::MaintenanceCommand, server_command::ServerCommand, sources::Sources,
-    total,
+    ban_command::BanCommand, cache_inquiry::CacheInquiry, maintenance_command::MaintenanceCommand,
+    purge_command::PurgeCommand, server_command::ServerCommand, sources::Sources, total,
 };
 
 /// What an admin endpoint reports on and controls.
@@ -65,46 +66,45 @@ impl Subject {
 
     /// Applies a command to a server of an upstream; returns what was done.
     pub(super) async fn apply(&self, command: ServerCommand) -> Result<String, Refusal> {
-        let done = match self {
-            Self::Server { sources, .. } => command.apply(&sources.upstreams),
-            Self::Master(control) => match serde_json::to_value(&command) {
-                Ok(value) => control.command(value, command.persist).await,
-                Err(error) => Err(error.to_string()),
-            },
-        };
-        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+        self.command(&command, command.persist, |sources| command.apply(&sources.upstreams)).await
     }
 
     /// Applies a command to a certificate; returns what is being done.
     pub(super) async fn apply_to_certificate(&self, command: CertificateCommand) -> Result<String, Refusal> {
-        let done = match self {
-            Self::Server { sources, .. } => sources.certificates.apply(command),
-            Self::Master(control) => match serde_json::to_value(&command) {
-                Ok(value) => control.command(value, false).await,
-                Err(error) => Err(error.to_string()),
-            },
-        };
-        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+        self.command(&command, false, |sources| sources.certificates.apply(command.clone())).await
     }
 
     /// Bans a client, or lifts a ban; returns what was done. Later generations have the bans from those before them.
     pub(super) async fn apply_ban(&self, command: BanCommand) -> Result<String, Refusal> {
-        let done = match self {
-            Self::Server { sources, .. } => command.apply(&sources.bans),
-            Self::Master(control) => match serde_json::to_value(&command) {
-                Ok(value) => control.command(value, false).await,
-                Err(error) => Err(error.to_string()),
-            },
-        };
-        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+        self.command(&command, false, |sources| command.apply(&sources.bans)).await
+    }
+
+    /// Purges the caches of all generations; returns what the serving one has done.
+    pub(super) async fn apply_purge(&self, command: PurgeCommand) -> Result<String, Refusal> {
+        self.command(&command, false, |sources| command.apply(sources.cache.as_ref())).await
+    }
+
+    /// What the cache of the serving generation holds, in JSON.
+    pub(super) async fn cache(&self, inquiry: CacheInquiry) -> Result<String, Refusal> {
+        self.command(&inquiry, false, |sources| inquiry.answer(sources.cache.as_ref())).await
     }
 
     /// Begins or ends maintenance; returns what was done.
     pub(super) async fn apply_maintenance(&self, command: MaintenanceCommand) -> Result<String, Refusal> {
+        self.command(&command, true, |sources| command.apply(&sources.maintenance)).await
+    }
+
+    /// Applies a command to the server of this process, or has the generations do it; later ones as well, if it persists.
+    async fn command(
+        &self,
+        command: &impl Serialize,
+        persist: bool,
+        apply: impl FnOnce(&Sources) -> Result<String, String>,
+    ) -> Result<String, Refusal> {
         let done = match self {
-            Self::Server { sources, .. } => command.apply(&sources.maintenance),
-            Self::Master(control) => match serde_json::to_value(&command) {
-                Ok(value) => control.command(value, true).await,
+            Self::Server { sources, .. } => apply(sources),
+            Self::Master(control) => match serde_json::to_value(command) {
+                Ok(value) => control.command(value, persist).await,
                 Err(error) => Err(error.to_string()),
             },
         };

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serow_config::printable::on_one_line;
 
 use super::{
-    access, application_table, certificate_table, fleet, mirrors, server_table,
+    access, application_table, cache, certificate_table, fleet, mirrors, server_table,
     units::{bytes, count, long_time, short_time},
 };
 
@@ -75,6 +75,7 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
     if status.at("/maintenance") == Some(&Value::Bool(true)) {
         lines.insert(2, ("maintenance", "on: clients receive 503".to_owned()));
     }
+    lines.extend(cache::lines(status.0));
     lines.extend(http2(status)?);
     lines.push(("access log", format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?)));
     lines.extend(generations(status));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{applications, bans, servers};
+use super::{applications, bans, cache, servers};
 
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though
 /// it may not have come to say so.
@@ -14,6 +14,7 @@ pub fn add_ended(total: &mut Value, report: &Value) {
         }
     }
     applications::end(&mut report);
+    cache::end(&mut report);
     servers::end(&mut report);
     add(total, &report);
 }

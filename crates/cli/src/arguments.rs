@@ -7,6 +7,7 @@ mod app;
 mod ban;
 #[cfg(feature = "bench")]
 mod bench;
+mod cache;
 mod completions;
 mod files;
 mod init;
@@ -14,6 +15,7 @@ mod maintenance;
 mod man;
 mod password;
 mod proxy;
+mod purge;
 mod run;
 mod settings_file;
 mod stop;
@@ -27,6 +29,7 @@ pub(crate) use self::{
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
     ban::{BanAddArguments, BanArguments, BanListArguments, BanRemoveArguments, BanSubcommand},
+    cache::{CacheArguments, CacheOrderChoice},
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
     init::InitArguments,
@@ -34,6 +37,7 @@ pub(crate) use self::{
     man::ManArguments,
     password::PasswordArguments,
     proxy::ProxyArguments,
+    purge::PurgeArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},
     stop::StopArguments,

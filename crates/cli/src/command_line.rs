@@ -6,9 +6,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AcmeArguments, AdminClientArguments, AppArguments, BanArguments, CheckArguments, CompleteArguments,
-        CompletionsArguments, FilesArguments, InitArguments, MaintenanceArguments, ManArguments, PasswordArguments,
-        ProxyArguments, RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        AcmeArguments, AdminClientArguments, AppArguments, BanArguments, CacheArguments, CheckArguments,
+        CompleteArguments, CompletionsArguments, FilesArguments, InitArguments, MaintenanceArguments, ManArguments,
+        PasswordArguments, ProxyArguments, PurgeArguments, RunArguments, StatusArguments, StopArguments,
+        SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -116,6 +117,19 @@ pub(crate) enum Command {
     Ban(BanArguments),
     /// Begin or end maintenance of a running server: clients receive 503.
     Maintenance(MaintenanceArguments),
+    /// Show what the cache of a running server holds, and what it has counted.
+    ///
+    /// With 'serow run', it is the cache of the generation that serves.
+    Cache(CacheArguments),
+    /// Remove responses from the cache of a running server, by URL, prefix or tag.
+    ///
+    /// Responses that are on their way from the application or server are not stored, either. With 'serow run', the caches of
+    /// generations that finish their requests are purged, too.
+    #[command(
+        override_usage = "serow purge [OPTIONS] URL...\n       serow purge [OPTIONS] --prefix URL | --tag NAME | --all",
+        after_help = PURGE_EXAMPLES
+    )]
+    Purge(PurgeArguments),
     /// List and change the servers of an upstream while the server runs.
     ///
     /// Changes apply to the running server and are lost on the next reload, unless --persist is given.
@@ -341,6 +355,17 @@ Examples:
   serow ban add 2001:db8:0:7::1
       its /64, for an hour
   serow ban remove 192.0.2.7";
+
+const PURGE_EXAMPLES: &str = "\
+Examples:
+  serow purge https://example.com/news
+      the responses of one URL
+  serow purge --prefix example.com/shop/
+      those of all URLs below it, for http and https
+  serow purge --tag product-17 --tag category-3
+      those that have one of these tags in Surrogate-Key, xkey or Cache-Tag
+  serow purge --all --soft
+      all become stale: they are validated, and meanwhile sent as far as stale-while-revalidate allows";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

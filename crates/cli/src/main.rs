@@ -10,6 +10,7 @@
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
 //! | `serow ban`, `maintenance` | `ban.rs`, `maintenance.rs` |
+//! | `serow cache`, `purge` | `cache.rs`, `purge.rs` |
 //! | `serow password` | `password.rs` |
 //! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
@@ -33,6 +34,7 @@ mod ban;
 mod bench;
 #[cfg(not(feature = "bench"))]
 mod bench_missing;
+mod cache;
 mod cache_folder;
 mod certificates;
 mod check;
@@ -50,6 +52,7 @@ mod manual;
 mod password;
 mod project;
 mod proxy;
+mod purge;
 mod reload;
 mod response_options;
 mod run;
@@ -99,6 +102,8 @@ fn main() -> ExitCode {
         Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Ban(arguments)) => ban::run(arguments),
         Ok(Command::Maintenance(arguments)) => maintenance::run(arguments),
+        Ok(Command::Purge(arguments)) => purge::run(arguments),
+        Ok(Command::Cache(arguments)) => cache::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Password(arguments)) => password::run(&arguments),
         Ok(Command::Schema) => check::print_schema(),

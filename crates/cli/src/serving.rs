@@ -99,6 +99,7 @@ impl Serving {
                 upstreams,
                 applications,
                 mirrors: Vec::new(),
+                cache,
                 fleet: None,
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 bans: bans.clone(),

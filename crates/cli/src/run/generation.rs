@@ -159,16 +159,16 @@ impl Generation {
             certificates,
             cache_writer,
         } = self;
-        let fleet = configuration.access.fleet.clone();
-        let Configuration { server: settings, site, upstreams, applications, mirrors, sites, reload_grace, .. } =
-            configuration;
+        let (fleet, sites) = (configuration.access.fleet.clone(), counted_sites(configuration.sites));
+        let Configuration { server: settings, site, upstreams, applications, reload_grace, .. } = configuration;
         let sources = Sources {
             status: server.status(),
             log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
             routes,
             upstreams,
             applications,
-            mirrors,
+            mirrors: configuration.mirrors,
+            cache: configuration.cache,
             fleet,
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: settings.bans.clone(),
@@ -186,7 +186,7 @@ impl Generation {
         let terms = Terms {
             admin,
             admin_token: settings.admin_token,
-            announcement: announcement::line(&counted_sites(sites), &server, settings.encryption.as_ref()),
+            announcement: announcement::line(&sites, &server, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
         };

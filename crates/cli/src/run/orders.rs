@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
 use serow_acme::CertificateCommand;
-use serow_admin::{BanCommand, MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand, Sources};
 use serow_settings::Application;
 use serow_supervisor::master::{Orders, StopReason};
 
@@ -62,6 +62,12 @@ impl Orders for ServerOrders {
         }
         if let Ok(command) = MaintenanceCommand::deserialize(command) {
             return command.apply(&self.sources.maintenance);
+        }
+        if let Ok(inquiry) = CacheInquiry::deserialize(command) {
+            return inquiry.answer(self.sources.cache.as_ref());
+        }
+        if let Ok(command) = PurgeCommand::deserialize(command) {
+            return command.apply(self.sources.cache.as_ref());
         }
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
         command.apply(&self.sources.upstreams)

@@ -18,15 +18,15 @@ use tempfile::TempDir;
 use crate::running::{Answer, Running, TIMEOUT, eventually, received, serow};
 
 /// A server that reports the requests that it receives, and answers them by their path.
-struct Origin {
-    address: SocketAddr,
+pub(crate) struct Origin {
+    pub(crate) address: SocketAddr,
     requests: Receiver<String>,
     /// Lets the origin send the rest of responses whose path begins with /slow.
-    go_on: Sender<()>,
+    pub(crate) go_on: Sender<()>,
 }
 
 /// The head of each path's response, and its body.
-const RESPONSES: [(&str, &str, &str); 12] = [
+const RESPONSES: [(&str, &str, &str); 15] = [
     ("/fresh", "Cache-Control: max-age=60\r\nETag: \"a\"\r\n", "0123456789"),
     ("/stale", "Cache-Control: max-age=0\r\nETag: \"a\"\r\n", "0123456789"),
     ("/silent", "", "0123456789"),
@@ -39,10 +39,13 @@ const RESPONSES: [(&str, &str, &str); 12] = [
     ("/slow-private", "Cache-Control: no-store\r\n", "0123456789"),
     ("/cut", "Cache-Control: max-age=60\r\n", "0123456789"),
     ("/post", "Location: /fresh\r\n", ""),
+    ("/tagged", "Cache-Control: max-age=60\r\nSurrogate-Key: a b\r\nxkey: c\r\nCache-Tag: d e,f\r\n", "0123456789"),
+    ("/slow-tagged", "Cache-Control: max-age=60\r\nSurrogate-Key: a\r\n", "0123456789"),
+    ("/revalidated", "Cache-Control: max-age=60, stale-while-revalidate=60\r\nETag: \"a\"\r\n", "0123456789"),
 ];
 
 impl Origin {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let ((sender, requests), (go_on, gate)) = (mpsc::channel(), mpsc::channel());
@@ -57,11 +60,11 @@ impl Origin {
     }
 
     /// The requests since the last call, each as one line: method, target and the fields that matter here.
-    fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
 
-    fn next(&self) -> String {
+    pub(crate) fn next(&self) -> String {
         self.requests.recv_timeout(TIMEOUT).unwrap()
     }
 }
@@ -137,11 +140,11 @@ fn start(keys: &str) -> (Running, Origin, TempDir) {
     (Running::of(command), origin, folder)
 }
 
-fn status(answer: &Answer) -> &str {
+pub(crate) fn status(answer: &Answer) -> &str {
     answer.field("cache-status").unwrap_or_default()
 }
 
-fn send(serow: &Running, request: &str) -> Answer {
+pub(crate) fn send(serow: &Running, request: &str) -> Answer {
     let mut stream = serow.connect();
     stream.write_all(request.as_bytes()).unwrap();
     received(stream)
@@ -298,7 +301,7 @@ fn variants_are_stored_beside_each_other() {
 }
 
 /// Sends a request and reads until its response has this end.
-fn begin(serow: &Running, path: &str, end: &str) -> (TcpStream, String) {
+pub(crate) fn begin(serow: &Running, path: &str, end: &str) -> (TcpStream, String) {
     let mut stream = serow.connect();
     stream
         .write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes())

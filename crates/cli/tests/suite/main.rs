@@ -27,6 +27,7 @@ mod mirrors;
 mod mistakes;
 mod options;
 mod proxy;
+mod purge;
 mod rates;
 mod responses;
 mod route_logs;
