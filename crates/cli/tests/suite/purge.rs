@@ -314,6 +314,28 @@ fn a_forged_host_does_not_purge_what_another_site_has_stored() {
 }
 
 #[test]
+fn routes_for_the_same_path_do_not_get_what_another_has_stored() {
+    let (origins, folder) = ([(); 3].map(|()| Origin::start()), tempfile::tempdir().unwrap());
+    let bound = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [first, second] = bound.map(|listener| listener.local_addr().unwrap().port());
+    let [inside, outside, other] =
+        origins.each_ref().map(|origin| format!("cache = true\nproxy = {{ servers = \"{}\" }}\n", origin.address));
+    let settings = format!(
+        "listen = []\n[cache]\nmemory = \"1M\"\n[[site]]\nlisten = [\"127.0.0.1:{first}\"]\n\
+         [[site.route]]\npath = \"/*\"\nwhen = {{ header = {{ X-Inside = \"1\" }} }}\n{inside}\
+         [[site.route]]\npath = \"/*\"\n{outside}\
+         [[site]]\nlisten = [\"127.0.0.1:{second}\"]\n[[site.route]]\npath = \"/*\"\n{other}"
+    );
+    let _serow = run(&folder, &settings);
+    for (port, fields) in [(first, "b.example\r\nX-Inside: 1"), (first, "b.example"), (second, "b.example")] {
+        for _ in 0..2 {
+            assert_eq!(ask(port, "GET", fields).status(), 200);
+        }
+    }
+    assert_eq!(origins.each_ref().map(|origin| origin.requests().len()), [1, 1, 1]);
+}
+
+#[test]
 fn the_command_line_has_a_cache_to_purge() {
     let origin = Origin::start();
     let start = |options: &[&str]| {

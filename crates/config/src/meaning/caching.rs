@@ -1,6 +1,6 @@
 //! What is cached, and how.
 
-use std::{path::Path, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
 
 use serow_access::NetworkSet;
 use serow_cache::CacheRules;
@@ -23,6 +23,8 @@ pub(crate) struct Caching<'a> {
     store: Option<Option<CacheStore>>,
     /// The clients that may purge.
     purge_from: Option<Arc<NetworkSet>>,
+    /// How many routes have each name so far.
+    names: RefCell<HashMap<String, usize>>,
     /// The proxies that the root trusts.
     trust: Arc<TrustedProxies>,
     problems: &'a Problems,
@@ -44,7 +46,8 @@ fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore,
             Err(Problem::of_key(place.key("dir-size"), text))
         }
         (Some(_), Some(size)) if size.0 < memory.0 => {
-            let text = "this is less than `memory`, which has the most requested responses already: write a larger size";
+            let text =
+                "this is less than `memory`, which has the most requested responses already: write a larger size";
             Err(Problem::of_value(place.key("dir-size"), text))
         }
         (Some(dir), size) => {
@@ -66,7 +69,7 @@ impl<'a> Caching<'a> {
         let store = table.map(|table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok());
         let purge_from = table.and_then(|table| table.purge_from.as_ref());
         let purge_from = purge_from.map(|networks| Arc::new(networks.iter().map(|network| network.0).collect()));
-        Self { store, purge_from, trust: Arc::new(trust), problems }
+        Self { store, purge_from, names: RefCell::default(), trust: Arc::new(trust), problems }
     }
 
     /// The store, for what is done with it while the server runs.
@@ -80,7 +83,7 @@ impl<'a> Caching<'a> {
         action: Action<RouteHandler>,
         (own, own_place): (Option<&CacheSetting>, &Place),
         (of_site, place_of_site): (Option<&CacheSetting>, &Place),
-        (site, path): (&str, &str),
+        (site, route): (&str, &str),
     ) -> Option<Action<RouteHandler>> {
         let (setting, place) = match (own, of_site) {
             (Some(setting), _) => (setting, own_place.key("cache")),
@@ -108,7 +111,12 @@ impl<'a> Caching<'a> {
         let settings = self.settings(table, &place)?;
         // With another key, what is kept in a folder would be found for other requests than those it is for.
         let CacheSettings { ignored_query, key_fields, key_cookies, .. } = &settings;
-        let name = format!("{site} {path} {ignored_query:?} {key_fields:?} {key_cookies:?}");
+        let name = format!("{site} {route} {ignored_query:?} {key_fields:?} {key_cookies:?}");
+        // Sites with addresses of their own may have the same hosts and routes.
+        let mut names = self.names.borrow_mut();
+        let same = names.entry(name.clone()).or_default();
+        *same += 1;
+        let name = if *same > 1 { format!("{name} {same}") } else { name };
         Some(Action::Handle(handler.cached(ResponseCache::new(store.clone(), settings, &name))))
     }
 

@@ -214,6 +214,7 @@ impl Routing<'_> {
         };
         let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
         let matching = Matching { scope: &scope, problems: self.problems };
+        let matched = format!("{name} {:?} {when:?}", settings.methods);
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
@@ -237,6 +238,7 @@ impl Routing<'_> {
         let action = self.with_own_request_headers(action, &header_rules, &place);
         let action = self.with_own_log(action, &log, &place);
         let action = surrounded(action?, &surroundings?);
+        let action = self.cached(action, &policy, &matched, (settings.internal, site), &place)?;
         let action = self.copied_and_followed(action, &policy, (name, settings.internal, follows), site, &place)?;
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
         // What leads to an internal route has noted its own number.
@@ -272,8 +274,23 @@ impl Routing<'_> {
         Some(self.bodies.enforced(BodyReader { limit, is_written }, surroundings))
     }
 
-    /// An action whose responses are cached, whose requests are copied, and whose responses lead to internal routes, if
-    /// that is wanted.
+    /// An action whose responses are cached, if that is wanted, apart from those of routes that match something else.
+    fn cached(
+        &self,
+        action: Action<RouteHandler>,
+        policy: &PolicySettings,
+        matched: &str,
+        (is_internal, site): (bool, SiteOfRoute<'_>),
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        if is_internal {
+            return Some(action);
+        }
+        let of_site = (site.settings.cache.as_ref(), site.place);
+        self.caching.cached(action, (policy.cache.as_ref(), place), of_site, (site.name, matched))
+    }
+
+    /// An action whose requests are copied, and whose responses lead to internal routes, if that is wanted.
     fn copied_and_followed(
         &self,
         action: Action<RouteHandler>,
@@ -285,8 +302,6 @@ impl Routing<'_> {
         if is_internal {
             return Some(action);
         }
-        let of_site = (site.settings.cache.as_ref(), site.place);
-        let action = self.caching.cached(action, (policy.cache.as_ref(), place), of_site, (site.name, path))?;
         let action = match (&policy.mirror, &site.settings.mirror) {
             (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, path), place)?,
             (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, path), site.place)?,
