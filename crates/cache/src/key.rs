@@ -90,6 +90,11 @@ impl Key {
         text
     }
 
+    /// Whether it is one of this URI, with additions or without.
+    pub(crate) fn is_of(&self, uri: &str) -> bool {
+        self.0.strip_prefix(uri.as_bytes()).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b' '))
+    }
+
     /// Whether it has additions.
     pub(crate) fn has_additions(&self) -> bool {
         self.uri().len() < self.0.len()

@@ -33,7 +33,8 @@ fn files_take_no_more_than_the_limit() {
 #[test]
 fn what_is_used_stays() {
     let (_guard, folder) = folder();
-    let process = Process::of_server(&folder, 1 << 20, 1);
+    // Four times as much as memory, whose responses stay before others.
+    let process = Process::of_server(&folder, 4 << 20, 1);
     let body = "x".repeat(10_000);
     assert!(process.insert("/hot", "", &body));
     for number in 0..1000 {

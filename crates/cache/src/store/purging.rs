@@ -1,11 +1,9 @@
 //! Purges of the store in memory.
 
 use std::{
+    cell::{Cell, RefCell},
     hash::BuildHasher,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use super::{MemoryStore, Resource, StoreVersion, lock_stripe};
@@ -27,7 +25,7 @@ impl MemoryStore {
                 return None;
             }
             PurgeTarget::Uri(uri) if self.has_additions.load(Ordering::Relaxed) => {
-                self.purge_where(|key| key.uri() == uri, target, mode)
+                self.purge_where(|key| key.is_of(uri), target, mode)
             }
             PurgeTarget::Uri(uri) => {
                 let count = self.purge_key(&Key::of_uri(uri), mode);
@@ -35,7 +33,9 @@ impl MemoryStore {
                 count
             }
             PurgeTarget::UriOfRoute(uri, scope) => self.purge_uri_of_route(uri, scope, mode),
-            PurgeTarget::Prefix(prefix) => self.purge_where(|key| key.uri().starts_with(prefix), target, mode),
+            PurgeTarget::Prefix(prefix) => {
+                self.purge_where(|key| key.as_bytes().starts_with(prefix.as_bytes()), target, mode)
+            }
             PurgeTarget::Everything => self.purge_where(|_| true, target, mode),
         };
         Some(count)
@@ -48,15 +48,15 @@ impl MemoryStore {
         let count: usize = uris.iter().map(|uri| self.purge_key_of_route(&Key::of_uri(uri), scope, mode)).sum();
         if self.has_additions.load(Ordering::Relaxed) {
             self.note_purge_of_all(&targets, mode);
-            let found = Mutex::new(Vec::new());
+            let found = RefCell::new(Vec::new());
             self.index.retain(|key, _| {
-                if key.has_additions() && uris.iter().any(|uri| key.uri() == uri) {
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
+                if key.has_additions() && uris.iter().any(|uri| key.is_of(uri)) {
+                    found.borrow_mut().push(key.clone());
                 }
                 true
             });
-            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            return count + found.iter().map(|key| self.purge_key_of_route(key, scope, mode)).sum::<usize>();
+            return count
+                + found.into_inner().iter().map(|key| self.purge_key_of_route(key, scope, mode)).sum::<usize>();
         }
         // What is not in memory may have additions.
         let version = self.next_version();
@@ -119,24 +119,32 @@ impl MemoryStore {
 
     /// Walks through the index, whose shards are locked one after the other. What is not in memory is not counted.
     fn purge_where(&self, is_concerned: impl Fn(&Key) -> bool, target: PurgeTarget<'_>, mode: PurgeMode) -> usize {
-        self.note_purge_of_all(&[target], mode);
-        let count = AtomicUsize::new(0);
+        let version = self.note_purge_of_all(&[target], mode);
+        let (count, removed) = (Cell::new(0), RefCell::new(Vec::new()));
         self.index.retain(|key, resource| {
-            let is_purged = is_concerned(key);
-            if is_purged {
-                count.fetch_add(resource.purge(mode), Ordering::Relaxed);
+            if is_concerned(key) {
+                count.set(count.get() + resource.purge(mode));
+                if mode == PurgeMode::Remove {
+                    removed.borrow_mut().push(key.clone());
+                }
             }
-            !is_purged || mode != PurgeMode::Remove
+            true
         });
-        count.into_inner()
+        // One by one: to free them takes longer than to find them, and others would wait for the shard.
+        for key in removed.into_inner() {
+            self.index.remove_if(&key, |resource| resource.variants.iter().all(|stored| stored.version().0 < version));
+        }
+        count.get()
     }
 
-    /// All at once: a response that was on its way before must not be stored behind a walk.
-    fn note_purge_of_all(&self, targets: &[PurgeTarget<'_>], mode: PurgeMode) {
+    /// All at once: a response that was on its way before must not be stored behind a walk. Returns the version of the
+    /// purges.
+    fn note_purge_of_all(&self, targets: &[PurgeTarget<'_>], mode: PurgeMode) -> u64 {
         let mut stripes: Vec<_> = self.stripes.iter().map(lock_stripe).collect();
         let version = self.next_version();
         stripes.iter_mut().for_each(|stripe| stripe.note_all(version));
         targets.iter().for_each(|target| self.note_persistent_purge(*target, mode, version));
+        version
     }
 }
 
