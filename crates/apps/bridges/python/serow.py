@@ -3,6 +3,7 @@
 
 import gc
 import importlib
+import io
 import os
 import signal
 import socket
@@ -32,7 +33,7 @@ class TemplateProcess:
         self.pids = set()
         with open(os.devnull, 'rb') as nothing:
             os.dup2(nothing.fileno(), 0)
-        sys.stdout.reconfigure(line_buffering=True)
+        sys.stdout = sys.__stdout__ = unbuffered(sys.stdout)
         sys.path[:] = [os.getcwd()] + [place for place in sys.path if place]
 
     def run(self):
@@ -101,6 +102,13 @@ class TemplateProcess:
             self.control.send('\0'.join(parts).encode(errors='backslashreplace'))
         except OSError:
             pass  # Serow is gone, which receive() reports
+
+
+def unbuffered(stream):
+    """Text goes on at the end of each line, and bytes at once, as with python -u: a worker that is killed loses none."""
+    raw = io.FileIO(stream.fileno(), 'w', closefd=False)
+    raw.name = stream.name
+    return io.TextIOWrapper(raw, stream.encoding, stream.errors, line_buffering=True)
 
 
 def work(application, settings, descriptors):
