@@ -29,25 +29,25 @@ impl Claim {
     /// Claims the folder for a server, of which there may be several processes.
     pub(crate) fn new(folder: &Folder, server: u32) -> Result<Self, ClaimError> {
         let file = folder.state_file("owner").map_err(ClaimError::System)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {
-                let version = next_version(&file);
-                write(&file, server.into(), version).map_err(ClaimError::System)?;
-                share(&file)?;
-                Ok(Self { file, version })
+        let is_alone = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => true,
+            Err(Errno::WOULDBLOCK) => false,
+            Err(error) => return Err(ClaimError::System(error.into())),
+        };
+        if !is_alone {
+            share(&file)?;
+            let (other, _) = read(&file);
+            if other != u64::from(server) {
+                return Err(ClaimError::Used(other));
             }
-            Err(Errno::WOULDBLOCK) => {
-                share(&file)?;
-                let (other, _) = read(&file);
-                if other != u64::from(server) {
-                    return Err(ClaimError::Used(other));
-                }
-                let version = next_version(&file);
-                write(&file, server.into(), version).map_err(ClaimError::System)?;
-                Ok(Self { file, version })
-            }
-            Err(error) => Err(ClaimError::System(error.into())),
         }
+        // Versions of a process are those of a counter that begins here; no process counts to so many.
+        let version = read(&file).1 + VERSIONS;
+        write(&file, server.into(), version).map_err(ClaimError::System)?;
+        if is_alone {
+            share(&file)?;
+        }
+        Ok(Self { file, version })
     }
 
     /// Whether there is no newer process of the server, which alone may write.
@@ -60,28 +60,17 @@ fn share(file: &File) -> Result<(), ClaimError> {
     flock(file, FlockOperation::LockShared).map_err(|error| ClaimError::System(error.into()))
 }
 
-/// Versions of a process are those of a counter that begins here; no process counts to so many.
-fn next_version(file: &File) -> u64 {
-    read(file).1 + VERSIONS
-}
-
+/// The server, and the version of its newest process; zeros before the first.
 fn read(file: &File) -> (u64, u64) {
-    let mut bytes = [0; 16];
-    match file.read_exact_at(&mut bytes, 0) {
-        Ok(()) => {
-            let number = |range: std::ops::Range<usize>| {
-                bytes[range].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-            };
-            (number(0..8), number(8..16))
-        }
+    let mut numbers = [[0; 8]; 2];
+    match file.read_exact_at(numbers.as_flattened_mut(), 0) {
+        Ok(()) => (u64::from_le_bytes(numbers[0]), u64::from_le_bytes(numbers[1])),
         Err(_) => (0, 0),
     }
 }
 
 fn write(file: &File, server: u64, version: u64) -> io::Result<()> {
-    let mut bytes = server.to_le_bytes().to_vec();
-    bytes.extend_from_slice(&version.to_le_bytes());
-    file.write_all_at(&bytes, 0)
+    file.write_all_at([server, version].map(u64::to_le_bytes).as_flattened(), 0)
 }
 
 /// Versions of one process.

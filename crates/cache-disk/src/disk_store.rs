@@ -16,7 +16,7 @@ use serow_net::{WarningPace, monotonic};
 
 use crate::{
     claim::{Claim, ClaimError},
-    folder::{FileName, Folder, FolderError, SHARDS, rounded},
+    folder::{FileEntry, FileName, Folder, FolderError, SHARDS, rounded},
     pending::Pending,
     purge_log::PurgeLog,
 };
@@ -60,11 +60,11 @@ pub struct DiskCounts {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct AtomicCounts {
+struct AtomicCounts {
     found: AtomicU64,
     written: AtomicU64,
     dropped: AtomicU64,
-    pub(crate) evicted: AtomicU64,
+    evicted: AtomicU64,
 }
 
 impl DiskStore {
@@ -186,7 +186,7 @@ impl DiskStore {
     }
 
     /// A file of so many bytes is there no longer.
-    pub(crate) fn subtract(&self, name: &FileName, bytes: u64) {
+    fn subtract(&self, name: &FileName, bytes: u64) {
         let less = |used: u64| Some(used.saturating_sub(bytes));
         let _ = self.used[name.shard()].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
@@ -206,8 +206,13 @@ impl DiskStore {
         self.paused_until.store(0, Ordering::Relaxed);
     }
 
-    pub(crate) fn counts_of_sweep(&self) -> &AtomicCounts {
-        &self.counts
+    /// Removes a file to make room.
+    pub(crate) fn evict(&self, file: &FileEntry) -> io::Result<()> {
+        if self.folder.remove(&file.name)? {
+            self.subtract(&file.name, file.size);
+            self.counts.evicted.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn fail(&self, error: &io::Error) {

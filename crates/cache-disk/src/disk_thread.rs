@@ -1,6 +1,6 @@
 //! The thread that writes files.
 
-use std::{io, sync::Arc, thread, time::Duration};
+use std::{io, sync::Arc, thread};
 
 use serow_cache::MemoryStore;
 
@@ -55,6 +55,3 @@ impl Drop for DiskThread {
         }
     }
 }
-
-/// How long the thread waits for work where nothing is to be looked at.
-pub(crate) const IDLE: Duration = Duration::from_secs(1);

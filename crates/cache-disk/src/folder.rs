@@ -123,9 +123,8 @@ impl Folder {
 
     /// What is in a file; nothing if there is none. It is marked as used.
     pub(crate) fn read(&self, name: &FileName) -> io::Result<Option<Bytes>> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut file: File = match openat(&self.directory, &name.path, flags, Mode::empty()) {
-            Ok(file) => file.into(),
+        let mut file = match self.file(name) {
+            Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -145,18 +144,20 @@ impl Folder {
 
     /// The beginning of a file.
     pub(crate) fn beginning(&self, name: &FileName) -> io::Result<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file: File = openat(&self.directory, &name.path, flags, Mode::empty())?.into();
         let mut beginning = Vec::new();
-        file.take(BEGINNING).read_to_end(&mut beginning)?;
+        self.file(name)?.take(BEGINNING).read_to_end(&mut beginning)?;
         Ok(beginning)
     }
 
     /// Marks a file as used now.
     pub(crate) fn touch(&self, name: &FileName) -> io::Result<()> {
+        Ok(futimens(self.file(name)?, &NOW)?)
+    }
+
+    /// Opens a file to read it. What is not a regular file is opened without waiting for anybody.
+    fn file(&self, name: &FileName) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = openat(&self.directory, &name.path, flags, Mode::empty())?;
-        Ok(futimens(&file, &NOW)?)
+        openat(&self.directory, &name.path, flags, Mode::empty()).map(File::from)
     }
 
     /// Writes a file that nobody sees yet; its name.

@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -10,7 +9,6 @@ use serow_cache::{MemoryStore, RecordVerdict, key_of};
 
 use crate::{
     disk_store::DiskStore,
-    disk_thread::IDLE,
     folder::{FileEntry, SHARDS},
 };
 
@@ -84,38 +82,29 @@ impl Sweep {
     /// Removes files until there is room again.
     pub(crate) fn make_room(&mut self, disk: &DiskStore, store: &MemoryStore) {
         if disk.take_disk_full() {
-            self.replace_on_full_disk(disk, store);
+            // New responses take the place of others, as at the limit.
+            let before = disk.counts().evicted;
+            let evicted = || disk.counts().evicted - before;
+            // With few files, one has to do.
+            self.evict_until(|round| evicted() >= REPLACED || evicted() > 0 && round >= SHARDS, disk, store);
+            if evicted() > 0 {
+                disk.resume();
+            }
         }
-        if disk.used() <= disk.limit || !disk.is_writable() {
-            return;
+        if disk.used() > disk.limit && disk.is_writable() {
+            self.evict_until(|_| disk.used() <= disk.limit - disk.limit / 20, disk, store);
         }
-        let target = disk.limit - disk.limit / 20;
+    }
+
+    /// Removes the files of one shard after the other that were used least recently, until it is enough.
+    fn evict_until(&mut self, is_enough: impl Fn(u16) -> bool, disk: &DiskStore, store: &MemoryStore) {
         for round in 0..2 * SHARDS {
-            if disk.used() <= target {
+            if is_enough(round) {
                 return;
             }
             let shard = self.cursor;
             self.cursor = (self.cursor + 1) % SHARDS;
             // In the second round, what is in memory has to go as well.
-            if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
-                return disk.warn("make room in", &error);
-            }
-        }
-    }
-}
-
-impl Sweep {
-    /// On a full disk, new responses take the place of those that were used least recently, as at the limit.
-    fn replace_on_full_disk(&mut self, disk: &DiskStore, store: &MemoryStore) {
-        let before = disk.counts().evicted;
-        for round in 0..2 * SHARDS {
-            let evicted = disk.counts().evicted - before;
-            // Enough for a while; with fewer files, one has to do.
-            if evicted >= REPLACED || evicted > 0 && round >= SHARDS {
-                return disk.resume();
-            }
-            let shard = self.cursor;
-            self.cursor = (self.cursor + 1) % SHARDS;
             if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
                 return disk.warn("make room in", &error);
             }
@@ -171,9 +160,8 @@ fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bo
         let key = disk.folder.beginning(&file.name).ok().and_then(|beginning| key_of(&beginning));
         if !also_in_memory && key.is_some_and(|key| store.has_in_memory(&key)) {
             disk.folder.touch(&file.name)?;
-        } else if disk.folder.remove(&file.name)? {
-            disk.subtract(&file.name, file.size);
-            disk.counts_of_sweep().evicted.fetch_add(1, Ordering::Relaxed);
+        } else {
+            disk.evict(&file)?;
         }
     }
     Ok(())
@@ -181,6 +169,9 @@ fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bo
 
 /// Files that are removed on a full disk: so many that the next may be written without a search.
 const REPLACED: u64 = 32;
+
+/// How long the thread waits for work where nothing is to be looked at.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Between two looks at all files.
 const INTERVAL: Duration = Duration::from_secs(3600);
