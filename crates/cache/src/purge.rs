@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serow_message::percent::{self, Octet};
+
 use crate::time::Time;
 
 /// What a purge does.
@@ -147,7 +149,8 @@ impl std::str::FromStr for PurgeRecord {
             "all" => TargetKind::Everything,
             _ => return Err(InvalidPurgeRecord),
         };
-        let name = unescaped(word()?).ok_or(InvalidPurgeRecord)?;
+        let name = percent::decode(word()?.as_bytes()).map(|octet| octet.map(Octet::byte));
+        let name = name.collect::<Result<_, _>>().map_err(|_| InvalidPurgeRecord)?;
         match (words.next(), line.split(' ').nth(1)) {
             (None, Some(mode_word)) if mode != PurgeMode::Remove || mode_word == "remove" => {
                 Ok(Self { version, mode, kind, scope, name })
@@ -155,22 +158,6 @@ impl std::str::FromStr for PurgeRecord {
             _ => Err(InvalidPurgeRecord),
         }
     }
-}
-
-/// The bytes that [`PurgeRecord`] has escaped.
-fn unescaped(text: &str) -> Option<Box<[u8]>> {
-    let mut bytes = text.bytes();
-    let mut name = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        name.push(match byte {
-            b'%' => {
-                let digits = [bytes.next()?, bytes.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    Some(name.into())
 }
 
 impl fmt::Display for InvalidPurgeRecord {

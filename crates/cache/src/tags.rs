@@ -159,19 +159,16 @@ impl TagNames {
     /// Takes the tags out of the headers of a response: they are for caches, not for clients.
     #[must_use]
     pub fn take(headers: &mut Headers) -> Self {
-        let mut names = Self::default();
-        for (field, is_separator) in FIELDS {
-            if headers.contains(field) {
-                headers.get_all(field).for_each(|value| names.add(value, is_separator));
-                headers.remove(field);
-            }
+        let Some(names) = Self::of(headers) else { return Self::default() };
+        for (field, _) in FIELDS {
+            headers.remove(field);
         }
         names
     }
 
-    /// The tags in these fields of a request that purges; `None` if it has none of the fields.
+    /// The tags in the fields of a response, or of a request that purges; `None` if it has none of the fields.
     #[must_use]
-    pub fn of_request(headers: &Headers) -> Option<Self> {
+    pub fn of(headers: &Headers) -> Option<Self> {
         let mut names = None;
         for (field, is_separator) in FIELDS {
             headers.get_all(field).for_each(|value| names.get_or_insert_with(Self::default).add(value, is_separator));
@@ -250,11 +247,11 @@ mod tests {
         assert_eq!(headers.len(), 1);
         let many: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
         headers.append("xkey", many.join(" ")).unwrap();
-        assert!(TagNames::of_request(&headers).unwrap().is_over_limit());
+        assert!(TagNames::of(&headers).unwrap().is_over_limit());
         assert!(TagNames::take(&mut headers).is_over_limit());
-        assert_eq!(TagNames::of_request(&headers), None);
+        assert_eq!(TagNames::of(&headers), None);
         headers.append("cache-tag", " ").unwrap();
-        assert_eq!(TagNames::of_request(&headers), Some(TagNames::default()));
+        assert_eq!(TagNames::of(&headers), Some(TagNames::default()));
     }
 
     #[test]

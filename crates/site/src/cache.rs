@@ -170,7 +170,7 @@ impl ResponseCache {
                 let (cache, method) = (self.clone(), request.method.clone());
                 let response = handler.respond(request);
                 SiteResponse::pending(Box::pin(async move {
-                    let response = response.await;
+                    let response = without_tags(response.await);
                     if invalidates(&method, response.status) {
                         let keys = invalidated(&key, &response.headers);
                         keys.iter().for_each(|key| cache.memory().invalidate(key));
@@ -185,7 +185,7 @@ impl ResponseCache {
                 };
                 let (cache, response) = (self.clone(), handler.respond(request));
                 SiteResponse::pending(Box::pin(async move {
-                    cache.finish(response.await, CacheStatus::forwarded(reason), None)
+                    cache.finish(without_tags(response.await), CacheStatus::forwarded(reason), None)
                 }))
             }
         }
@@ -203,8 +203,6 @@ impl ResponseCache {
     /// The response that the client gets, which says what the cache did.
     fn finish(&self, mut response: Response, status: CacheStatus, key: Option<&Key>) -> Response {
         self.note(CacheEvent::of(status));
-        // They are for caches, and this was the last one that they were for.
-        drop(TagNames::take(&mut response.headers));
         let value = match (self.settings.status_field, key) {
             (StatusField::Off, _) => None,
             (StatusField::Debug, Some(key)) => Some(format!("{status}; key={}", key.quoted())),
@@ -217,6 +215,12 @@ impl ResponseCache {
         response.extensions.insert(status);
         response
     }
+}
+
+/// A response that is not stored, without its tags: they are for caches, and this was the last one that they were for.
+fn without_tags(mut response: Response) -> Response {
+    drop(TagNames::take(&mut response.headers));
+    response
 }
 
 /// Bytes of the largest response that is stored if the settings do not say it: larger ones are downloads, for which memory

@@ -1,4 +1,4 @@
-//! What of the store outlives the process: it is kept elsewhere, and comes back when it is asked for.
+//! The persistent part of the store: responses that another store keeps, and that are loaded on demand.
 
 use std::{
     hash::BuildHasher,
@@ -29,11 +29,6 @@ impl PersistentPart {
     /// Whether there was something.
     pub(super) fn remove(&self, key: &Key) -> bool {
         self.persistence.remove(key)
-    }
-
-    pub(super) fn note_purge(&self, purge: PurgeRecord) {
-        self.persistence.keep_purge(&purge);
-        self.purges.write().unwrap_or_else(PoisonError::into_inner).push(purge);
     }
 
     /// What the purges of more than one key say about a response: removed, or stale since when.
@@ -162,10 +157,28 @@ impl MemoryStore {
         (!variants.is_empty()).then(|| Resource { variants: variants.into(), uncacheable: None })
     }
 
-    /// Keeps a purge for what is not in memory.
-    pub(super) fn note_persistent_purge(&self, target: PurgeTarget<'_>, mode: PurgeMode, version: u64) {
+    /// Notes purges for what is not in memory, and keeps them for the next process.
+    pub(super) fn note_persistent_purges(&self, targets: &[PurgeTarget<'_>], mode: PurgeMode, version: u64) {
+        self.keep_purges(&self.remember_purges(targets, mode, version));
+    }
+
+    /// Notes purges for what is not in memory.
+    pub(super) fn remember_purges(
+        &self,
+        targets: &[PurgeTarget<'_>],
+        mode: PurgeMode,
+        version: u64,
+    ) -> Vec<PurgeRecord> {
+        let Some(persistent) = self.persistent.get() else { return Vec::new() };
+        let purges: Vec<_> = targets.iter().map(|target| PurgeRecord::new(version, mode, *target)).collect();
+        persistent.purges.write().unwrap_or_else(PoisonError::into_inner).extend(purges.iter().cloned());
+        purges
+    }
+
+    /// Keeps purges for the next process. It waits for the disk: nothing that requests need is locked.
+    pub(super) fn keep_purges(&self, purges: &[PurgeRecord]) {
         if let Some(persistent) = self.persistent.get() {
-            persistent.note_purge(PurgeRecord::new(version, mode, target));
+            purges.iter().for_each(|purge| persistent.persistence.keep_purge(purge));
         }
     }
 

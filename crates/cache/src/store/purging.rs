@@ -20,7 +20,7 @@ impl MemoryStore {
         let count = match target {
             PurgeTarget::Tag(name) => {
                 let version = self.next_version();
-                self.note_persistent_purge(target, mode, version);
+                self.note_persistent_purges(&[target], mode, version);
                 self.tags.purge(name, version, mode);
                 return None;
             }
@@ -29,7 +29,7 @@ impl MemoryStore {
             }
             PurgeTarget::Uri(uri) => {
                 let count = self.purge_key(&Key::of_uri(uri), mode);
-                self.note_persistent_purge(target, mode, self.next_version());
+                self.note_persistent_purges(&[target], mode, self.next_version());
                 count
             }
             PurgeTarget::UriOfRoute(uri, scope) => self.purge_uri_of_route(uri, scope, mode),
@@ -60,7 +60,7 @@ impl MemoryStore {
         }
         // What is not in memory may have additions.
         let version = self.next_version();
-        targets.into_iter().for_each(|target| self.note_persistent_purge(target, mode, version));
+        self.note_persistent_purges(&targets, mode, version);
         count
     }
 
@@ -143,7 +143,9 @@ impl MemoryStore {
         let mut stripes: Vec<_> = self.stripes.iter().map(lock_stripe).collect();
         let version = self.next_version();
         stripes.iter_mut().for_each(|stripe| stripe.note_all(version));
-        targets.iter().for_each(|target| self.note_persistent_purge(*target, mode, version));
+        let purges = self.remember_purges(targets, mode, version);
+        drop(stripes);
+        self.keep_purges(&purges);
         version
     }
 }

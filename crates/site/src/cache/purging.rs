@@ -48,7 +48,7 @@ impl ResponseCache {
     /// Purges the tags that a request names, or else what its route has stored for its URI.
     fn purge(&self, request: &Request) -> Result<Response, StatusCode> {
         let is_soft = SOFT.iter().any(|name| is_one(&request.headers, name));
-        let Some(tags) = TagNames::of_request(&request.headers) else {
+        let Some(tags) = TagNames::of(&request.headers) else {
             // Its own route only: the host of a request is what its client writes, and another site may have that.
             let uri = uri_of(request, &self.settings).ok_or(StatusCode::BAD_REQUEST)?;
             let count = self.store.purge(PurgeTarget::UriOfRoute(&uri, self.scope), is_soft);
