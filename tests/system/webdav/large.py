@@ -8,9 +8,9 @@ import pathlib
 import socket
 import statistics
 import subprocess
-import threading
 import time
 
+from system.resident import Watch, resident, without_huge_pages
 from system.server import REPOSITORY, Server, free_port
 from system.verdict import Verdict
 
@@ -27,7 +27,8 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
     ours.mkdir()
     theirs.mkdir()
     rows = {"serow": [], "nginx": []}
-    with Server.files(ours, "--write", "put", "--max-body", "unlimited") as server, nginx(theirs, short) as peer:
+    server = Server.files(ours, "--write", "put", "--max-body", "unlimited", before=without_huge_pages)
+    with server, nginx(theirs, short) as peer:
         # What is allocated once.
         upload(server.address, 64 << 20)
         if peer is not None:
@@ -44,7 +45,6 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
             if peer is not None:
                 rows["nginx"].append(timed(peer, length))
                 (theirs / "site/upload").unlink()
-    # A huge page (2 MB) may come or go meanwhile: what an upload takes, it takes each time.
     memory = int(statistics.median(grown))
     verdict.check(memory <= MEMORY, f"an upload took {memory} bytes of memory")
     seconds = {name: statistics.median(times) for name, times in rows.items() if times}
@@ -60,20 +60,10 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
 
 def growth(server: Server, length: int) -> int:
     """By how many bytes the server grows at most while it receives an upload."""
-    before = highest = server.memory()
-    done = threading.Event()
-
-    def watch() -> None:
-        nonlocal highest
-        while not done.wait(0.01):
-            highest = max(highest, server.memory())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    upload(server.address, length)
-    done.set()
-    watcher.join()
-    return highest - before
+    before = resident(server)
+    with Watch(server) as watch:
+        upload(server.address, length)
+    return max(0, watch.most - before)
 
 
 def timed(address: tuple[str, int], length: int) -> float:
