@@ -11,7 +11,8 @@ from .upstream import Upstream
 
 # The same for all: a second to connect and a second until the first byte of a response, three attempts, and a server that
 # failed three times is left alone for two seconds.
-SEROW = ("--connect-timeout", "1s", "--response-timeout", "1s", "--tries", "3", "--max-failures", "3", "--ejection-time", "2s")
+SEROW = ("--max-body", "unlimited", "--connect-timeout", "1s", "--response-timeout", "1s", "--tries", "3", "--max-failures", "3",
+         "--ejection-time", "2s")
 NGINX = """\
 daemon off;
 error_log {folder}/nginx.log error;
