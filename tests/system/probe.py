@@ -6,12 +6,12 @@ import contextlib
 import dataclasses
 import multiprocessing
 import os
-import pathlib
 import time
 from collections.abc import Callable
 
 from . import wire
 from .verdict import Verdict
+from .waits import Waits
 
 BAR = 0.050
 _PAUSE = 0.004
@@ -27,34 +27,25 @@ class Latencies:
     count: int = 0
     failures: list[str] = dataclasses.field(default_factory=list)
     longest: float = 0.0
-    # The longest, less the time that server and probe stood in the scheduler's queue: what the server is to blame for.
+    # The longest, less the time that server and probe waited for a processor: what the server is to blame for.
     longest_share: float = 0.0
     median: float = 0.0
     late: int = 0
 
     def __str__(self) -> str:
         return (f"{self.count} probes, median {self.median * 1000:.1f} ms, p100 {self.longest * 1000:.1f} ms "
-                f"({self.longest_share * 1000:.1f} ms of it not in the scheduler's queue)")
+                f"({self.longest_share * 1000:.1f} ms of it not waiting for a processor)")
 
 
     def judge(self, verdict: Verdict, name: str, short: bool = True) -> None:
         """Nobody failed, and nobody waited. Within `look_again` only.
 
-        In a short run, what a machine busy with other things (CI) kept in its queue is not the server's fault.
+        In a short run, what waited for a processor of a machine busy with other things (CI) is not the server's fault.
         """
         verdict.check(not self.failures, f"{name}: {len(self.failures)} probes failed: {self.failures[:3]}")
         measured = self.longest_share if short else self.longest
         verdict.check_in_time(measured < BAR, f"{name}: a probe took {measured * 1000:.0f} ms, {self.late} of {self.count} "
                                               f"were late")
-
-
-def queued(pid: int) -> float:
-    """How long the threads of a process have stood in the scheduler's queue, in seconds: the longest of them."""
-    longest = 0
-    with contextlib.suppress(OSError):
-        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-            longest = max(longest, int((task / "schedstat").read_text().split()[1]))
-    return longest / 1e9
 
 
 @dataclasses.dataclass
@@ -86,7 +77,7 @@ class Probe:
             os.nice(-10)
         latencies, times, connection = Latencies(), [], None
         while not self._stop.is_set():
-            waited = queued(self.pid) + queued(os.getpid())
+            before = Waits.of(self.pid)
             began = time.monotonic()
             try:
                 if connection is None or latencies.count % _NEW_CONNECTION == 0:
@@ -105,7 +96,7 @@ class Probe:
                 latencies.failures.append(f"{type(error).__name__} after {took:.3f} s: {error}")
                 connection = None
             times.append(took)
-            share = took - (queued(self.pid) + queued(os.getpid()) - waited)
+            share = took - Waits.of(self.pid).since(before)
             latencies.count += 1
             latencies.longest = max(latencies.longest, took)
             latencies.longest_share = max(latencies.longest_share, min(took, max(0.0, share)))

@@ -12,7 +12,8 @@ from ..verdict import Verdict
 class LookTwice(unittest.TestCase):
     def missed(self, found: list[bool], looks: int) -> tuple[list[str], int]:
         """The misses, and how often it ran, of something that is in time as the list says."""
-        verdict, runs = Verdict("test"), 0
+        pauses: list[float] = []
+        verdict, runs = Verdict("test", pauses.append), 0
 
         def run() -> None:
             nonlocal runs
@@ -21,6 +22,7 @@ class LookTwice(unittest.TestCase):
 
         with contextlib.redirect_stdout(io.StringIO()):
             verdict.look_again(run, looks)
+        self.assertEqual(len(pauses), runs - 1)
         return verdict.misses, runs
 
     def test_what_is_late_once_is_looked_at_again(self) -> None:
