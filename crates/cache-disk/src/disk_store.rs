@@ -11,12 +11,17 @@ use std::{
 };
 
 use rustix::io::Errno;
-use serow_cache::{KeptResource, Key, MemoryStore, Persistence, PurgeRecord, Resource, encode};
+use serow_cache::{
+    ContentFile, ContentReference, KeptResource, Key, MemoryStore, NewContent, Persistence, PurgeRecord, Resource,
+    encode,
+};
 use serow_net::{WarningPace, monotonic};
 
 use crate::{
     claim::{Claim, ClaimError},
-    folder::{FileEntry, FileName, Folder, FolderError, SHARDS, rounded},
+    content_file::{ArrivingFile, KeptFile},
+    disk_space::DiskSpace,
+    folder::{FileEntry, FileName, Folder, FolderError, rounded},
     pending::Pending,
     purge_log::PurgeLog,
 };
@@ -24,17 +29,14 @@ use crate::{
 /// Stored responses in the files of a folder.
 #[derive(Debug)]
 pub struct DiskStore {
-    pub(crate) folder: Folder,
+    pub(crate) folder: Arc<Folder>,
     pub(crate) purges: PurgeLog,
     pub(crate) pending: Pending,
     /// Nothing while another server uses the folder.
     claim: OnceLock<Claim>,
     /// The number of this server, which all its generations have.
     server: u32,
-    /// Bytes that files may take.
-    pub(crate) limit: u64,
-    /// Bytes that the files of each shard take. The thread that writes and looks is the only one that adds.
-    used: Box<[AtomicU64]>,
+    pub(crate) space: Arc<DiskSpace>,
     /// When files may be written again after an error, in milliseconds of the monotonic clock.
     paused_until: AtomicU64,
     /// Whether the disk has no room, although the files may take more.
@@ -78,13 +80,12 @@ impl DiskStore {
         let folder = Folder::open(path)?;
         let purges = PurgeLog::open(&folder).map_err(|error| FolderError::System(path.join("purges"), error))?;
         Ok(Self {
-            folder,
+            folder: Arc::new(folder),
             purges,
             pending: Pending::default(),
             claim: OnceLock::new(),
             server,
-            limit,
-            used: std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect(),
+            space: Arc::new(DiskSpace::new(limit)),
             paused_until: AtomicU64::new(0),
             is_disk_full: AtomicBool::new(false),
             is_claim_warned: AtomicBool::new(false),
@@ -99,7 +100,7 @@ impl DiskStore {
         let AtomicCounts { found, written, dropped, evicted } = &self.counts;
         let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
         DiskCounts {
-            bytes: self.used(),
+            bytes: self.space.used(),
             found: number(found),
             written: number(written),
             dropped: number(dropped),
@@ -155,45 +156,56 @@ impl DiskStore {
         if !self.is_writable() {
             self.pending.finish(|| ());
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            resource.content_files().for_each(|file| file.abandon());
             return;
         }
-        let (content, name) = (encode(key, resource), FileName::of_key(key));
-        let new = match self.folder.write_new(&content) {
-            Ok(new) => new,
+        match self.replace(key, resource) {
+            Ok(true) => {}
+            Ok(false) => resource.content_files().for_each(|file| file.abandon()),
             Err(error) => {
                 self.pending.finish(|| ());
-                return self.fail(&error);
+                resource.content_files().for_each(|file| file.abandon());
+                self.fail(&error);
             }
-        };
-        let before = self.folder.size(&name);
+        }
+    }
+
+    /// Writes the files of a key in place of those before; whether it was not removed meanwhile.
+    fn replace(&self, key: &Key, resource: &Resource) -> io::Result<bool> {
+        let (record, name) = (encode(key, resource), FileName::of_key(key));
+        // A record refers to nothing that is not there.
+        resource.content_files().try_for_each(|file| file.keep())?;
+        let new = self.folder.write_new(&record)?;
+        let (before, contents_before) = (self.folder.size(&name), self.folder.contents_of(&name));
         match self.pending.finish(|| self.folder.rename(&new, &name)) {
             Some(Ok(())) => {
                 self.counts.written.fetch_add(1, Ordering::Relaxed);
-                self.used[name.shard()].fetch_add(rounded(content.len() as u64), Ordering::Relaxed);
-                self.subtract(&name, before);
+                self.space.add(&name, rounded(record.len() as u64));
+                self.space.subtract(&name, before);
+                let kept: Vec<_> =
+                    resource.content_files().map(|file| name.with_number(file.reference().number)).collect();
+                contents_before.iter().filter(|name| !kept.contains(name)).for_each(|name| self.remove_content(name));
+                Ok(true)
             }
             Some(Err(error)) => {
                 let _ = self.folder.remove(&new);
-                self.fail(&error);
+                Err(error)
             }
-            None => drop(self.folder.remove(&new)),
+            None => {
+                let _ = self.folder.remove(&new);
+                Ok(false)
+            }
         }
     }
 
-    /// Bytes that all files take, as far as they have been looked at.
-    pub(crate) fn used(&self) -> u64 {
-        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
-    }
-
-    /// A file of so many bytes is there no longer.
-    fn subtract(&self, name: &FileName, bytes: u64) {
-        let less = |used: u64| Some(used.saturating_sub(bytes));
-        let _ = self.used[name.shard()].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-    }
-
-    /// The files of a shard have been looked at.
-    pub(crate) fn set_used(&self, shard: u16, bytes: u64) {
-        self.used[usize::from(shard)].store(bytes, Ordering::Relaxed);
+    /// Removes a content that no record refers to any more.
+    pub(crate) fn remove_content(&self, name: &FileName) {
+        let size = self.folder.size(name);
+        match self.folder.remove(name) {
+            Ok(true) => self.space.subtract(name, size),
+            Ok(false) => {}
+            Err(error) => self.warn("remove a file of", &error),
+        }
     }
 
     /// Whether room has to be made although the files may take more; it says so once.
@@ -206,10 +218,12 @@ impl DiskStore {
         self.paused_until.store(0, Ordering::Relaxed);
     }
 
-    /// Removes a file to make room.
+    /// Removes the file of a key, and the contents that it refers to, to make room.
     pub(crate) fn evict(&self, file: &FileEntry) -> io::Result<()> {
+        let contents = self.folder.contents_of(&file.name);
         if self.folder.remove(&file.name)? {
-            self.subtract(&file.name, file.size);
+            self.space.subtract(&file.name, file.size);
+            contents.iter().for_each(|name| self.remove_content(name));
             self.counts.evicted.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
@@ -251,12 +265,13 @@ impl Persistence for DiskStore {
         }
         let name = FileName::of_key(key);
         let (was_pending, removed) = self.pending.remove(key, || {
-            let size = self.folder.size(&name);
-            self.folder.remove(&name).map(|was_there| (was_there, size))
+            let (size, contents) = (self.folder.size(&name), self.folder.contents_of(&name));
+            self.folder.remove(&name).map(|was_there| (was_there, size, contents))
         });
         match removed {
-            Ok((was_there, size)) => {
-                self.subtract(&name, size);
+            Ok((was_there, size, contents)) => {
+                self.space.subtract(&name, size);
+                contents.iter().for_each(|name| self.remove_content(name));
                 was_pending || was_there
             }
             Err(error) => {
@@ -284,6 +299,24 @@ impl Persistence for DiskStore {
                 None
             }
         }
+    }
+
+    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>> {
+        if !self.is_writable() {
+            return None;
+        }
+        let reservation = self.space.reserve(length.unwrap_or_default())?;
+        match ArrivingFile::create(&self.folder, FileName::of_key(key), reservation) {
+            Ok(file) => Some(Box::new(file)),
+            Err(error) => {
+                self.fail(&error);
+                None
+            }
+        }
+    }
+
+    fn content(&self, key: &Key, reference: ContentReference) -> Arc<dyn ContentFile> {
+        Arc::new(KeptFile::referred(&self.folder, &self.space, &FileName::of_key(key), reference))
     }
 
     fn keep_purge(&self, purge: &PurgeRecord) {

@@ -17,7 +17,7 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, renameat, statat, unlinkat},
     io::Errno,
 };
-use serow_cache::Key;
+use serow_cache::{Key, content_numbers_of};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The folder with the files, open.
@@ -29,7 +29,7 @@ pub(crate) struct Folder {
 }
 
 /// Where the file of a key is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileName {
     path: CString,
     shard: u8,
@@ -43,6 +43,15 @@ pub(crate) struct FileEntry {
     pub(crate) size: u64,
     /// When it was written or read last.
     pub(crate) used: SystemTime,
+}
+
+/// The files of a shard.
+#[derive(Clone, Debug)]
+pub(crate) struct ShardFiles {
+    /// One for each key.
+    pub(crate) records: Vec<FileEntry>,
+    /// The contents in files of their own, each with the name of the record that should refer to it.
+    pub(crate) contents: Vec<(FileName, FileEntry)>,
 }
 
 /// Why a folder cannot be used.
@@ -144,8 +153,12 @@ impl Folder {
 
     /// The beginning of a file.
     pub(crate) fn beginning(&self, name: &FileName) -> io::Result<Vec<u8>> {
+        self.first(name, BEGINNING)
+    }
+
+    fn first(&self, name: &FileName, bytes: u64) -> io::Result<Vec<u8>> {
         let mut beginning = Vec::new();
-        self.file(name)?.take(BEGINNING).read_to_end(&mut beginning)?;
+        self.file(name)?.take(bytes).read_to_end(&mut beginning)?;
         Ok(beginning)
     }
 
@@ -154,18 +167,36 @@ impl Folder {
         Ok(futimens(self.file(name)?, &NOW)?)
     }
 
+    /// The names of the contents in files that the file of this key refers to.
+    pub(crate) fn contents_of(&self, name: &FileName) -> Vec<FileName> {
+        let numbers = |bytes| content_numbers_of(&self.first(name, bytes).ok()?);
+        // Few keys are so long that they need more than a block.
+        numbers(BLOCK)
+            .or_else(|| numbers(BEGINNING))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|number| name.with_number(number))
+            .collect()
+    }
+
     /// Opens a file to read it. What is not a regular file is opened without waiting for anybody.
-    fn file(&self, name: &FileName) -> Result<File, Errno> {
+    pub(crate) fn file(&self, name: &FileName) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         openat(&self.directory, &name.path, flags, Mode::empty()).map(File::from)
     }
 
-    /// Writes a file that nobody sees yet; its name.
-    pub(crate) fn write_new(&self, content: &[u8]) -> io::Result<FileName> {
+    /// Creates a file that nobody sees yet.
+    pub(crate) fn new_file(&self) -> io::Result<(FileName, File)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name = FileName::of(format!("{NEW}/{}-{number}", process::id()), 0);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mut file: File = openat(&self.directory, &name.path, flags, FILE_MODE)?.into();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = openat(&self.directory, &name.path, flags, FILE_MODE)?.into();
+        Ok((name, file))
+    }
+
+    /// Writes a file that nobody sees yet; its name.
+    pub(crate) fn write_new(&self, content: &[u8]) -> io::Result<FileName> {
+        let (name, mut file) = self.new_file()?;
         if let Err(error) = file.write_all(content) {
             // It may be what fills the disk.
             let _ = self.remove(&name);
@@ -195,8 +226,16 @@ impl Folder {
     }
 
     /// The files of a shard.
-    pub(crate) fn shard(&self, shard: u8) -> io::Result<Vec<FileEntry>> {
-        self.files(&format!("{shard:02x}"), shard)
+    pub(crate) fn shard(&self, shard: u8) -> io::Result<ShardFiles> {
+        let mut records = Vec::new();
+        let mut contents = Vec::new();
+        for file in self.files(&format!("{shard:02x}"), shard)? {
+            match file.name.of_record() {
+                None => records.push(file),
+                Some(record) => contents.push((record, file)),
+            }
+        }
+        Ok(ShardFiles { records, contents })
     }
 
     /// Removes what a crash has left while it was being written.
@@ -232,6 +271,17 @@ impl FileName {
         let digest = xxh3_128(key.as_bytes());
         let shard = (digest >> 120) as u8;
         Self::of(format!("{shard:02x}/{:030x}", digest << 8 >> 8), shard)
+    }
+
+    /// The name of a content of its own of this key.
+    pub(crate) fn with_number(&self, number: u64) -> Self {
+        Self::of(format!("{}.{number:016x}", self.path.to_string_lossy()), self.shard)
+    }
+
+    /// The name of the file that refers to this content of its own; nothing if it is none.
+    pub(crate) fn of_record(&self) -> Option<Self> {
+        let text = self.path.to_str().ok()?;
+        Some(Self::of(text.split_once('.')?.0.to_owned(), self.shard))
     }
 
     /// The number of the folder that it is in; of no meaning for what is being written.
@@ -300,8 +350,8 @@ const BEGINNING: u64 = 128 << 10;
 /// How precise the order of removals is.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(600);
 
-/// No file is being written for so long.
-const UNFINISHED_AGE: Duration = Duration::from_secs(600);
+/// No file is left unwritten for so long while it arrives.
+pub(crate) const UNFINISHED_AGE: Duration = Duration::from_secs(600);
 
 const NOW: Timestamps = {
     let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };

@@ -4,7 +4,8 @@
 //! folder/owner         which server uses the folder, and from which version on
 //!        purges        purges that concern more than one file, a line each
 //!        new/…         files that are being written
-//!        00/ … ff/     a file for each URI, named by a digest of its key
+//!        00/ … ff/     a file for each URI, named by a digest of its key; beside it, a file for each content that is too
+//!                      large for memory, with its number after the name
 //! ```
 //!
 //! A file is written in `new` and renamed when it is whole, so a crash leaves the one before or the new one. Nothing has to
@@ -17,11 +18,15 @@
 //! | who uses it | `claim.rs` |
 //! | purges that concern more than one file | `purge_log.rs` |
 //! | what is kept, found and removed while the server runs | `disk_store.rs`, `pending.rs` |
+//! | contents that are too large for memory | `content_file.rs` |
+//! | the room that all take | `disk_space.rs` |
 //! | the thread that writes | `disk_thread.rs` |
 //! | how much there is, and what is removed | `sweep.rs` |
 #![forbid(unsafe_code)]
 
 mod claim;
+mod content_file;
+mod disk_space;
 mod disk_store;
 mod disk_thread;
 mod folder;

@@ -37,8 +37,8 @@ impl Pending {
     /// Adds what is stored for a key now; whether there is room for it.
     pub(crate) fn add(&self, key: &Key, resource: &Arc<Resource>) -> bool {
         let mut state = self.lock();
-        let size = resource.content_size();
-        let before = state.resources.get(key).map_or(0, |before| before.content_size());
+        let size = resource.memory_size();
+        let before = state.resources.get(key).map_or(0, |before| before.memory_size());
         if state.bytes - before + size > MAX_PENDING {
             return false;
         }
@@ -63,7 +63,7 @@ impl Pending {
         let removed = state.resources.remove(key);
         if let Some(resource) = &removed {
             // Its place in the order stays: `next` finds nothing there.
-            state.bytes -= resource.content_size();
+            state.bytes -= resource.memory_size();
         }
         if let Some((other, _, is_removed)) = &mut state.writing
             && other == key
@@ -84,7 +84,7 @@ impl Pending {
             return if state.is_ending { Work::End } else { Work::Idle };
         };
         let Some(resource) = state.resources.remove(&key) else { return Work::Idle };
-        state.bytes -= resource.content_size();
+        state.bytes -= resource.memory_size();
         state.writing = Some((key.clone(), Arc::clone(&resource), false));
         Work::Write(key, resource)
     }

@@ -9,7 +9,7 @@ use serow_cache::{MemoryStore, RecordVerdict, key_of};
 
 use crate::{
     disk_store::DiskStore,
-    folder::{FileEntry, SHARDS},
+    folder::{FileEntry, SHARDS, ShardFiles, UNFINISHED_AGE},
 };
 
 /// Looks at all files, a shard at a time between others' work, and removes those that were used least recently.
@@ -67,7 +67,7 @@ impl Sweep {
             Stage::Looking { shard: SHARDS, purges_up_to } => Stage::Applied { purges_up_to },
             Stage::Looking { shard, purges_up_to } => {
                 match look(disk, store, shard as u8) {
-                    Ok(bytes) => disk.set_used(shard, bytes),
+                    Ok(bytes) => disk.space.set_used(shard, bytes),
                     Err(error) => disk.warn("look into", &error),
                 }
                 Stage::Looking { shard: shard + 1, purges_up_to }
@@ -91,8 +91,8 @@ impl Sweep {
                 disk.resume();
             }
         }
-        if disk.used() > disk.limit && disk.is_writable() {
-            self.evict_until(|_| disk.used() <= disk.limit - disk.limit / 20, disk, store);
+        if disk.space.is_exceeded() && disk.is_writable() {
+            self.evict_until(|_| disk.space.has_spare_room(), disk, store);
         }
     }
 
@@ -112,11 +112,12 @@ impl Sweep {
     }
 }
 
-/// Adds up the files of a shard; removes what purges have removed.
+/// Adds up the files of a shard; removes what purges have removed, and contents that no record refers to.
 fn look(disk: &DiskStore, store: &MemoryStore, shard: u8) -> io::Result<u64> {
     let mut sum = 0;
     let has_purges = store.has_persistent_purges();
-    for file in disk.folder.shard(shard)? {
+    let ShardFiles { records, contents } = disk.folder.shard(shard)?;
+    for file in records {
         sum += file.size;
         if !has_purges {
             continue;
@@ -133,10 +134,20 @@ fn look(disk: &DiskStore, store: &MemoryStore, shard: u8) -> io::Result<u64> {
             RecordVerdict::Changed => store.rewrite_kept(&key),
         }
     }
+    // Those of records that have just been removed are gone.
+    for (record, content) in contents {
+        let is_referred = disk.folder.contents_of(&record).contains(&content.name);
+        if !is_referred && content.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
+            disk.folder.remove(&content.name)?;
+        } else {
+            sum += disk.folder.size(&content.name);
+        }
+    }
     Ok(sum)
 }
 
 fn removed(disk: &DiskStore, file: &FileEntry) -> io::Result<u64> {
+    disk.folder.contents_of(&file.name).iter().for_each(|name| disk.remove_content(name));
     Ok(if disk.folder.remove(&file.name)? { file.size } else { 0 })
 }
 
@@ -153,7 +164,7 @@ fn forget(disk: &DiskStore, store: &MemoryStore, version: u64) {
 
 /// Removes a quarter of the files of a shard: those that were used least recently, but for those that are in memory too.
 fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bool) -> io::Result<()> {
-    let mut files = disk.folder.shard(shard)?;
+    let mut files = disk.folder.shard(shard)?.records;
     files.sort_by_key(|file| file.used);
     files.truncate(files.len().div_ceil(4));
     for file in files {

@@ -25,6 +25,11 @@ impl FillMemory {
         self.used.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.limit
     }
 
+    /// Whether so many bytes can be taken.
+    pub(crate) fn has(&self, bytes: usize) -> bool {
+        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.limit
+    }
+
     /// Gives so many bytes back.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,19 +1,22 @@
 //! A content that is arriving, and is read by many meanwhile.
 
+mod state;
+
 use std::{
-    collections::VecDeque,
+    fs::File,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
 
+use self::state::{End, GrowingState, Keeping};
 use crate::fill_memory::FillMemory;
 
-/// A content that is arriving. Readers get it from its beginning, as it arrives.
+/// A content that is arriving. Readers get it from where they begin, as it arrives.
 ///
-/// All of it is kept up to a limit, so a slow reader holds nobody up. A longer content cannot be stored, nor can one for
-/// which there is no memory: then only what some reader has not read is kept, and the writer waits for the slowest reader.
+/// All of it is kept, in memory up to a limit, or in a file: a slow reader holds nobody up. What can be kept in neither
+/// cannot be stored: then only what some reader has not read is kept, and the writer waits for the slowest reader.
 #[derive(Clone, Debug)]
 pub struct GrowingContent {
     shared: Arc<Shared>,
@@ -33,42 +36,39 @@ pub struct GrowingReader {
     slot: usize,
 }
 
+/// What a reader gets next.
+#[derive(Clone, Debug)]
+pub enum GrowingPiece {
+    /// These bytes.
+    Bytes(Bytes),
+    /// So many bytes of a file.
+    File {
+        /// The file.
+        file: Arc<File>,
+        /// Where they begin.
+        offset: u64,
+        /// How many there are.
+        length: u64,
+    },
+}
+
+/// All of a content that has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WholeContent {
+    /// In memory.
+    Memory(Bytes),
+    /// In the file that it was written to.
+    File,
+    /// It could not be kept.
+    NotKept,
+}
+
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<GrowingState>,
     memory: Arc<FillMemory>,
     /// Bytes of the whole content, if that is known.
     length: Option<u64>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    pieces: VecDeque<Bytes>,
-    /// How many pieces before those were dropped.
-    dropped: usize,
-    /// Bytes of the pieces that are kept.
-    kept: usize,
-    /// Whether the content is too long to be kept.
-    is_over_limit: bool,
-    end: Option<End>,
-    readers: Vec<Option<Position>>,
-    /// Places of readers that have left.
-    free: Vec<usize>,
-    /// The writer, if it waits for readers.
-    writer: Option<Waker>,
-}
-
-#[derive(Debug)]
-struct Position {
-    /// The number of the next piece.
-    next: usize,
-    waker: Option<Waker>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Complete,
-    Cut,
 }
 
 /// The content was cut off: its origin did not send all of it.
@@ -76,90 +76,113 @@ enum End {
 pub struct ContentCut;
 
 impl GrowingContent {
-    /// A content that is kept up to this number of bytes; its whole length, if it is known.
+    /// A content that is kept in memory up to this number of bytes; its whole length, if it is known.
     #[must_use]
     pub fn new(limit: usize, length: Option<u64>, memory: &Arc<FillMemory>) -> (Self, GrowingWriter) {
         let shared = Arc::new(Shared { state: Mutex::default(), memory: Arc::clone(memory), length });
         (Self { shared: Arc::clone(&shared) }, GrowingWriter { shared, limit })
     }
 
-    /// A reader from the beginning; `None` if the beginning is not kept any more.
+    /// A reader from this byte on; `None` if the beginning is not kept any more.
     #[must_use]
-    pub fn reader(&self) -> Option<GrowingReader> {
-        let mut state = self.shared.lock();
-        if state.is_over_limit || state.end == Some(End::Cut) {
-            return None;
-        }
-        let position = Some(Position { next: 0, waker: None });
-        let slot = match state.free.pop() {
-            Some(slot) => {
-                state.readers[slot] = position;
-                slot
-            }
-            None => {
-                state.readers.push(position);
-                state.readers.len() - 1
-            }
-        };
+    pub fn reader(&self, offset: u64) -> Option<GrowingReader> {
+        let slot = self.shared.lock().add_reader(offset)?;
         Some(GrowingReader { shared: Arc::clone(&self.shared), slot })
+    }
+
+    /// Bytes that have arrived.
+    #[must_use]
+    pub fn arrived(&self) -> u64 {
+        self.shared.lock().arrived()
+    }
+
+    /// Bytes of the whole content, if that is known.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.shared.length
     }
 }
 
 impl GrowingWriter {
-    /// Adds a piece, which is copied: the buffer that it arrived in may be much larger.
+    /// Adds a piece in memory, which is copied: the buffer that it arrived in may be much larger.
     pub fn push(&mut self, piece: &[u8]) {
         if piece.is_empty() {
             return;
         }
         let mut state = self.shared.lock();
-        state.pieces.push_back(Bytes::copy_from_slice(piece));
-        state.kept += piece.len();
+        state.push(Bytes::copy_from_slice(piece));
         let has_memory = self.shared.memory.take(piece.len());
-        state.is_over_limit |= state.kept > self.limit || !has_memory;
+        if !has_memory || state.kept() > self.limit || state.keeping == Keeping::File {
+            state.keeping = Keeping::Window;
+        }
         state.drop_read_pieces(&self.shared.memory);
         let waiting = state.take_wakers();
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
     }
 
+    /// Whether so many more bytes can be kept in memory.
+    #[must_use]
+    pub fn has_memory_for(&self, bytes: usize) -> bool {
+        self.shared.lock().kept() + bytes <= self.limit && self.shared.memory.has(bytes)
+    }
+
+    /// What is kept in memory, to be written to a file.
+    #[must_use]
+    pub fn in_memory(&self) -> Vec<Bytes> {
+        self.shared.lock().pieces().cloned().collect()
+    }
+
+    /// The first bytes of the content are in this file now: readers get them from there, and they are not kept in memory.
+    pub fn written(&mut self, file: &Arc<File>, length: u64) {
+        let mut state = self.shared.lock();
+        state.written(file, length, &self.shared.memory);
+        let waiting = state.take_wakers();
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Bytes of the whole content, if that is known.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.shared.length
+    }
+
     /// Whether anybody reads it.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        self.shared.lock().readers.iter().any(Option::is_some)
+        self.shared.lock().has_readers()
     }
 
-    /// Whether the content is too long to be stored.
+    /// Whether the content cannot be stored, since all of it is kept nowhere.
     #[must_use]
-    pub fn is_over_limit(&self) -> bool {
-        self.shared.lock().is_over_limit
+    pub fn is_not_kept(&self) -> bool {
+        self.shared.lock().keeping == Keeping::Window
     }
 
-    /// Waits until there is room for another piece: always, unless the content is longer than the limit and somebody has
-    /// not read what is kept.
+    /// Waits until there is room for another piece: always, unless all of the content is kept nowhere and somebody has not
+    /// read what is kept.
     pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         state.drop_read_pieces(&self.shared.memory);
-        if !state.is_over_limit || state.kept <= self.limit.min(WINDOW) || state.readers.iter().all(Option::is_none) {
+        if state.keeping != Keeping::Window || state.kept() <= self.limit.min(WINDOW) || !state.has_readers() {
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());
         Poll::Pending
     }
 
-    /// Ends the content. Returns all of it, unless it was too long to be kept.
+    /// Ends the content. Returns all of it, if it was kept.
     #[must_use]
-    pub fn complete(self) -> Option<Bytes> {
+    pub fn complete(self) -> WholeContent {
         let mut state = self.shared.lock();
         state.end = Some(End::Complete);
         let waiting = state.take_wakers();
-        let whole = (!state.is_over_limit).then(|| match state.pieces.len() {
-            1 => state.pieces[0].clone(),
-            _ => {
-                let mut whole = Vec::with_capacity(state.kept);
-                state.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
-                whole.into()
-            }
-        });
+        let whole = match state.keeping {
+            Keeping::Memory => WholeContent::Memory(state.joined()),
+            Keeping::File => WholeContent::File,
+            Keeping::Window => WholeContent::NotKept,
+        };
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
         whole
@@ -179,83 +202,53 @@ impl Drop for GrowingWriter {
 }
 
 impl GrowingReader {
-    /// The next piece; `None` at the end.
+    /// The next piece, of at most so many bytes; `None` at the end.
     ///
     /// # Errors
     ///
     /// The content was cut off.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ContentCut>>> {
+    pub fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+        most: u64,
+    ) -> Poll<Option<Result<GrowingPiece, ContentCut>>> {
         let mut state = self.shared.lock();
-        let State { pieces, dropped, end, readers, writer, is_over_limit, .. } = &mut *state;
-        // It is there until this reader is dropped.
-        let Some(position) = readers.get_mut(self.slot).and_then(Option::as_mut) else { return Poll::Ready(None) };
-        if let Some(piece) = position.next.checked_sub(*dropped).and_then(|place| pieces.get(place)) {
-            position.next += 1;
-            let (piece, writer) = (piece.clone(), if *is_over_limit { writer.take() } else { None });
+        if let Some(piece) = state.next_piece(self.slot, most) {
+            let writer = if state.keeping == Keeping::Window { state.writer.take() } else { None };
             drop(state);
             writer.into_iter().for_each(Waker::wake);
             return Poll::Ready(Some(Ok(piece)));
         }
-        match end {
+        match state.end {
             Some(End::Complete) => Poll::Ready(None),
             Some(End::Cut) => Poll::Ready(Some(Err(ContentCut))),
             None => {
-                position.waker = Some(context.waker().clone());
+                state.wait(self.slot, context.waker());
                 Poll::Pending
             }
         }
-    }
-
-    /// Bytes of the whole content, if that is known.
-    #[must_use]
-    pub fn length(&self) -> Option<u64> {
-        self.shared.length
     }
 }
 
 impl Drop for GrowingReader {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        if let Some(position) = state.readers.get_mut(self.slot) {
-            *position = None;
-            state.free.push(self.slot);
-        }
+        state.remove_reader(self.slot);
         let writer = state.writer.take();
         drop(state);
         writer.into_iter().for_each(Waker::wake);
     }
 }
 
-impl State {
-    /// Drops what all readers have read, if the content is not kept as a whole.
-    fn drop_read_pieces(&mut self, memory: &FillMemory) {
-        if !self.is_over_limit {
-            return;
-        }
-        let slowest = self.readers.iter().flatten().map(|position| position.next).min();
-        let slowest = slowest.unwrap_or(self.dropped + self.pieces.len());
-        while self.dropped < slowest {
-            let Some(piece) = self.pieces.pop_front() else { break };
-            self.kept -= piece.len();
-            memory.give_back(piece.len());
-            self.dropped += 1;
-        }
-    }
-
-    fn take_wakers(&mut self) -> Vec<Waker> {
-        self.readers.iter_mut().flatten().filter_map(|position| position.waker.take()).collect()
-    }
-}
-
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.memory.give_back(self.lock().kept);
+        self.memory.give_back(self.lock().kept());
     }
 }
 
 impl Shared {
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GrowingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

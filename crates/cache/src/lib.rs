@@ -13,7 +13,7 @@
 //! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
 //! | what an unsafe method invalidates | `invalidation.rs` |
 //! | what to tell the client | `cache_status.rs` |
-//! | where responses are stored; what is there | `store.rs`, `stored.rs`, `invalidated.rs`; `store/contents.rs` |
+//! | where responses are stored; what is there | `store.rs`, `stored.rs`, `stored_content.rs`, `invalidated.rs`; `store/contents.rs` |
 //! | what removes them before their time; URIs as people write them | `purge.rs`, `tags.rs`, `store/purging.rs`; `written_uri.rs` |
 //! | what of them outlives the process | `persistence.rs`, `record.rs`, `store/persistent.rs` |
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
@@ -55,6 +55,7 @@ mod reuse;
 mod rules;
 mod store;
 mod stored;
+mod stored_content;
 mod storing;
 mod tags;
 mod targeted;
@@ -70,18 +71,19 @@ pub use self::{
     fill_memory::FillMemory,
     fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
-    growing::{ContentCut, GrowingContent, GrowingReader, GrowingWriter},
+    growing::{ContentCut, GrowingContent, GrowingPiece, GrowingReader, GrowingWriter, WholeContent},
     invalidation::{invalidated, invalidates},
     key::{Key, scope},
     persistence::{KeptResource, Persistence},
     purge::{InvalidPurgeRecord, PurgeMode, PurgeRecord, PurgeTarget},
-    record::{encode, key_of},
+    record::{content_numbers_of, encode, key_of},
     request_control::RequestControl,
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
     store::{MemoryStore, RecordVerdict, Resource, StoreVersion},
     stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored_content::{ContentFile, ContentReference, NewContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},
     tags::TagNames,
     time::Time,

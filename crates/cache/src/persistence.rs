@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::{key::Key, purge::PurgeRecord, store::Resource};
+use crate::{
+    key::Key,
+    purge::PurgeRecord,
+    store::Resource,
+    stored_content::{ContentFile, ContentReference, NewContent},
+};
 
 /// A store beside the one in memory, for what is to be found again after a restart.
 ///
@@ -19,6 +24,13 @@ pub trait Persistence: std::fmt::Debug + Send + Sync {
     /// What is kept for a key.
     fn find(&self, key: &Key) -> Option<KeptResource>;
 
+    /// A file for a content that is too large for memory: of this length, if it is known. Nothing if there is no place for
+    /// it.
+    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>>;
+
+    /// A content of this key that a record refers to.
+    fn content(&self, key: &Key, reference: ContentReference) -> Arc<dyn ContentFile>;
+
     /// Keeps a purge that concerns more than one key, until nothing is left that it concerns.
     fn keep_purge(&self, purge: &PurgeRecord);
 }
@@ -30,4 +42,58 @@ pub enum KeptResource {
     Unwritten(Arc<Resource>),
     /// What [`encode`](crate::encode) has written.
     Record(Bytes),
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::io;
+
+    use serow_message::FileRange;
+
+    use super::*;
+
+    /// Keeps nothing, and finds every content that a record refers to.
+    #[derive(Debug)]
+    pub(crate) struct References;
+
+    #[derive(Debug)]
+    struct Reference(ContentReference);
+
+    impl Persistence for References {
+        fn keep(&self, _: &Key, _: &Arc<Resource>) {}
+
+        fn remove(&self, _: &Key) -> bool {
+            false
+        }
+
+        fn find(&self, _: &Key) -> Option<KeptResource> {
+            None
+        }
+
+        fn new_content(&self, _: &Key, _: Option<u64>) -> Option<Box<dyn NewContent>> {
+            None
+        }
+
+        fn content(&self, _: &Key, reference: ContentReference) -> Arc<dyn ContentFile> {
+            Arc::new(Reference(reference))
+        }
+
+        fn keep_purge(&self, _: &PurgeRecord) {}
+    }
+
+    impl ContentFile for Reference {
+        fn reference(&self) -> ContentReference {
+            self.0
+        }
+
+        fn open(&self) -> Option<FileRange> {
+            None
+        }
+
+        fn keep(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn abandon(&self) {}
+    }
 }

@@ -1,7 +1,7 @@
 //! Stored responses as bytes, for stores that outlive the process.
 //!
 //! ```text
-//! "SEROWRC1" | checksum of all that follows | key | number of variants | variants
+//! "SEROWRC2" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
@@ -16,8 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     freshness::{Freshness, LifetimeSource},
     key::Key,
+    persistence::Persistence,
     store::Resource,
     stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored_content::{ContentReference, StoredContent},
     tags::TagNames,
     time::Time,
     vary::Variant,
@@ -37,10 +39,14 @@ pub(crate) struct RecordedResponse {
 #[must_use]
 pub fn encode(key: &Key, resource: &Resource) -> Vec<u8> {
     let variants: Vec<_> = resource.variants().collect();
-    let mut output = Output(Vec::with_capacity(variants.iter().map(|stored| stored.body.len() + 512).sum::<usize>()));
+    let mut output =
+        Output(Vec::with_capacity(variants.iter().map(|stored| stored.content.memory_size() + 512).sum::<usize>()));
     output.0.extend_from_slice(MAGIC);
     output.number(0);
     output.text(key.as_bytes());
+    let files: Vec<_> = variants.iter().filter_map(|stored| stored.content.file()).collect();
+    output.number(files.len() as u64);
+    files.into_iter().for_each(|file| output.number(file.reference().number));
     output.number(variants.len() as u64);
     variants.into_iter().for_each(|stored| output.response(stored));
     let checksum = xxh3_64(&output.0[HEADER..]);
@@ -49,7 +55,7 @@ pub fn encode(key: &Key, resource: &Resource) -> Vec<u8> {
 }
 
 /// The responses of this key; nothing if the bytes are damaged, or about another key.
-pub(crate) fn decode(key: &Key, bytes: &Bytes) -> Option<Vec<RecordedResponse>> {
+pub(crate) fn decode(key: &Key, bytes: &Bytes, files: &dyn Persistence) -> Option<Vec<RecordedResponse>> {
     let checksum = bytes.get(MAGIC.len()..HEADER).filter(|_| bytes.starts_with(MAGIC))?;
     if xxh3_64(&bytes[HEADER..]).to_le_bytes() != *checksum {
         return None;
@@ -58,8 +64,12 @@ pub(crate) fn decode(key: &Key, bytes: &Bytes) -> Option<Vec<RecordedResponse>> 
     if input.text()? != key.as_bytes() {
         return None;
     }
+    for _ in 0..input.number()? {
+        input.number()?;
+    }
     let count = input.number()?;
-    let responses = (0..count).map(|_| input.response()).collect::<Option<Vec<_>>>()?;
+    let content_of = |reference| StoredContent::File(files.content(key, reference));
+    let responses = (0..count).map(|_| input.response(&content_of)).collect::<Option<Vec<_>>>()?;
     (input.position == bytes.len()).then_some(responses)
 }
 
@@ -69,6 +79,15 @@ pub fn key_of(beginning: &[u8]) -> Option<Key> {
     let bytes = Bytes::copy_from_slice(beginning.strip_prefix(MAGIC)?.get(size_of::<u64>()..)?);
     let mut input = Input { bytes: &bytes, position: 0 };
     Some(Key::of_bytes(input.text()?))
+}
+
+/// The numbers of the contents in files that a record refers to; its checksum is not looked at.
+#[must_use]
+pub fn content_numbers_of(beginning: &[u8]) -> Option<Vec<u64>> {
+    let bytes = Bytes::copy_from_slice(beginning.strip_prefix(MAGIC)?.get(size_of::<u64>()..)?);
+    let mut input = Input { bytes: &bytes, position: 0 };
+    input.text()?;
+    (0..input.number()?).map(|_| input.number()).collect()
 }
 
 struct Output(Vec<u8>);
@@ -124,7 +143,16 @@ impl Output {
         self.optional(stale_if_error);
         self.number(stored.tags().len() as u64);
         stored.tags().iter().for_each(|tag| self.text(tag.name()));
-        self.text(&stored.body);
+        match &stored.content {
+            StoredContent::Memory(bytes) => {
+                self.number(IN_RECORD);
+                self.text(bytes);
+            }
+            StoredContent::File(file) => {
+                let ContentReference { number, length, modified } = file.reference();
+                [IN_FILE, number, length, modified].into_iter().for_each(|number| self.number(number));
+            }
+        }
     }
 }
 
@@ -173,7 +201,21 @@ impl<'a> Input<'a> {
         self.number().map(Duration::from_millis)
     }
 
-    fn response(&mut self) -> Option<RecordedResponse> {
+    fn content(&mut self, content_of: &dyn Fn(ContentReference) -> StoredContent) -> Option<StoredContent> {
+        match self.number()? {
+            IN_RECORD => {
+                let range = self.range()?;
+                Some(self.bytes.slice(range).into())
+            }
+            IN_FILE => {
+                let (number, length, modified) = (self.number()?, self.number()?, self.number()?);
+                Some(content_of(ContentReference { number, length, modified }))
+            }
+            _ => None,
+        }
+    }
+
+    fn response(&mut self, content_of: &dyn Fn(ContentReference) -> StoredContent) -> Option<RecordedResponse> {
         let (version, outdated_at, scope) = (self.number()?, self.number()?, self.number()?);
         let status = StatusCode::from_u16(u16::try_from(self.number()?).ok()?).ok()?;
         let mut headers = Headers::new();
@@ -203,16 +245,20 @@ impl<'a> Input<'a> {
         for _ in 0..self.number()? {
             tags.push(self.text()?);
         }
-        let body = self.range()?;
+        let content = self.content(content_of)?;
         let head = StoredHead { status, headers, variant, freshness, reuse };
-        let response = Storable { head, body: self.bytes.slice(body), scope, tags };
+        let response = Storable { head, content, scope, tags };
         let outdated_at = (outdated_at > 0).then(|| Time::from_millis(outdated_at));
         Some(RecordedResponse { response, version, outdated_at })
     }
 }
 
 /// Of this layout: another one has another number.
-const MAGIC: &[u8; 8] = b"SEROWRC1";
+const MAGIC: &[u8; 8] = b"SEROWRC2";
+
+/// Where a content is.
+const IN_RECORD: u64 = 0;
+const IN_FILE: u64 = 1;
 
 /// Where the checksum ends, and what it is about begins.
 const HEADER: usize = MAGIC.len() + size_of::<u64>();
@@ -226,7 +272,7 @@ mod tests {
     use serow_message::Scheme;
 
     use super::*;
-    use crate::{MemoryStore, stored::tests::stored};
+    use crate::{MemoryStore, persistence::tests::References, stored::tests::stored};
 
     fn key() -> Key {
         Key::new(Scheme::Https, "a", "/", Some("q"), &[b"x y"])
@@ -234,7 +280,9 @@ mod tests {
 
     fn encoded() -> Bytes {
         let store = MemoryStore::new(1 << 20, 1 << 10);
-        for (value, body) in [("1", "one"), ("2", "")] {
+        let reference = ContentReference { number: 77, length: 1 << 40, modified: 5 };
+        let in_file = StoredContent::File(References.content(&key(), reference));
+        for (value, content) in [("1", Bytes::from("one").into()), ("2", Bytes::new().into()), ("3", in_file)] {
             let (mut request, mut response) = (Headers::new(), Headers::new());
             request.append("a", value).unwrap();
             response.append("vary", "a, b").unwrap();
@@ -244,7 +292,7 @@ mod tests {
             let mut tags = TagNames::default();
             tags.push(b"t1");
             tags.push(b"t2");
-            let response = Storable { head: StoredHead { reuse, ..head }, body: body.into(), scope: 9, tags };
+            let response = Storable { head: StoredHead { reuse, ..head }, content, scope: 9, tags };
             assert!(store.insert(key(), store.version(), response));
         }
         encode(&key(), &store.find(&key()).unwrap()).into()
@@ -253,9 +301,13 @@ mod tests {
     #[test]
     fn what_is_read_is_what_was_written() {
         let bytes = encoded();
-        let found = decode(&key(), &bytes).unwrap();
-        assert_eq!(found.len(), 2);
-        let Storable { head, body, scope, tags } = &found[0].response;
+        let found = decode(&key(), &bytes, &References).unwrap();
+        assert_eq!(found.len(), 3);
+        let Storable { head, content, scope, tags } = &found[0].response;
+        let body = content.memory().unwrap();
+        let file = found[2].response.content.file().unwrap().reference();
+        assert_eq!((file.number, file.length, file.modified), (77, 1 << 40, 5));
+        assert_eq!(content_numbers_of(&bytes), Some(vec![77]));
         assert_eq!((&body[..], *scope, tags.iter().collect::<Vec<_>>()), (&b"one"[..], 9, vec![&b"t1"[..], b"t2"]));
         let expected = stored(404, &[("etag", "\"e\""), ("x-a", "\u{e9}")]);
         assert_eq!(
@@ -272,14 +324,17 @@ mod tests {
     #[test]
     fn damaged_bytes_are_nothing() {
         let bytes = encoded();
-        assert!(decode(&Key::new(Scheme::Https, "a", "/", Some("q"), &[]), &bytes).is_none(), "of another key");
+        assert!(
+            decode(&Key::new(Scheme::Https, "a", "/", Some("q"), &[]), &bytes, &References).is_none(),
+            "of another key"
+        );
         for length in 0..bytes.len() {
-            assert!(decode(&key(), &bytes.slice(..length)).is_none(), "cut after {length}");
+            assert!(decode(&key(), &bytes.slice(..length), &References).is_none(), "cut after {length}");
         }
         for position in 0..bytes.len() {
             let mut changed = bytes.to_vec();
             changed[position] ^= 1;
-            assert!(decode(&key(), &changed.into()).is_none(), "changed at {position}");
+            assert!(decode(&key(), &changed.into(), &References).is_none(), "changed at {position}");
         }
         // With a checksum that fits, no length leads out of the record, and none to much memory.
         for position in (HEADER..bytes.len() - 8).step_by(1) {
@@ -287,8 +342,8 @@ mod tests {
             changed[position..position + 8].copy_from_slice(&(u64::MAX - 1).to_le_bytes());
             let checksum = xxh3_64(&changed[HEADER..]);
             changed[8..HEADER].copy_from_slice(&checksum.to_le_bytes());
-            let _ = decode(&key(), &changed.into());
+            let _ = decode(&key(), &changed.into(), &References);
         }
-        assert!(decode(&key(), &[&bytes[..], b"x"].concat().into()).is_none(), "with a tail");
+        assert!(decode(&key(), &[&bytes[..], b"x"].concat().into(), &References).is_none(), "with a tail");
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     key::Key,
     purge::PurgeMode,
     stored::{Storable, Stored, StoredHead},
+    stored_content::{ContentFile, StoredContent},
     tags::{TagNames, Tags},
     time::Time,
 };
@@ -66,8 +67,9 @@ struct Weight;
 
 impl Weighter<Key, Arc<Resource>> for Weight {
     fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
-        let variant =
-            |stored: &Arc<Stored>| stored.body.len() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE;
+        let variant = |stored: &Arc<Stored>| {
+            stored.content.memory_size() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE
+        };
         (key.as_bytes().len() + RESOURCE_SIZE + resource.variants.iter().map(variant).sum::<usize>()) as u64
     }
 }
@@ -178,12 +180,13 @@ impl MemoryStore {
     /// Stores a response, in place of those that its request would have got; whether it was stored. It is not if the URI
     /// was invalidated, or one of its tags purged, since this version.
     pub fn insert(&self, key: Key, version: StoreVersion, response: Storable) -> bool {
-        let Storable { head, body, scope, tags } = response;
-        if body.len() > self.max_object || tags.is_over_limit() {
+        let Storable { head, content, scope, tags } = response;
+        let is_too_large = matches!(&content, StoredContent::Memory(bytes) if bytes.len() > self.max_object);
+        if is_too_large || tags.is_over_limit() {
             return false;
         }
         let tags = self.tags.of_names(&tags);
-        self.add(key, version, Arc::new(Stored::new(head, body, scope, version, tags)))
+        self.add(key, version, Arc::new(Stored::new(head, content, scope, version, tags)))
     }
 
     /// Stores the content of a stored response with this head as well, as far as that is possible. Tags replace those
@@ -266,7 +269,7 @@ impl MemoryStore {
 
     fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
         let tags = if tags.is_empty() { before.tags().into() } else { self.tags.of_names(tags) };
-        Stored::new(head, before.body.clone(), before.scope, version, tags)
+        Stored::new(head, before.content.clone(), before.scope, version, tags)
     }
 
     fn next_version(&self) -> u64 {
@@ -290,10 +293,15 @@ fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
 }
 
 impl Resource {
-    /// Bytes of all contents.
+    /// Bytes of all contents in memory.
     #[must_use]
-    pub fn content_size(&self) -> usize {
-        self.variants.iter().map(|stored| stored.body.len()).sum()
+    pub fn memory_size(&self) -> usize {
+        self.variants.iter().map(|stored| stored.content.memory_size()).sum()
+    }
+
+    /// The contents in files of their own.
+    pub fn content_files(&self) -> impl Iterator<Item = &Arc<dyn ContentFile>> {
+        self.variants().filter_map(|stored| stored.content.file())
     }
 
     /// All of them, the newest last: in this order they are stored again.

@@ -8,13 +8,13 @@ use std::{
     },
 };
 
-use bytes::Bytes;
 use serow_message::{Headers, KnownHeader, StatusCode};
 
 use crate::{
     freshness::Freshness,
     response_control::{ResponseControl, Restriction},
     store::StoreVersion,
+    stored_content::StoredContent,
     storing::StorableHead,
     tags::{Tag, TagNames},
     time::Time,
@@ -57,7 +57,7 @@ pub struct Stored {
     /// Its head, as it was when it was stored or validated last.
     pub head: StoredHead,
     /// Its content.
-    pub body: Bytes,
+    pub content: StoredContent,
     /// The route that it belongs to: routes may send the same URI to different origins.
     pub scope: u64,
     /// Purges from after this version concern it.
@@ -73,7 +73,7 @@ pub struct Storable {
     /// Its head.
     pub head: StoredHead,
     /// Its content.
-    pub body: Bytes,
+    pub content: StoredContent,
     /// The route that it belongs to.
     pub scope: u64,
     /// Its tags.
@@ -81,8 +81,14 @@ pub struct Storable {
 }
 
 impl Stored {
-    pub(crate) fn new(head: StoredHead, body: Bytes, scope: u64, version: StoreVersion, tags: Box<[Arc<Tag>]>) -> Self {
-        Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
+    pub(crate) fn new(
+        head: StoredHead,
+        content: StoredContent,
+        scope: u64,
+        version: StoreVersion,
+        tags: Box<[Arc<Tag>]>,
+    ) -> Self {
+        Self { head, content, scope, version, tags, outdated_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn version(&self) -> StoreVersion {

@@ -42,6 +42,8 @@ pub enum NotStored {
     SetCookie,
     /// `Vary: *`: it matches no other request (§4.1).
     Vary,
+    /// It is larger than what is stored.
+    TooLarge,
     /// Nothing says that it may be stored, or it is stale at once and cannot be validated.
     NotFresh,
 }

@@ -9,7 +9,7 @@
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
 //! | whether the response is stored or passed on | `cache/receipt.rs` |
-//! | a body that is stored while it arrives | `cache/filling.rs`, `cache/arriving_body.rs` |
+//! | a body that is stored while it arrives | `cache/filling.rs`, `cache/filling_file.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
 //! | purges, also by requests | `cache/purging.rs` |
 //! | what is counted; what the store holds | `cache/counters.rs`; `cache/contents.rs` |
@@ -22,6 +22,7 @@ mod delivery;
 mod demand;
 mod fetch;
 mod filling;
+mod filling_file;
 mod purging;
 mod receipt;
 mod settings;

@@ -1,6 +1,7 @@
 //! Stores in folders of their own.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod contents;
 mod damage;
 mod limits;
 mod purges;
@@ -9,13 +10,16 @@ mod servers;
 
 use std::{
     fs,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use serow_cache::{
-    CacheRules, Exchange, Key, MemoryStore, Storable, StoredHead, StoringRequest, TagNames, Time, storable,
+    CacheRules, Exchange, Key, MemoryStore, Storable, StoredContent, StoredHead, StoringRequest, TagNames, Time,
+    storable,
 };
 use serow_cache_disk::{DiskStore, DiskThread, prepare};
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -46,12 +50,31 @@ impl Process {
         self.store.insert(key(path), self.store.version(), response(tags, body))
     }
 
+    /// As `insert`, with the content in a file of its own.
+    fn insert_file(&self, path: &str, body: &str) -> bool {
+        let new = self.store.new_content(&key(path), Some(body.len() as u64)).unwrap();
+        new.file().write_all_at(body.as_bytes(), 0).unwrap();
+        let content = StoredContent::File(new.finish(body.len() as u64).unwrap());
+        self.store.insert(key(path), self.store.version(), Storable { content, ..response("", "") })
+    }
+
     /// The content that is stored for a path, and whether it is fresh.
     fn find(&self, path: &str) -> Option<(String, bool)> {
         let resource = self.store.find(&key(path))?;
         let stored = resource.select(0, &Headers::new())?;
         let is_fresh = stored.current_head().freshness.is_fresh(NOW.after(Duration::from_secs(5)));
-        Some((String::from_utf8(stored.body.to_vec()).unwrap(), is_fresh))
+        let content = match &stored.content {
+            StoredContent::Memory(bytes) => bytes.to_vec(),
+            StoredContent::File(file) => {
+                let mut whole = file.open()?;
+                let mut content = Vec::new();
+                while whole.length > 0 {
+                    whole.read_into(&mut content, usize::MAX).unwrap();
+                }
+                content
+            }
+        };
+        Some((String::from_utf8(content).unwrap(), is_fresh))
     }
 
     /// Ends as a server that is stopped: what waits is written.
@@ -75,7 +98,12 @@ fn response(tags: &str, body: &str) -> Storable {
     let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
     let exchange = Exchange { sent: NOW, received: NOW };
     let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
-    Storable { head: StoredHead::new(StatusCode::OK, head), body: body.to_owned().into(), scope: 0, tags }
+    Storable {
+        head: StoredHead::new(StatusCode::OK, head),
+        content: Bytes::from(body.to_owned()).into(),
+        scope: 0,
+        tags,
+    }
 }
 
 fn folder() -> (TempDir, PathBuf) {

@@ -6,13 +6,14 @@ use super::{MemoryStore, Resource, Weight};
 use crate::key::Key;
 
 impl MemoryStore {
-    /// Visits what is stored for each URI, with the number of responses and the bytes that they take. No lock is held
-    /// meanwhile: what is stored during the visit may be left out.
+    /// Visits what is stored for each URI, with the number of responses and the bytes that they take, in memory and in
+    /// files of their own. No lock is held meanwhile: what is stored during the visit may be left out.
     pub fn visit(&self, mut visit: impl FnMut(&Key, usize, u64)) {
         for (key, resource) in self.index.iter() {
             let responses = resource.response_count();
             if responses > 0 {
-                visit(&key, responses, Weight.weight(&key, &resource));
+                let in_files: u64 = resource.content_files().map(|file| file.reference().length).sum();
+                visit(&key, responses, Weight.weight(&key, &resource) + in_files);
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     purge::{PurgeMode, PurgeRecord, PurgeTarget},
     record::{self, RecordedResponse},
     stored::Stored,
+    stored_content::NewContent,
 };
 
 /// The place where responses are kept, and the purges that concern what is there.
@@ -61,6 +62,13 @@ impl MemoryStore {
         }
     }
 
+    /// A file for a content that is too large for memory: of this length, if it is known. Nothing if there is no place for
+    /// it.
+    #[must_use]
+    pub fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>> {
+        self.persistent.get()?.persistence.new_content(key, length)
+    }
+
     /// The purges up to this version concern nothing any more that is kept.
     pub fn forget_purges(&self, version: u64) {
         if let Some(persistent) = self.persistent.get() {
@@ -85,6 +93,15 @@ impl MemoryStore {
         }
     }
 
+    /// Removes what is in memory for a key and what is kept for it, which is damaged.
+    pub fn forget(&self, key: &Key) {
+        let _writer = self.lock(self.hasher.hash_one(key));
+        self.index.remove(key);
+        if let Some(persistent) = self.persistent.get() {
+            persistent.remove(key);
+        }
+    }
+
     /// Whether there is something in memory for a key, which does not count as a use of it.
     #[must_use]
     pub fn has_in_memory(&self, key: &Key) -> bool {
@@ -94,7 +111,8 @@ impl MemoryStore {
     /// What a record of this key has become: nothing if all of it was purged; itself if no purge concerns it.
     #[must_use]
     pub fn judge_record(&self, key: &Key, record: &bytes::Bytes) -> RecordVerdict {
-        let Some(responses) = record::decode(key, record) else { return RecordVerdict::Gone };
+        let Some(persistent) = self.persistent.get() else { return RecordVerdict::Unchanged };
+        let Some(responses) = record::decode(key, record, &*persistent.persistence) else { return RecordVerdict::Gone };
         let count = responses.len();
         let is_plain = |response: &RecordedResponse| response.outdated_at.is_none();
         let was_plain = responses.iter().filter(|response| is_plain(response)).count();
@@ -130,9 +148,12 @@ impl MemoryStore {
 
     /// What is kept for a key, without what was purged.
     pub(super) fn kept(&self, key: &Key) -> Option<Arc<Resource>> {
-        match self.persistent.get()?.persistence.find(key)? {
+        let persistence = &*self.persistent.get()?.persistence;
+        match persistence.find(key)? {
             KeptResource::Unwritten(resource) => Some(resource),
-            KeptResource::Record(bytes) => self.resource_of(key, record::decode(key, &bytes)?).map(Arc::new),
+            KeptResource::Record(bytes) => {
+                self.resource_of(key, record::decode(key, &bytes, persistence)?).map(Arc::new)
+            }
         }
     }
 
@@ -143,7 +164,7 @@ impl MemoryStore {
             // Of a process whose counter this one has not seen: purges have to come after it.
             self.version.fetch_max(version, Ordering::AcqRel);
             let tags = self.tags.of_names(&response.tags);
-            let stored = Stored::new(response.head, response.body, response.scope, StoreVersion(version), tags);
+            let stored = Stored::new(response.head, response.content, response.scope, StoreVersion(version), tags);
             outdated_at.into_iter().for_each(|at| stored.outdate(at));
             match persistent.judge(key, stored.scope, version) {
                 Some(PurgeMode::Remove) => continue,

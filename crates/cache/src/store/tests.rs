@@ -20,12 +20,12 @@ fn headers(fields: &[(&str, &str)]) -> Headers {
 fn stored(scope: u64, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
     let head = StoredHead { variant, ..head(200, &[]) };
-    Storable { head, body: Bytes::from_static(body.as_bytes()), scope, tags: TagNames::default() }
+    Storable { head, content: Bytes::from_static(body.as_bytes()).into(), scope, tags: TagNames::default() }
 }
 
 fn body(store: &MemoryStore, scope: u64, value: &str) -> Option<Bytes> {
     let resource = store.find(&key("/"))?;
-    resource.select(scope, &headers(&[("a", value)])).map(|stored| stored.body.clone())
+    resource.select(scope, &headers(&[("a", value)])).and_then(|stored| stored.content.memory().cloned())
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn memory_is_limited() {
         assert!(store.size().0 <= 100_000);
     }
     assert!(store.size().1 > 50, "{:?}", store.size());
-    let large = Storable { body: vec![0; 10_001].into(), ..stored(0, "1", "") };
+    let large = Storable { content: Bytes::from(vec![0; 10_001]).into(), ..stored(0, "1", "") };
     assert!(!store.insert(key("/"), store.version(), large));
 }
 
@@ -119,7 +119,7 @@ fn a_replaced_response_keeps_its_content() {
 /// A response with these tags, which do not vary.
 fn tagged(tags: &str) -> Storable {
     let mut fields = headers(&[("xkey", tags)]);
-    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), body: Bytes::new(), scope: 0 }
+    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), content: Bytes::new().into(), scope: 0 }
 }
 
 /// Whether something is stored for this path, and whether it is fresh.

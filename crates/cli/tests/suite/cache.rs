@@ -26,7 +26,7 @@ pub(crate) struct Origin {
 }
 
 /// The head of each path's response, and its body.
-const RESPONSES: [(&str, &str, &str); 15] = [
+const RESPONSES: [(&str, &str, &str); 16] = [
     ("/fresh", "Cache-Control: max-age=60\r\nETag: \"a\"\r\n", "0123456789"),
     ("/stale", "Cache-Control: max-age=0\r\nETag: \"a\"\r\n", "0123456789"),
     ("/silent", "", "0123456789"),
@@ -37,6 +37,7 @@ const RESPONSES: [(&str, &str, &str); 15] = [
     ("/tolerant", "Cache-Control: max-age=0, stale-if-error=60\r\nETag: \"a\"\r\n", "0123456789"),
     ("/slow", "Cache-Control: max-age=60\r\n", "0123456789"),
     ("/slow-private", "Cache-Control: no-store\r\n", "0123456789"),
+    ("/chunked", "Cache-Control: max-age=60\r\n", "0123456789"),
     ("/cut", "Cache-Control: max-age=60\r\n", "0123456789"),
     ("/post", "Location: /fresh\r\n", ""),
     ("/tagged", "Cache-Control: max-age=60\r\nSurrogate-Key: a b\r\nxkey: c\r\nCache-Tag: d e,f\r\n", "0123456789"),
@@ -96,6 +97,11 @@ fn serve(mut stream: TcpStream, sender: &Sender<String>, gate: &Mutex<Receiver<(
             let _ = stream.write_all(format!("{head}{first}").as_bytes());
             let _ = gate.lock().unwrap().recv_timeout(TIMEOUT);
             let _ = stream.write_all(rest.as_bytes());
+        } else if path == "/chunked" {
+            let head = head.replace("Content-Length: 10", "Transfer-Encoding: chunked");
+            let _ = stream.write_all(format!("{head}3\r\n012\r\n3\r\n345\r\n").as_bytes());
+            let _ = gate.lock().unwrap().recv_timeout(TIMEOUT);
+            let _ = stream.write_all(b"4\r\n6789\r\n0\r\n\r\n");
         } else if path == "/cut" {
             let _ = stream.write_all(format!("{head}01234").as_bytes());
             return;

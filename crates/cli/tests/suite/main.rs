@@ -9,6 +9,7 @@ mod bans;
 #[cfg(feature = "bench")]
 mod bench;
 mod cache;
+mod cache_files;
 mod certificates_dns;
 mod client_addresses;
 mod client_certificates;

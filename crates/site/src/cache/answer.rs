@@ -38,17 +38,23 @@ impl ResponseCache {
         let now = self.store.now();
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &demand, now) {
-                Ok((stored, is_validated)) => {
-                    let ttl = stored.current_head().freshness.ttl(now);
-                    let response = deliver(&demand.headers, &stored, now);
-                    let status = |is_updating| CacheStatus::Hit { ttl, is_updating };
-                    if !is_validated {
-                        return SiteResponse::Ready(Some(self.finish(response, status(false), Some(&demand.key))));
+                Ok((stored, is_validated)) => match deliver(&demand.headers, &stored, now) {
+                    Some(response) => {
+                        let ttl = stored.current_head().freshness.ttl(now);
+                        let status = |is_updating| CacheStatus::Hit { ttl, is_updating };
+                        if !is_validated {
+                            return SiteResponse::Ready(Some(self.finish(response, status(false), Some(&demand.key))));
+                        }
+                        let key = demand.key.clone();
+                        let is_updating = !self.validate(handler, request, demand, stored);
+                        return SiteResponse::Ready(Some(self.finish(response, status(is_updating), Some(&key))));
                     }
-                    let key = demand.key.clone();
-                    let is_updating = !self.validate(handler, request, demand, stored);
-                    return SiteResponse::Ready(Some(self.finish(response, status(is_updating), Some(&key))));
-                }
+                    None => {
+                        // Somebody has removed or changed the file.
+                        self.memory().forget(&demand.key);
+                        Found::nothing()
+                    }
+                },
                 Err(found) => found,
             },
             None => Found::nothing(),

@@ -1,72 +1,54 @@
 //! A body that is read from a content that is arriving.
 
 use std::{
-    ops::Range,
+    fs::File,
+    io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use serow_cache::{ContentCut, GrowingReader};
+use serow_cache::{ContentCut, GrowingPiece, GrowingReader};
+use serow_message::{BoxError, FileRange};
 
 /// A body that is read from a content that is arriving: all of it, or a part.
 #[derive(Debug)]
 pub(super) struct ArrivingBody {
     reader: GrowingReader,
-    /// Bytes that are passed over first.
-    skipped: u64,
     /// Bytes that are left, if that is known.
     left: Option<u64>,
 }
 
 impl ArrivingBody {
-    /// The whole content.
-    pub(super) fn whole(reader: GrowingReader) -> Self {
-        let left = reader.length();
-        Self { reader, skipped: 0, left }
-    }
-
-    /// A part of it.
-    pub(super) fn part(reader: GrowingReader, range: &Range<u64>) -> Self {
-        Self { reader, skipped: range.start, left: Some(range.end - range.start) }
-    }
-
-    /// What of a piece belongs to the body.
-    fn cut(&mut self, mut piece: Bytes) -> Bytes {
-        let skipped = self.skipped.min(piece.len() as u64);
-        self.skipped -= skipped;
-        let _ = piece.split_to(skipped as usize);
-        if let Some(left) = &mut self.left {
-            piece.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-            *left -= piece.len() as u64;
-        }
-        piece
+    /// A body of so many bytes, if that is known, from where the reader begins.
+    pub(super) fn new(reader: GrowingReader, length: Option<u64>) -> Self {
+        Self { reader, left: length }
     }
 }
 
 impl http_body::Body for ArrivingBody {
     type Data = Bytes;
-    type Error = ContentCut;
+    type Error = BoxError;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ContentCut>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let body = self.get_mut();
-        loop {
-            if body.left == Some(0) {
-                return Poll::Ready(None);
-            }
-            match ready!(body.reader.poll_next(context)).transpose()? {
-                Some(piece) => {
-                    let piece = body.cut(piece);
-                    if !piece.is_empty() {
-                        return Poll::Ready(Some(Ok(Frame::data(piece))));
-                    }
-                }
-                // An end before the announced length would look like a whole body.
-                None if body.left.is_some_and(|left| left > 0) => return Poll::Ready(Some(Err(ContentCut))),
-                None => return Poll::Ready(None),
-            }
+        if body.left == Some(0) {
+            return Poll::Ready(None);
         }
+        let most = body.left.unwrap_or(u64::MAX).min(PIECE);
+        let piece = match ready!(body.reader.poll_next(context, most)).transpose()? {
+            Some(GrowingPiece::Bytes(bytes)) => bytes,
+            Some(GrowingPiece::File { file, offset, length }) => read(file, offset, length)?,
+            // An end before the announced length would look like a whole body.
+            None if body.left.is_some_and(|left| left > 0) => return Poll::Ready(Some(Err(ContentCut.into()))),
+            None => return Poll::Ready(None),
+        };
+        if let Some(left) = &mut body.left {
+            *left -= piece.len() as u64;
+        }
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -77,3 +59,16 @@ impl http_body::Body for ArrivingBody {
         self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
+
+/// These bytes of a file, which have just been written: they are in memory still, unless the reader is slow.
+fn read(file: Arc<File>, offset: u64, length: u64) -> io::Result<Bytes> {
+    let mut range = FileRange { file, offset, length, version: None };
+    let mut bytes = Vec::with_capacity(length as usize);
+    while range.length > 0 {
+        range.read_into(&mut bytes, length as usize)?;
+    }
+    Ok(bytes.into())
+}
+
+/// The most that is handed on at once: as much as a file is read by elsewhere.
+const PIECE: u64 = 64 << 10;

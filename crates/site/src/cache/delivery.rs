@@ -1,27 +1,40 @@
 //! The response that a client gets of a stored one.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use serow::{Body, Headers, KnownHeader, Response};
-use serow_cache::{Selection, Stored, StoredHead, Time, select};
-use serow_message::StatusCode;
+use serow_cache::{Selection, Stored, StoredContent, StoredHead, Time, select};
+use serow_message::{FileRange, StatusCode};
 
-/// The response to a request with these headers, made of a stored one.
-pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Response {
-    let selection = select(request, &stored.head, Some(stored.body.len() as u64));
-    match selection {
-        Selection::Whole => with_head(&stored.head, now).body(stored.body.clone()),
-        Selection::NotModified => not_modified(&stored.head, now),
+/// The response to a request with these headers, made of a stored one; nothing if its file is gone.
+pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Option<Response> {
+    let (head, content) = (&stored.head, &stored.content);
+    let length = content.length();
+    Some(match select(request, head, Some(length)) {
+        Selection::Whole => with_head(head, now).body(part_of_content(content, 0..length)?),
+        Selection::NotModified => not_modified(head, now),
         Selection::Part(range) => {
-            // A part lies within the content, which is in memory.
-            let part = stored.body.slice(range.start as usize..range.end as usize);
-            part_of(with_head(&stored.head, now), &range, stored.body.len() as u64).body(part)
+            let body = part_of_content(content, range.clone())?;
+            part_of(with_head(head, now), &range, length).body(body)
         }
-        Selection::NotSatisfiable => not_satisfiable(stored.body.len() as u64),
+        Selection::NotSatisfiable => not_satisfiable(length),
+    })
+}
+
+/// A part that lies within a content.
+fn part_of_content(content: &StoredContent, range: Range<u64>) -> Option<Body> {
+    match content {
+        StoredContent::Memory(bytes) => Some(bytes.slice(range.start as usize..range.end as usize).into()),
+        StoredContent::File(file) => {
+            let whole = file.open()?;
+            Some(Body::file(FileRange { offset: range.start, length: range.end - range.start, ..whole }))
+        }
     }
 }
 
 /// 206 with the head of a whole response (RFC 9110 §15.3.7).
-pub(super) fn part_of(mut response: Response, range: &std::ops::Range<u64>, length: u64) -> Response {
+pub(super) fn part_of(mut response: Response, range: &Range<u64>, length: u64) -> Response {
     response.status = StatusCode::PARTIAL_CONTENT;
     let value = format!("bytes {}-{}/{length}", range.start, range.end - 1);
     // Digits: always a valid field.

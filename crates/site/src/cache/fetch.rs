@@ -58,18 +58,21 @@ impl Fetch {
     pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
         let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
         if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED {
-            if let Some(stored) = self.revalidated(&response, exchange) {
+            if let Some(stored) = self.revalidated(&response, exchange)
+                && let Some(response) = self.deliver_stored(&stored, self.validated_by(response.status, true))
+            {
                 settle(leader.as_ref(), FillOutcome::Stored);
-                return self.deliver_stored(&stored, self.validated_by(response.status, true));
+                return response;
             }
             // It is about another response than those that are stored.
             (response, exchange) = self.send(self.unconditional_headers()).await;
         }
         if is_failure(&response)
             && let Some(stale) = self.replacement()
+            && let Some(response) = self.deliver_stored(&stale, self.validated_by(response.status, false))
         {
             settle(leader.as_ref(), FillOutcome::Failed);
-            return self.deliver_stored(&stale, self.validated_by(response.status, false));
+            return response;
         }
         if self.demand.is_head {
             self.compare_head(&response, exchange);
@@ -82,24 +85,30 @@ impl Fetch {
         loop {
             match follower.await {
                 FillOutcome::Arriving(arriving) => {
-                    return match self.share(&arriving) {
-                        Some(response) => response,
-                        None => self.run(None).await,
-                    };
+                    match self.share(&arriving) {
+                        Ok(response) => return response,
+                        Err(manner) => self.manner = manner,
+                    }
+                    return self.run(None).await;
                 }
                 FillOutcome::Stored => {
                     let now = self.cache.store.now();
                     let resource = self.cache.memory().find(&self.demand.key);
-                    return match resource.map(|resource| self.cache.look(&resource, &self.demand, now)) {
-                        Some(Ok((stored, _))) => self.deliver_stored(&stored, self.collapsed()),
-                        _ => self.run(None).await,
-                    };
+                    if let Some(Ok((stored, _))) =
+                        resource.map(|resource| self.cache.look(&resource, &self.demand, now))
+                        && let Some(response) = self.deliver_stored(&stored, self.collapsed())
+                    {
+                        return response;
+                    }
+                    return self.run(None).await;
                 }
                 FillOutcome::Failed => {
-                    return match self.replacement() {
-                        Some(stale) => self.deliver_stored(&stale, self.collapsed()),
-                        None => self.run(None).await,
-                    };
+                    if let Some(stale) = self.replacement()
+                        && let Some(response) = self.deliver_stored(&stale, self.collapsed())
+                    {
+                        return response;
+                    }
+                    return self.run(None).await;
                 }
                 FillOutcome::Released => {
                     self.manner = Manner::AsReceived;
@@ -172,9 +181,9 @@ impl Fetch {
         may.then(|| Arc::clone(stored))
     }
 
-    /// A stored response, after the request was forwarded.
-    fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Response {
-        self.finish(deliver(&self.demand.headers, stored, self.cache.store.now()), status)
+    /// A stored response, after the request was forwarded; nothing if its file is gone.
+    fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Option<Response> {
+        Some(self.finish(deliver(&self.demand.headers, stored, self.cache.store.now())?, status))
     }
 
     /// The response that the client gets; nobody gets that of a request in the background.
@@ -188,7 +197,7 @@ impl Fetch {
     /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
     fn compare_head(&self, response: &Response, exchange: Exchange) {
         let Some(before) = self.found.stored.first().filter(|_| self.found.is_selected) else { return };
-        let length = before.body.len() as u64;
+        let length = before.content.length();
         let head = match head_verdict(&before.head, length, response.status, &response.headers) {
             HeadVerdict::Same => updated(&before.head, &response.headers, &self.cache.settings.rules, exchange),
             HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },

@@ -1,12 +1,15 @@
 //! A response that is stored while its body arrives.
 
-use std::future::poll_fn;
+use std::{future::poll_fn, task::Poll};
 
+use bytes::Bytes;
 use serow::Body;
-use serow_cache::{FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredHead, TagNames};
+use serow_cache::{
+    FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredContent, StoredHead, TagNames, WholeContent,
+};
 use tokio::task::{spawn_local, yield_now};
 
-use super::{ResponseCache, counters::CacheEvent};
+use super::{ResponseCache, counters::CacheEvent, filling_file::FillingFile};
 
 /// A response whose body arrives, and is read by clients meanwhile. It becomes visible to others when it is whole.
 pub(super) struct Filling {
@@ -19,10 +22,29 @@ pub(super) struct Filling {
     pub(super) body: Body,
     /// Where it goes.
     pub(super) writer: GrowingWriter,
+    /// The file that it is written to, if it is too large for memory.
+    pub(super) file: Option<FillingFile>,
     /// Keeps others waiting for this response.
     pub(super) leader: Option<FillLeader>,
     /// Whether it is stored although no client reads it.
     pub(super) is_wanted_anyway: bool,
+}
+
+/// What has arrived of a body.
+struct Gathered {
+    pieces: Vec<Bytes>,
+    bytes: u64,
+    next: Next,
+}
+
+/// What follows.
+enum Next {
+    More,
+    /// More, after others have had their turn.
+    Yield,
+    End,
+    /// The rest will not come.
+    Cut,
 }
 
 impl Filling {
@@ -37,10 +59,15 @@ impl Filling {
             self.cache.note(CacheEvent::NotStored);
             return;
         }
-        let Self { cache, key, version, head, tags, writer, leader, .. } = self;
-        let is_stored = writer.complete().is_some_and(|content| {
+        let Self { cache, key, version, head, tags, writer, file, leader, .. } = self;
+        let content = match writer.complete() {
+            WholeContent::Memory(bytes) => Some(StoredContent::Memory(bytes)),
+            WholeContent::File => file.and_then(FillingFile::finish).map(StoredContent::File),
+            WholeContent::NotKept => None,
+        };
+        let is_stored = content.is_some_and(|content| {
             let scope = cache.scope;
-            cache.memory().insert(key, version, Storable { head, body: content, scope, tags })
+            cache.memory().insert(key, version, Storable { head, content, scope, tags })
         });
         cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         // From here on, requests find it in the store.
@@ -52,27 +79,77 @@ impl Filling {
         let mut left = self.body.length();
         loop {
             poll_fn(|context| self.writer.poll_room(context)).await;
-            let Some(frame) = poll_fn(|context| self.body.poll_next(context)).await else { break };
-            let Ok(piece) = frame.ok()?.into_data() else { continue };
-            if piece.is_empty() {
-                // Its source lets others have their turn.
-                yield_now().await;
-                continue;
-            }
+            let Gathered { pieces, bytes, next } = self.gather().await;
             if let Some(left) = &mut left {
-                *left = left.checked_sub(piece.len() as u64)?;
+                *left = left.checked_sub(bytes)?;
             }
-            self.writer.push(&piece);
-            if self.writer.is_over_limit() {
-                self.release();
+            self.keep(pieces, bytes).await;
+            match next {
+                // Clients may have left because they have all of it.
+                Next::More => (left == Some(0) || self.is_wanted()).then_some(())?,
+                Next::Yield => yield_now().await,
+                Next::End => return matches!(left, None | Some(0)).then_some(()),
+                Next::Cut => return None,
             }
-            // Clients may have left because they have all of it.
-            (left == Some(0) || self.is_wanted()).then_some(())?;
         }
-        matches!(left, None | Some(0)).then_some(())
     }
 
-    /// The content is too long to be stored: others ask for it themselves.
+    /// Waits for the next piece; for a file, takes with it those behind that have arrived.
+    async fn gather(&mut self) -> Gathered {
+        let most = if self.file.is_some() { GATHERED } else { 1 };
+        let (mut pieces, mut bytes) = (Vec::new(), 0);
+        let next = poll_fn(|context| {
+            while bytes < most {
+                match self.body.poll_next(context) {
+                    Poll::Pending if bytes == 0 => return Poll::Pending,
+                    Poll::Pending => break,
+                    Poll::Ready(None) => return Poll::Ready(Next::End),
+                    Poll::Ready(Some(Err(_))) => return Poll::Ready(Next::Cut),
+                    Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                        // Its source lets others have their turn.
+                        Ok(piece) if piece.is_empty() => return Poll::Ready(Next::Yield),
+                        Ok(piece) => {
+                            bytes += piece.len() as u64;
+                            pieces.push(piece);
+                        }
+                        Err(_trailers) => {}
+                    },
+                }
+            }
+            Poll::Ready(Next::More)
+        });
+        let next = next.await;
+        Gathered { pieces, bytes, next }
+    }
+
+    /// Keeps pieces in memory, or in a file if there is too much of them.
+    async fn keep(&mut self, pieces: Vec<Bytes>, bytes: u64) {
+        let has_memory = || self.writer.has_memory_for(usize::try_from(bytes).unwrap_or(usize::MAX));
+        if self.file.is_none() && !self.writer.is_not_kept() && !has_memory() {
+            self.file = FillingFile::new(self.cache.memory(), &self.key, self.writer.length());
+            self.write(self.writer.in_memory()).await;
+        }
+        if !self.write(pieces.clone()).await {
+            pieces.iter().for_each(|piece| self.writer.push(piece));
+        }
+        if self.writer.is_not_kept() {
+            self.release();
+        }
+    }
+
+    /// Writes pieces to the file; false if there is none. After an error of the disk there is none any more.
+    async fn write(&mut self, pieces: Vec<Bytes>) -> bool {
+        let Some(file) = &mut self.file else { return false };
+        let is_written = file.write(pieces).await;
+        if is_written {
+            self.writer.written(file.file(), file.length());
+        } else {
+            self.file = None;
+        }
+        is_written
+    }
+
+    /// The content cannot be stored: others ask for it themselves.
     fn release(&mut self) {
         self.is_wanted_anyway = false;
         if self.leader.take().is_some() {
@@ -86,3 +163,6 @@ impl Filling {
         self.is_wanted_anyway || self.writer.is_wanted() || is_awaited()
     }
 }
+
+/// Bytes that are written to a file at once, if they have arrived: then few calls to another thread are needed.
+const GATHERED: u64 = 256 << 10;

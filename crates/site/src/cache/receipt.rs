@@ -1,6 +1,6 @@
 //! What becomes of a response of the origin: it is stored, or passed on.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
@@ -17,6 +17,7 @@ use super::{
     delivery::{deliver_whole, not_satisfiable, part_of, unmodified, with_head},
     fetch::{Fetch, Manner, is_failure, settle, tags_of},
     filling::Filling,
+    filling_file::FillingFile,
 };
 
 impl Fetch {
@@ -31,17 +32,25 @@ impl Fetch {
             Ok(head) => head,
             Err(why) => return self.pass_on(response, why, leader).await,
         };
+        let length = response.body.length().filter(|length| *length > self.cache.memory().max_object() as u64);
+        if length.is_some() {
+            let Some(file) = FillingFile::new(self.cache.memory(), &self.demand.key, length) else {
+                return self.pass_on(response, NotStored::TooLarge, leader).await;
+            };
+            let body = std::mem::take(&mut response.body);
+            return self.fill(response, head, (body, Some(file)), leader).await;
+        }
         let body = std::mem::take(&mut response.body);
         let content = match body.into_kind() {
             BodyKind::Empty => Bytes::new(),
             // Copied, since it may be a part of a large buffer of the connection.
             BodyKind::Bytes(content) => Bytes::copy_from_slice(&content),
-            BodyKind::File(range) => return self.fill(response, head, Body::file(*range), leader),
-            BodyKind::Incoming(body) => return self.fill(response, head, body.into(), leader),
-            BodyKind::Stream(body) => return self.fill(response, head, body.into(), leader),
+            BodyKind::File(range) => return self.fill(response, head, (Body::file(*range), None), leader).await,
+            BodyKind::Incoming(body) => return self.fill(response, head, (body.into(), None), leader).await,
+            BodyKind::Stream(body) => return self.fill(response, head, (body.into(), None), leader).await,
         };
         let (scope, tags) = (self.cache.scope, tags_of(&response));
-        let storable = Storable { head: head.clone(), body: content.clone(), scope, tags };
+        let storable = Storable { head: head.clone(), content: content.clone().into(), scope, tags };
         let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
         self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
@@ -58,7 +67,6 @@ impl Fetch {
             || extensions.get::<UnframedBody>().is_some()
             || extensions.get::<InternalRedirect>().is_some()
             || extensions.get::<TagNames>().is_some_and(TagNames::is_over_limit)
-            || response.body.length().is_some_and(|length| length > self.cache.memory().max_object() as u64)
         {
             return Err(NotStored::NotFresh);
         }
@@ -96,59 +104,100 @@ impl Fetch {
     }
 
     /// Stores a response while its body arrives.
-    fn fill(self, response: Response, head: StoredHead, body: Body, leader: Option<FillLeader>) -> Response {
+    async fn fill(
+        self,
+        response: Response,
+        head: StoredHead,
+        (body, file): (Body, Option<FillingFile>),
+        leader: Option<FillLeader>,
+    ) -> Response {
         let length = body.length();
         let (content, writer) =
             GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
         let selection = select(&self.demand.headers, &head, length);
-        let reader = content.reader();
+        let is_far = is_far(&selection, 0);
         let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;
         let tags = tags_of(&response);
-        let response = match (selection, reader) {
-            (Selection::NotModified, _) => unmodified(response),
-            (Selection::NotSatisfiable, _) => {
+        let response = match arriving(&content, selection) {
+            Some(Arriving::Content(body)) => response.body(body),
+            Some(Arriving::Part(range, body)) => part_of(response, &range, length.unwrap_or_default()).body(body),
+            Some(Arriving::NotModified) => unmodified(response),
+            Some(Arriving::NotSatisfiable) => {
                 Response { extensions: response.extensions, ..not_satisfiable(length.unwrap_or_default()) }
             }
-            (Selection::Part(range), Some(reader)) => part_of(response, &range, length.unwrap_or_default())
-                .body(Body::stream(ArrivingBody::part(reader, &range))),
-            (_, Some(reader)) => response.body(Body::stream(ArrivingBody::whole(reader))),
             // A content that has just begun has readers.
-            (_, None) => response,
+            None => response,
         };
         if let Some(leader) = &leader {
             let (tags, version) = (tags.clone(), self.version);
             let arriving = ArrivingResponse { head: head.clone(), content, tags, version };
             leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
         }
-        let response = self.finish(response, self.forwarded(true));
-        let (cache, key, version) = (self.cache, self.demand.key, self.version);
-        Filling { cache, key, version, head, tags, body, writer, leader, is_wanted_anyway }.start();
-        response
+        let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
+        Filling { cache, key, version, head, tags, body, writer, file, leader, is_wanted_anyway }.start();
+        let response = if is_far { self.send(self.head.headers.clone()).await.0 } else { response };
+        self.finish(response, self.forwarded(true))
     }
 
     /// The response that is arriving for another request, if this one gets the same.
-    pub(super) fn share(&self, arriving: &ArrivingResponse) -> Option<Response> {
-        let (head, now) = (&arriving.head, self.cache.store.now());
+    ///
+    /// # Errors
+    ///
+    /// How the request is forwarded instead.
+    pub(super) fn share(&self, shared: &ArrivingResponse) -> Result<Response, Manner> {
+        let (head, content, now) = (&shared.head, &shared.content, self.cache.store.now());
         let reuse = reuse(head, &self.demand.control, &self.cache.settings.rules, now);
-        if !head.variant.matches(&self.demand.headers) || reuse != Reuse::Send {
-            return None;
+        if !head.variant.matches(&self.demand.headers)
+            || reuse != Reuse::Send
+            || self.cache.memory().were_purged(&shared.tags, shared.version)
+        {
+            return Err(self.manner);
         }
-        if self.cache.memory().were_purged(&arriving.tags, arriving.version) {
-            return None;
-        }
-        let reader = arriving.content.reader()?;
-        let length = reader.length();
+        let length = content.length();
         if length.is_none() && self.head.headers.contains(KnownHeader::Range) {
-            return None;
+            return Err(self.manner);
+        }
+        let selection = select(&self.demand.headers, head, length);
+        if is_far(&selection, content.arrived()) {
+            return Err(Manner::AsReceived);
         }
         let response = with_head(head, now);
-        let response = match select(&self.demand.headers, head, length) {
-            Selection::Whole => response.body(Body::stream(ArrivingBody::whole(reader))),
-            Selection::NotModified => unmodified(response),
-            Selection::Part(range) => part_of(response, &range, length.unwrap_or_default())
-                .body(Body::stream(ArrivingBody::part(reader, &range))),
-            Selection::NotSatisfiable => not_satisfiable(length.unwrap_or_default()),
+        let response = match arriving(content, selection).ok_or(self.manner)? {
+            Arriving::Content(body) => response.body(body),
+            Arriving::Part(range, body) => part_of(response, &range, length.unwrap_or_default()).body(body),
+            Arriving::NotModified => unmodified(response),
+            Arriving::NotSatisfiable => not_satisfiable(length.unwrap_or_default()),
         };
-        Some(self.finish(response, self.collapsed()))
+        Ok(self.finish(response, self.collapsed()))
     }
 }
+
+/// What a client gets of a content that is arriving.
+enum Arriving {
+    Content(Body),
+    Part(Range<u64>, Body),
+    NotModified,
+    NotSatisfiable,
+}
+
+/// What a client gets of a content that is arriving; nothing if its beginning is not kept any more.
+fn arriving(content: &GrowingContent, selection: Selection) -> Option<Arriving> {
+    let body = |offset, length| Some(Body::stream(ArrivingBody::new(content.reader(offset)?, length)));
+    Some(match selection {
+        Selection::Whole => Arriving::Content(body(0, content.length())?),
+        Selection::Part(range) => {
+            let body = body(range.start, Some(range.end - range.start))?;
+            Arriving::Part(range, body)
+        }
+        Selection::NotModified => Arriving::NotModified,
+        Selection::NotSatisfiable => Arriving::NotSatisfiable,
+    })
+}
+
+/// Whether the client wants a part that will arrive much later, and gets it from the origin.
+fn is_far(selection: &Selection, arrived: u64) -> bool {
+    matches!(selection, Selection::Part(range) if range.start > arrived + FAR)
+}
+
+/// Bytes that an origin sends in about the time of another request.
+const FAR: u64 = 1 << 20;

@@ -1,0 +1,126 @@
+//! How many bytes the files take, and those that are arriving.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::folder::{FileName, SHARDS};
+
+/// How many bytes the files take, and those that are arriving.
+#[derive(Debug)]
+pub(crate) struct DiskSpace {
+    /// Bytes that files may take.
+    limit: u64,
+    /// Bytes that the files of each shard take.
+    used: Box<[AtomicU64]>,
+    /// Bytes of large contents that are arriving, or that no record refers to yet.
+    arriving: AtomicU64,
+}
+
+/// The room that a content has taken which is arriving. Dropped, it is free again.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    space: Arc<DiskSpace>,
+    bytes: u64,
+}
+
+impl DiskSpace {
+    pub(crate) fn new(limit: u64) -> Self {
+        let used = std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect();
+        Self { limit, used, arriving: AtomicU64::new(0) }
+    }
+
+    /// Bytes that all files take, as far as they have been looked at.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether there is more than there may be, with what is arriving.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.taken() > self.limit
+    }
+
+    /// Whether a part of the room is free again, so that it need not be made for each file.
+    pub(crate) fn has_spare_room(&self) -> bool {
+        self.taken() <= self.limit - self.limit / SPARE_PART
+    }
+
+    fn taken(&self) -> u64 {
+        self.used() + self.arriving.load(Ordering::Relaxed)
+    }
+
+    /// A file of so many bytes is there.
+    pub(crate) fn add(&self, name: &FileName, bytes: u64) {
+        self.used[name.shard()].fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A file of so many bytes is there no longer.
+    pub(crate) fn subtract(&self, name: &FileName, bytes: u64) {
+        let less = |used: u64| Some(used.saturating_sub(bytes));
+        let _ = self.used[name.shard()].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// The files of a shard have been looked at.
+    pub(crate) fn set_used(&self, shard: u16, bytes: u64) {
+        self.used[usize::from(shard)].store(bytes, Ordering::Relaxed);
+    }
+
+    /// Room for a content of so many bytes; nothing if there is not so much.
+    pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reservation> {
+        let mut reservation = Reservation { space: Arc::clone(self), bytes: 0 };
+        reservation.grow_to(bytes).then_some(reservation)
+    }
+}
+
+impl Reservation {
+    pub(crate) fn space(&self) -> Arc<DiskSpace> {
+        Arc::clone(&self.space)
+    }
+
+    /// Takes room for so many bytes in all; whether there is so much.
+    pub(crate) fn grow_to(&mut self, bytes: u64) -> bool {
+        let Some(more) = bytes.checked_sub(self.bytes).filter(|more| *more > 0) else { return true };
+        let limit = self.space.limit / LARGEST_PART;
+        let add = |arriving: u64| arriving.checked_add(more).filter(|sum| *sum <= limit);
+        let has_room = self.space.arriving.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
+        if has_room {
+            self.bytes = bytes;
+        }
+        has_room
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.space.arriving.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// A twentieth.
+const SPARE_PART: u64 = 20;
+
+/// Half of the room is for contents that arrive: they must not displace everything before they are whole.
+const LARGEST_PART: u64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_arrives_takes_half_of_the_room_at_most() {
+        let space = Arc::new(DiskSpace::new(1000));
+        let mut first = space.reserve(300).unwrap();
+        assert!(space.reserve(201).is_none());
+        let second = space.reserve(100).unwrap();
+        assert!(first.grow_to(400) && !first.grow_to(401) && first.grow_to(10));
+        assert!(!space.is_exceeded());
+        space.set_used(3, 600);
+        assert_eq!((space.used(), space.is_exceeded()), (600, true));
+        drop(second);
+        assert!(first.grow_to(500));
+        assert!(!space.has_spare_room());
+        drop(first);
+        assert!(!space.is_exceeded() && space.has_spare_room());
+    }
+}

@@ -1,0 +1,104 @@
+//! The content of a stored response: in memory, or in a file of its own.
+
+use std::{fs::File, io, sync::Arc};
+
+use bytes::Bytes;
+use serow_message::FileRange;
+
+/// The content of a stored response.
+#[derive(Clone, Debug)]
+pub enum StoredContent {
+    /// In memory.
+    Memory(Bytes),
+    /// Too large for memory.
+    File(Arc<dyn ContentFile>),
+}
+
+/// A content in a file of its own.
+pub trait ContentFile: std::fmt::Debug + Send + Sync {
+    /// How it is found again.
+    fn reference(&self) -> ContentReference;
+
+    /// All of it; nothing if the file has been removed, or is not the one that was written.
+    fn open(&self) -> Option<FileRange>;
+
+    /// Gives the file the name under which it is found again. It may block.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn keep(&self) -> io::Result<()>;
+
+    /// Removes the file, since no record will name it.
+    fn abandon(&self);
+}
+
+/// A content that is being written to a file. Dropped before [`finish`](Self::finish), it is removed.
+pub trait NewContent: std::fmt::Debug + Send + Sync {
+    /// The file, empty at first.
+    fn file(&self) -> &Arc<File>;
+
+    /// Takes room on the disk for so many bytes in all; whether there is so much.
+    fn reserve(&mut self, length: u64) -> bool;
+
+    /// The content is whole, and has so many bytes. Nothing if the file has another length.
+    fn finish(self: Box<Self>, length: u64) -> Option<Arc<dyn ContentFile>>;
+}
+
+/// How a content in a file is found again, and how its file is known to be the one that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentReference {
+    /// Its number: each content has one of its own.
+    pub number: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// When the file was written last, in nanoseconds since 1970.
+    pub modified: u64,
+}
+
+impl StoredContent {
+    /// Bytes of the content.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(file) => file.reference().length,
+        }
+    }
+
+    /// Bytes that it takes in memory.
+    #[must_use]
+    pub fn memory_size(&self) -> usize {
+        match self {
+            Self::Memory(bytes) => bytes.len(),
+            Self::File(_) => FILE_SIZE,
+        }
+    }
+
+    /// Its bytes, if they are in memory.
+    #[must_use]
+    pub fn memory(&self) -> Option<&Bytes> {
+        match self {
+            Self::Memory(bytes) => Some(bytes),
+            Self::File(_) => None,
+        }
+    }
+
+    /// The file, if it is in one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Arc<dyn ContentFile>> {
+        match self {
+            Self::Memory(_) => None,
+            Self::File(file) => Some(file),
+        }
+    }
+}
+
+impl From<Bytes> for StoredContent {
+    fn from(bytes: Bytes) -> Self {
+        Self::Memory(bytes)
+    }
+}
+
+/// About what is needed for the name of a file.
+const FILE_SIZE: usize = 160;
