@@ -21,13 +21,14 @@ pub(crate) struct Claim {
 #[derive(Debug)]
 pub(crate) enum ClaimError {
     /// The server with this process uses it.
-    Used(u64),
+    Used(u32),
     System(io::Error),
 }
 
 impl Claim {
-    /// Claims the folder for a server, of which there may be several processes.
-    pub(crate) fn new(folder: &Folder, server: u32) -> Result<Self, ClaimError> {
+    /// Claims the folder for a server, of which there may be several processes. The low half of its number is that of a
+    /// process, for messages.
+    pub(crate) fn new(folder: &Folder, server: u64) -> Result<Self, ClaimError> {
         let file = folder.state_file("owner").map_err(ClaimError::System)?;
         let is_alone = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => true,
@@ -37,14 +38,15 @@ impl Claim {
         if !is_alone {
             share(&file)?;
             let (other, _) = read(&file);
-            if other != u64::from(server) {
-                return Err(ClaimError::Used(other));
+            if other != server {
+                return Err(ClaimError::Used(other as u32));
             }
         }
         // Versions of a process are those of a counter that begins here; no process counts to so many.
         let version = read(&file).1 + VERSIONS;
-        write(&file, server.into(), version).map_err(ClaimError::System)?;
+        write(&file, server, version).map_err(ClaimError::System)?;
         if is_alone {
+            folder.remove_unfinished(true).map_err(ClaimError::System)?;
             share(&file)?;
         }
         Ok(Self { file, version })

@@ -1,31 +1,41 @@
-//! Contents that are too large for memory, each in a file of its own beside that of its key.
+//! Contents that are large, each in a file of its own beside that of its key.
 
 use std::{
     collections::hash_map::RandomState,
     fs::{File, Metadata},
     hash::BuildHasher,
     io,
-    os::unix::fs::MetadataExt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    os::unix::fs::{FileExt, MetadataExt},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use serow_cache::{ContentFile, ContentReference, NewContent};
+use bytes::Bytes;
+use rustix::io::Errno;
+use serow_cache::{ContentFile, ContentReference, ContentWriter, KeptContent};
 use serow_message::{FileRange, FileVersion};
+use serow_net::monotonic;
 
 use crate::{
+    disk_health::DiskHealth,
     disk_space::{DiskSpace, Reservation},
-    folder::{FileName, Folder, rounded},
+    folder::{FileName, Folder, TOUCH_INTERVAL, rounded},
 };
 
-/// A content that is arriving. Dropped, its file is removed.
+/// A content that is arriving. Dropped before it is finished, its file is removed.
 #[derive(Debug)]
 pub(crate) struct ArrivingFile {
     folder: Arc<Folder>,
+    health: Arc<DiskHealth>,
     record: FileName,
     file: Arc<File>,
+    /// Bytes that have been written.
+    length: AtomicU64,
     /// Nothing when it is finished.
-    name: Option<FileName>,
-    reservation: Option<Reservation>,
+    name: Mutex<Option<FileName>>,
+    reservation: Arc<Reservation>,
 }
 
 /// A content that is whole.
@@ -33,59 +43,95 @@ pub(crate) struct ArrivingFile {
 pub(crate) struct KeptFile {
     folder: Arc<Folder>,
     space: Arc<DiskSpace>,
-    name: FileName,
+    record: FileName,
     reference: ContentReference,
     place: Mutex<Place>,
+    /// When its record was marked as used last, in seconds of the monotonic clock.
+    touched: AtomicU64,
 }
 
 #[derive(Debug)]
 enum Place {
-    /// No record refers to it yet: the file is open, and has this name. What it takes is reserved.
+    /// No record refers to it yet: the file is open, and has this name.
     New {
         file: Arc<File>,
         name: FileName,
-        _room: Reservation,
+        room: Arc<Reservation>,
     },
-    /// Where its own name says.
+    /// Where its own name says. It is removed with the record that refers to it.
     Named,
     Removed,
 }
 
 impl ArrivingFile {
     /// A new file for a content of the key whose file has this name.
-    pub(crate) fn create(folder: &Arc<Folder>, record: FileName, reservation: Reservation) -> io::Result<Self> {
+    pub(crate) fn create(
+        folder: &Arc<Folder>,
+        health: &Arc<DiskHealth>,
+        record: FileName,
+        reservation: Reservation,
+    ) -> io::Result<Self> {
         let (name, file) = folder.new_file()?;
-        let (folder, file) = (Arc::clone(folder), Arc::new(file));
-        Ok(Self { folder, record, file, name: Some(name), reservation: Some(reservation) })
+        Ok(Self {
+            folder: Arc::clone(folder),
+            health: Arc::clone(health),
+            record,
+            file: Arc::new(file),
+            length: AtomicU64::new(0),
+            name: Mutex::new(Some(name)),
+            reservation: Arc::new(reservation),
+        })
+    }
+
+    fn take_name(&self) -> Option<FileName> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl NewContent for ArrivingFile {
+impl ContentWriter for ArrivingFile {
     fn file(&self) -> &Arc<File> {
         &self.file
     }
 
-    fn reserve(&mut self, length: u64) -> bool {
-        self.reservation.as_mut().is_some_and(|reservation| reservation.grow_to(length))
+    fn write(&self, pieces: &[Bytes]) -> io::Result<u64> {
+        let start = self.length.load(Ordering::Relaxed);
+        let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+        if !self.reservation.grow_to(start + bytes) {
+            // Others are arriving, and their responses are stored.
+            self.health.note_dropped();
+            return Err(Errno::FBIG.into());
+        }
+        let mut offset = start;
+        for piece in pieces {
+            self.file.write_all_at(piece, offset).inspect_err(|error| self.health.fail(error))?;
+            offset += piece.len() as u64;
+        }
+        self.reservation.add_arrived(bytes);
+        self.length.store(offset, Ordering::Relaxed);
+        Ok(offset)
     }
 
-    fn finish(mut self: Box<Self>, length: u64) -> Option<Arc<dyn ContentFile>> {
+    fn finish(&self) -> Option<Arc<dyn ContentFile>> {
+        let length = self.length.load(Ordering::Relaxed);
         let metadata = self.file.metadata().ok().filter(|metadata| metadata.len() == length)?;
         // Unpredictable, so that no two processes choose the same.
         let number = RandomState::new().hash_one(length);
         let reference = ContentReference { number, length, modified: modified(&metadata) };
-        let (new, reservation) = (self.name.take()?, self.reservation.take()?);
-        let (folder, space, name) = (Arc::clone(&self.folder), reservation.space(), self.record.with_number(number));
-        let place = Mutex::new(Place::New { file: Arc::clone(&self.file), name: new, _room: reservation });
-        Some(Arc::new(KeptFile { folder, space, name, reference, place }))
+        let (file, room) = (Arc::clone(&self.file), Arc::clone(&self.reservation));
+        Some(Arc::new(KeptFile {
+            folder: Arc::clone(&self.folder),
+            space: Arc::clone(self.reservation.space()),
+            record: self.record.clone(),
+            reference,
+            place: Mutex::new(Place::New { file, name: self.take_name()?, room }),
+            touched: AtomicU64::new(seconds()),
+        }))
     }
 }
 
 impl Drop for ArrivingFile {
     fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let _ = self.folder.remove(name);
-        }
+        self.take_name().into_iter().for_each(|name| self.folder.discard(name));
     }
 }
 
@@ -94,17 +140,44 @@ impl KeptFile {
     pub(crate) fn referred(
         folder: &Arc<Folder>,
         space: &Arc<DiskSpace>,
-        record: &FileName,
+        record: FileName,
         reference: ContentReference,
     ) -> Self {
         let (folder, space) = (Arc::clone(folder), Arc::clone(space));
-        let name = record.with_number(reference.number);
-        Self { folder, space, name, reference, place: Mutex::new(Place::Named) }
+        let (place, touched) = (Mutex::new(Place::Named), AtomicU64::new(seconds()));
+        Self { folder, space, record, reference, place, touched }
+    }
+
+    fn name(&self) -> FileName {
+        self.record.with_number(self.reference.number)
     }
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Marks the record as used, since it is not read for each request.
+    fn touch(&self) {
+        let (before, now) = (self.touched.load(Ordering::Relaxed), seconds());
+        if now - before >= TOUCH_INTERVAL.as_secs() {
+            self.touched.store(now, Ordering::Relaxed);
+            // Only the order of removals depends on it.
+            let _ = self.folder.touch(&self.record);
+        }
+    }
+
+    /// The file, if it is there.
+    fn file(&self) -> io::Result<Option<Arc<File>>> {
+        match &*self.lock() {
+            Place::New { file, .. } => Ok(Some(Arc::clone(file))),
+            Place::Named => match self.folder.file(&self.name()) {
+                Ok(file) => Ok(Some(Arc::new(file))),
+                Err(Errno::NOENT | Errno::LOOP) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            Place::Removed => Ok(None),
+        }
     }
 }
 
@@ -113,54 +186,60 @@ impl ContentFile for KeptFile {
         self.reference
     }
 
-    fn open(&self) -> Option<FileRange> {
-        let file = match &*self.lock() {
-            Place::New { file, .. } => Arc::clone(file),
-            Place::Named => Arc::new(self.folder.file(&self.name).ok()?),
-            Place::Removed => return None,
-        };
-        let metadata = file.metadata().ok()?;
+    fn open(&self) -> io::Result<Option<FileRange>> {
+        let Some(file) = self.file()? else { return Ok(None) };
+        let metadata = file.metadata()?;
         let ContentReference { length, modified: expected, .. } = self.reference;
-        // What a crash of the machine or somebody else has cut off or written to is another content.
+        // What somebody has written to is another content. After a crash of the machine, a file has no more than what had
+        // reached the disk: it is too short.
         if !metadata.is_file() || metadata.len() != length || modified(&metadata) != expected {
-            return None;
+            return Ok(None);
         }
-        Some(FileRange { file, offset: 0, length, version: Some(FileVersion::of(&metadata)) })
+        self.touch();
+        Ok(Some(FileRange { file, offset: 0, length, version: Some(FileVersion::of(&metadata)) }))
     }
 
-    fn keep(&self) -> io::Result<()> {
+    fn keep(&self) -> io::Result<KeptContent> {
         let mut place = self.lock();
-        match &*place {
-            Place::New { name, .. } => self.folder.rename(name, &self.name)?,
-            Place::Named | Place::Removed => return Ok(()),
-        }
+        let room = match &*place {
+            Place::New { name, room, .. } => match self.folder.rename(name, &self.name()) {
+                Ok(()) => Arc::clone(room),
+                // It took longer than files are left there.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    *place = Place::Removed;
+                    return Ok(KeptContent::Gone);
+                }
+                Err(error) => return Err(error),
+            },
+            Place::Named => return Ok(KeptContent::WasNamed),
+            Place::Removed => return Ok(KeptContent::Gone),
+        };
         *place = Place::Named;
-        self.space.add(&self.name, rounded(self.reference.length));
-        Ok(())
+        room.release();
+        self.space.add(&self.record, rounded(self.reference.length));
+        Ok(KeptContent::Named)
     }
 
-    fn abandon(&self) {
-        match std::mem::replace(&mut *self.lock(), Place::Removed) {
-            Place::New { name, .. } => drop(self.folder.remove(&name)),
-            Place::Named => {
-                if self.folder.remove(&self.name).is_ok_and(|was_there| was_there) {
-                    self.space.subtract(&self.name, rounded(self.reference.length));
-                }
-            }
-            Place::Removed => {}
+    fn discard(&self) {
+        let mut place = self.lock();
+        if let Place::New { name, .. } = &*place {
+            self.folder.discard(name.clone());
+            *place = Place::Removed;
         }
     }
 }
 
 impl Drop for KeptFile {
     fn drop(&mut self) {
-        if let Place::New { name, .. } = &*self.lock() {
-            let _ = self.folder.remove(name);
-        }
+        self.discard();
     }
 }
 
 fn modified(metadata: &Metadata) -> u64 {
     let nanoseconds = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
     u64::try_from(nanoseconds).unwrap_or_default()
+}
+
+fn seconds() -> u64 {
+    monotonic().as_secs()
 }

@@ -14,21 +14,24 @@ pub(crate) struct DiskSpace {
     limit: u64,
     /// Bytes that the files of each shard take.
     used: Box<[AtomicU64]>,
-    /// Bytes of large contents that are arriving, or that no record refers to yet.
-    arriving: AtomicU64,
+    /// Bytes that large contents will have which are arriving.
+    promised: AtomicU64,
+    /// Bytes that they have already.
+    arrived: AtomicU64,
 }
 
-/// The room that a content has taken which is arriving. Dropped, it is free again.
+/// The room that a content takes while it arrives, and until no reader needs its file. Dropped, it is free again.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     space: Arc<DiskSpace>,
-    bytes: u64,
+    promised: AtomicU64,
+    arrived: AtomicU64,
 }
 
 impl DiskSpace {
     pub(crate) fn new(limit: u64) -> Self {
         let used = std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect();
-        Self { limit, used, arriving: AtomicU64::new(0) }
+        Self { limit, used, promised: AtomicU64::new(0), arrived: AtomicU64::new(0) }
     }
 
     /// Bytes that all files take, as far as they have been looked at.
@@ -36,7 +39,7 @@ impl DiskSpace {
         self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether there is more than there may be, with what is arriving.
+    /// Whether there is more than there may be, with what has arrived.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.taken() > self.limit
     }
@@ -47,7 +50,7 @@ impl DiskSpace {
     }
 
     fn taken(&self) -> u64 {
-        self.used() + self.arriving.load(Ordering::Relaxed)
+        self.used() + self.arrived.load(Ordering::Relaxed)
     }
 
     /// A file of so many bytes is there.
@@ -68,32 +71,46 @@ impl DiskSpace {
 
     /// Room for a content of so many bytes; nothing if there is not so much.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reservation> {
-        let mut reservation = Reservation { space: Arc::clone(self), bytes: 0 };
+        let (promised, arrived) = (AtomicU64::new(0), AtomicU64::new(0));
+        let reservation = Reservation { space: Arc::clone(self), promised, arrived };
         reservation.grow_to(bytes).then_some(reservation)
     }
 }
 
 impl Reservation {
-    pub(crate) fn space(&self) -> Arc<DiskSpace> {
-        Arc::clone(&self.space)
+    pub(crate) fn space(&self) -> &Arc<DiskSpace> {
+        &self.space
     }
 
-    /// Takes room for so many bytes in all; whether there is so much.
-    pub(crate) fn grow_to(&mut self, bytes: u64) -> bool {
-        let Some(more) = bytes.checked_sub(self.bytes).filter(|more| *more > 0) else { return true };
-        let limit = self.space.limit / LARGEST_PART;
-        let add = |arriving: u64| arriving.checked_add(more).filter(|sum| *sum <= limit);
-        let has_room = self.space.arriving.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
+    /// Takes room for so many bytes in all; whether there is so much. One thread at a time calls it.
+    pub(crate) fn grow_to(&self, bytes: u64) -> bool {
+        let before = self.promised.load(Ordering::Relaxed);
+        let Some(more) = bytes.checked_sub(before).filter(|more| *more > 0) else { return true };
+        let limit = self.space.limit / ARRIVING_PART;
+        let add = |promised: u64| promised.checked_add(more).filter(|sum| *sum <= limit);
+        let has_room = self.space.promised.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
         if has_room {
-            self.bytes = bytes;
+            self.promised.store(bytes, Ordering::Relaxed);
         }
         has_room
+    }
+
+    /// So many bytes more have arrived.
+    pub(crate) fn add_arrived(&self, bytes: u64) {
+        self.arrived.fetch_add(bytes, Ordering::Relaxed);
+        self.space.arrived.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What has arrived counts as a file now.
+    pub(crate) fn release(&self) {
+        self.space.promised.fetch_sub(self.promised.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        self.space.arrived.fetch_sub(self.arrived.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.space.arriving.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.release();
     }
 }
 
@@ -101,7 +118,7 @@ impl Drop for Reservation {
 const SPARE_PART: u64 = 20;
 
 /// Half of the room is for contents that arrive: they must not displace everything before they are whole.
-const LARGEST_PART: u64 = 2;
+const ARRIVING_PART: u64 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -110,17 +127,22 @@ mod tests {
     #[test]
     fn what_arrives_takes_half_of_the_room_at_most() {
         let space = Arc::new(DiskSpace::new(1000));
-        let mut first = space.reserve(300).unwrap();
+        let first = space.reserve(300).unwrap();
         assert!(space.reserve(201).is_none());
         let second = space.reserve(100).unwrap();
         assert!(first.grow_to(400) && !first.grow_to(401) && first.grow_to(10));
-        assert!(!space.is_exceeded());
-        space.set_used(3, 600);
-        assert_eq!((space.used(), space.is_exceeded()), (600, true));
+        // Only what has arrived displaces others.
+        space.set_used(3, 900);
+        assert!(!space.is_exceeded() && space.has_spare_room());
+        first.add_arrived(60);
+        assert!(!space.is_exceeded() && !space.has_spare_room());
+        first.add_arrived(50);
+        assert_eq!((space.used(), space.is_exceeded()), (900, true));
         drop(second);
         assert!(first.grow_to(500));
-        assert!(!space.has_spare_room());
+        first.release();
+        assert!(!space.is_exceeded() && space.reserve(500).is_some());
         drop(first);
-        assert!(!space.is_exceeded() && space.has_spare_room());
+        assert!(space.reserve(501).is_none());
     }
 }

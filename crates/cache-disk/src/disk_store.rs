@@ -7,19 +7,17 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use rustix::io::Errno;
 use serow_cache::{
-    ContentFile, ContentReference, KeptResource, Key, MemoryStore, NewContent, Persistence, PurgeRecord, Resource,
-    encode,
+    ContentFile, ContentReference, ContentWriter, KeptContent, KeptResource, Key, MemoryStore, Persistence,
+    PurgeRecord, Resource, encode,
 };
-use serow_net::{WarningPace, monotonic};
 
 use crate::{
     claim::{Claim, ClaimError},
     content_file::{ArrivingFile, KeptFile},
+    disk_health::DiskHealth,
     disk_space::DiskSpace,
     folder::{FileEntry, FileName, Folder, FolderError, rounded},
     pending::Pending,
@@ -35,14 +33,10 @@ pub struct DiskStore {
     /// Nothing while another server uses the folder.
     claim: OnceLock<Claim>,
     /// The number of this server, which all its generations have.
-    server: u32,
+    server: u64,
     pub(crate) space: Arc<DiskSpace>,
-    /// When files may be written again after an error, in milliseconds of the monotonic clock.
-    paused_until: AtomicU64,
-    /// Whether the disk has no room, although the files may take more.
-    is_disk_full: AtomicBool,
+    pub(crate) health: Arc<DiskHealth>,
     is_claim_warned: AtomicBool,
-    warnings: WarningPace,
     counts: AtomicCounts,
 }
 
@@ -65,18 +59,17 @@ pub struct DiskCounts {
 struct AtomicCounts {
     found: AtomicU64,
     written: AtomicU64,
-    dropped: AtomicU64,
     evicted: AtomicU64,
 }
 
 impl DiskStore {
     /// The files of a folder that was [prepared](crate::prepare), which take at most so many bytes. `server` tells the
-    /// generations of one server from other servers.
+    /// generations of one server from other servers; its low half is the number of a process, for messages.
     ///
     /// # Errors
     ///
     /// The folder cannot be opened.
-    pub fn open(path: &Path, limit: u64, server: u32) -> Result<Self, FolderError> {
+    pub fn open(path: &Path, limit: u64, server: u64) -> Result<Self, FolderError> {
         let folder = Folder::open(path)?;
         let purges = PurgeLog::open(&folder).map_err(|error| FolderError::System(path.join("purges"), error))?;
         Ok(Self {
@@ -86,10 +79,8 @@ impl DiskStore {
             claim: OnceLock::new(),
             server,
             space: Arc::new(DiskSpace::new(limit)),
-            paused_until: AtomicU64::new(0),
-            is_disk_full: AtomicBool::new(false),
+            health: Arc::new(DiskHealth::new(path.to_owned())),
             is_claim_warned: AtomicBool::new(false),
-            warnings: WarningPace::new(),
             counts: AtomicCounts::default(),
         })
     }
@@ -97,13 +88,13 @@ impl DiskStore {
     /// What it has done and has.
     #[must_use]
     pub fn counts(&self) -> DiskCounts {
-        let AtomicCounts { found, written, dropped, evicted } = &self.counts;
+        let AtomicCounts { found, written, evicted } = &self.counts;
         let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
         DiskCounts {
             bytes: self.space.used(),
             found: number(found),
             written: number(written),
-            dropped: number(dropped),
+            dropped: self.health.dropped(),
             evicted: number(evicted),
         }
     }
@@ -116,7 +107,7 @@ impl DiskStore {
         match Claim::new(&self.folder, self.server) {
             Ok(claim) => {
                 let purges = self.purges.read().unwrap_or_else(|error| {
-                    self.warn("read the purges in", &error);
+                    self.health.warn("read the purges in", &error);
                     Vec::new()
                 });
                 store.adopt_history(purges, claim.version);
@@ -147,43 +138,78 @@ impl DiskStore {
 
     /// Whether this process may write: it is the newest of its server, and the disk has not failed lately.
     pub(crate) fn is_writable(&self) -> bool {
-        let now = millis(monotonic());
-        self.claim.get().is_some_and(Claim::is_newest) && now >= self.paused_until.load(Ordering::Relaxed)
+        self.claim.get().is_some_and(Claim::is_newest) && self.health.is_writable()
     }
 
     /// Writes what is stored for a key, unless it is removed meanwhile.
     pub(crate) fn write(&self, key: &Key, resource: &Resource) {
         if !self.is_writable() {
             self.pending.finish(|| ());
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-            resource.content_files().for_each(|file| file.abandon());
-            return;
+            return self.drop_response(resource);
         }
         match self.replace(key, resource) {
-            Ok(true) => {}
-            Ok(false) => resource.content_files().for_each(|file| file.abandon()),
+            Ok(true) => drop(self.counts.written.fetch_add(1, Ordering::Relaxed)),
+            Ok(false) => {}
             Err(error) => {
                 self.pending.finish(|| ());
-                resource.content_files().for_each(|file| file.abandon());
-                self.fail(&error);
+                discard(resource);
+                self.health.fail(&error);
             }
         }
+    }
+
+    /// A response is kept in memory only.
+    fn drop_response(&self, resource: &Resource) {
+        self.health.note_dropped();
+        discard(resource);
     }
 
     /// Writes the files of a key in place of those before; whether it was not removed meanwhile.
     fn replace(&self, key: &Key, resource: &Resource) -> io::Result<bool> {
         let (record, name) = (encode(key, resource), FileName::of_key(key));
-        // A record refers to nothing that is not there.
-        resource.content_files().try_for_each(|file| file.keep())?;
-        let new = self.folder.write_new(&record)?;
-        let (before, contents_before) = (self.folder.size(&name), self.folder.contents_of(&name));
-        match self.pending.finish(|| self.folder.rename(&new, &name)) {
+        let (mut kept, mut named) = (Vec::new(), Vec::new());
+        let written = self.name_contents(resource, &name, &mut kept, &mut named).and_then(|are_there| {
+            // A record refers to nothing that is not there.
+            if !are_there {
+                self.pending.finish(|| ());
+                return Ok(false);
+            }
+            self.replace_record(&record, &name, &kept)
+        });
+        if !matches!(written, Ok(true)) {
+            named.iter().for_each(|name| self.remove_content(name));
+        }
+        written
+    }
+
+    /// Gives contents their names: all of them, and those that have just got them. Whether all are there.
+    fn name_contents(
+        &self,
+        resource: &Resource,
+        record: &FileName,
+        kept: &mut Vec<FileName>,
+        named: &mut Vec<FileName>,
+    ) -> io::Result<bool> {
+        for file in resource.content_files() {
+            let name = record.with_number(file.reference().number);
+            match file.keep()? {
+                KeptContent::Gone => return Ok(false),
+                KeptContent::WasNamed => {}
+                KeptContent::Named => named.push(name.clone()),
+            }
+            kept.push(name);
+        }
+        Ok(true)
+    }
+
+    /// Writes a record, and removes contents that only the one before referred to; whether it was not removed meanwhile.
+    fn replace_record(&self, record: &[u8], name: &FileName, kept: &[FileName]) -> io::Result<bool> {
+        let new = self.folder.write_new(record)?;
+        let (before, contents_before) = (self.folder.size(name), self.folder.contents_of(name));
+        match self.pending.finish(|| self.folder.rename(&new, name)) {
             Some(Ok(())) => {
-                self.counts.written.fetch_add(1, Ordering::Relaxed);
-                self.space.add(&name, rounded(record.len() as u64));
-                self.space.subtract(&name, before);
-                let kept: Vec<_> =
-                    resource.content_files().map(|file| name.with_number(file.reference().number)).collect();
+                self.space.add(name, rounded(record.len() as u64));
+                self.space.subtract(name, before);
                 contents_before.iter().filter(|name| !kept.contains(name)).for_each(|name| self.remove_content(name));
                 Ok(true)
             }
@@ -198,24 +224,25 @@ impl DiskStore {
         }
     }
 
+    /// Removes the contents that are to be removed.
+    pub(crate) fn remove_discarded(&self) {
+        for name in self.folder.take_discarded() {
+            match name.is_of_new_file() {
+                // Nobody has counted it as a file.
+                true => drop(self.folder.remove(&name)),
+                false => self.remove_content(&name),
+            }
+        }
+    }
+
     /// Removes a content that no record refers to any more.
     pub(crate) fn remove_content(&self, name: &FileName) {
         let size = self.folder.size(name);
         match self.folder.remove(name) {
             Ok(true) => self.space.subtract(name, size),
             Ok(false) => {}
-            Err(error) => self.warn("remove a file of", &error),
+            Err(error) => self.health.warn("remove a file of", &error),
         }
-    }
-
-    /// Whether room has to be made although the files may take more; it says so once.
-    pub(crate) fn take_disk_full(&self) -> bool {
-        self.is_disk_full.swap(false, Ordering::Relaxed)
-    }
-
-    /// There is room again.
-    pub(crate) fn resume(&self) {
-        self.paused_until.store(0, Ordering::Relaxed);
     }
 
     /// Removes the file of a key, and the contents that it refers to, to make room.
@@ -228,34 +255,12 @@ impl DiskStore {
         }
         Ok(())
     }
-
-    fn fail(&self, error: &io::Error) {
-        self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-        self.paused_until.store(millis(monotonic() + PAUSE), Ordering::Relaxed);
-        let is_full = matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT));
-        self.is_disk_full.fetch_or(is_full, Ordering::Relaxed);
-        self.warn("write to", error);
-    }
-
-    pub(crate) fn warn(&self, action: &str, error: &io::Error) {
-        if !self.warnings.is_due() {
-            return;
-        }
-        let path = self.folder.path().display();
-        let advice = match Errno::from_io_error(error) {
-            Some(Errno::NOSPC | Errno::DQUOT) => "the disk is full: make room, or set a smaller dir-size",
-            Some(Errno::ROFS) => "the file system is read-only",
-            Some(Errno::ACCESS | Errno::PERM) => "the folder has to belong to the server's user",
-            _ => "responses are kept in memory only meanwhile",
-        };
-        tracing::warn!("cache: cannot {action} {path}: {error}; {advice}");
-    }
 }
 
 impl Persistence for DiskStore {
     fn keep(&self, key: &Key, resource: &Arc<Resource>) {
         if !self.is_claimed() || !self.pending.add(key, resource) {
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            self.drop_response(resource);
         }
     }
 
@@ -271,11 +276,11 @@ impl Persistence for DiskStore {
         match removed {
             Ok((was_there, size, contents)) => {
                 self.space.subtract(&name, size);
-                contents.iter().for_each(|name| self.remove_content(name));
+                contents.into_iter().for_each(|name| self.folder.discard(name));
                 was_pending || was_there
             }
             Err(error) => {
-                self.warn("remove a file of", &error);
+                self.health.warn("remove a file of", &error);
                 was_pending
             }
         }
@@ -295,42 +300,40 @@ impl Persistence for DiskStore {
                 Some(KeptResource::Record(content))
             }
             Err(error) => {
-                self.warn("read a file of", &error);
+                self.health.warn("read a file of", &error);
                 None
             }
         }
     }
 
-    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>> {
+    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Arc<dyn ContentWriter>> {
         if !self.is_writable() {
             return None;
         }
         let reservation = self.space.reserve(length.unwrap_or_default())?;
-        match ArrivingFile::create(&self.folder, FileName::of_key(key), reservation) {
-            Ok(file) => Some(Box::new(file)),
+        match ArrivingFile::create(&self.folder, &self.health, FileName::of_key(key), reservation) {
+            Ok(file) => Some(Arc::new(file)),
             Err(error) => {
-                self.fail(&error);
+                self.health.fail(&error);
                 None
             }
         }
     }
 
     fn content(&self, key: &Key, reference: ContentReference) -> Arc<dyn ContentFile> {
-        Arc::new(KeptFile::referred(&self.folder, &self.space, &FileName::of_key(key), reference))
+        Arc::new(KeptFile::referred(&self.folder, &self.space, FileName::of_key(key), reference))
     }
 
     fn keep_purge(&self, purge: &PurgeRecord) {
         if self.is_claimed()
             && let Err(error) = self.purges.add(purge)
         {
-            self.warn("write a purge to", &error);
+            self.health.warn("write a purge to", &error);
         }
     }
 }
 
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+/// Removes contents that have no name yet, since no record will refer to them.
+fn discard(resource: &Resource) {
+    resource.content_files().for_each(|file| file.discard());
 }
-
-/// After an error of the disk, as long as an administrator takes to notice.
-const PAUSE: Duration = Duration::from_secs(10);

@@ -30,6 +30,7 @@ impl DiskThread {
 fn run(disk: &DiskStore, store: &MemoryStore) {
     let mut sweep = Sweep::new();
     loop {
+        disk.remove_discarded();
         match disk.pending.next(sweep.pause()) {
             Work::Write(key, resource) => {
                 disk.write(&key, &resource);
@@ -41,7 +42,7 @@ fn run(disk: &DiskStore, store: &MemoryStore) {
                     sweep.step(disk, store);
                 }
             }
-            Work::End => return,
+            Work::End => return disk.remove_discarded(),
         }
     }
 }

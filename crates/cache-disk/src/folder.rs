@@ -1,14 +1,15 @@
 //! The folder with the files.
 
 use std::{
+    collections::hash_map::RandomState,
     ffi::CString,
     fmt,
     fs::{self, DirBuilder, File},
+    hash::BuildHasher,
     io::{self, ErrorKind, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, chown},
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -25,7 +26,8 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(crate) struct Folder {
     path: PathBuf,
     directory: std::os::fd::OwnedFd,
-    next: AtomicU64,
+    /// Files that are to be removed by the thread that writes: a large one takes long.
+    discarded: Mutex<Vec<FileName>>,
 }
 
 /// Where the file of a key is.
@@ -117,7 +119,7 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = open(path, flags, Mode::empty());
         let directory = directory.map_err(|error| FolderError::System(path.to_owned(), error.into()))?;
-        Ok(Self { path: path.to_owned(), directory, next: AtomicU64::new(0) })
+        Ok(Self { path: path.to_owned(), directory, discarded: Mutex::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -187,9 +189,10 @@ impl Folder {
 
     /// Creates a file that nobody sees yet.
     pub(crate) fn new_file(&self) -> io::Result<(FileName, File)> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let name = FileName::of(format!("{NEW}/{}-{number}", process::id()), 0);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        // Unpredictable: two processes in containers of their own may have the same number.
+        let number = RandomState::new().hash_one(0_u8);
+        let name = FileName::of(format!("{NEW}/{number:016x}"), 0);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = openat(&self.directory, &name.path, flags, FILE_MODE)?.into();
         Ok((name, file))
     }
@@ -219,6 +222,16 @@ impl Folder {
         }
     }
 
+    /// Has a file removed by the thread that writes.
+    pub(crate) fn discard(&self, name: FileName) {
+        self.discarded.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+    }
+
+    /// The files that are to be removed.
+    pub(crate) fn take_discarded(&self) -> Vec<FileName> {
+        std::mem::take(&mut *self.discarded.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Bytes that a file takes; none if there is none.
     pub(crate) fn size(&self, name: &FileName) -> u64 {
         statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW)
@@ -238,10 +251,10 @@ impl Folder {
         Ok(ShardFiles { records, contents })
     }
 
-    /// Removes what a crash has left while it was being written.
-    pub(crate) fn remove_unfinished(&self) -> io::Result<()> {
+    /// Removes what a crash has left while it was being written; if others may be writing, only what is old.
+    pub(crate) fn remove_unfinished(&self, is_alone: bool) -> io::Result<()> {
         for file in self.files(NEW, 0)? {
-            if file.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
+            if is_alone || file.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
                 self.remove(&file.name)?;
             }
         }
@@ -282,6 +295,11 @@ impl FileName {
     pub(crate) fn of_record(&self) -> Option<Self> {
         let text = self.path.to_str().ok()?;
         Some(Self::of(text.split_once('.')?.0.to_owned(), self.shard))
+    }
+
+    /// Whether it is that of a file that nobody sees yet.
+    pub(crate) fn is_of_new_file(&self) -> bool {
+        self.path.to_bytes().starts_with(NEW.as_bytes())
     }
 
     /// The number of the folder that it is in; of no meaning for what is being written.
@@ -348,7 +366,7 @@ const MAX_FILE: u64 = 1 << 30;
 const BEGINNING: u64 = 128 << 10;
 
 /// How precise the order of removals is.
-const TOUCH_INTERVAL: Duration = Duration::from_secs(600);
+pub(crate) const TOUCH_INTERVAL: Duration = Duration::from_secs(600);
 
 /// No file is left unwritten for so long while it arrives.
 pub(crate) const UNFINISHED_AGE: Duration = Duration::from_secs(600);

@@ -19,13 +19,14 @@
 //! | purges that concern more than one file | `purge_log.rs` |
 //! | what is kept, found and removed while the server runs | `disk_store.rs`, `pending.rs` |
 //! | contents that are too large for memory | `content_file.rs` |
-//! | the room that all take | `disk_space.rs` |
+//! | the room that all take; whether the disk fails | `disk_space.rs`; `disk_health.rs` |
 //! | the thread that writes | `disk_thread.rs` |
 //! | how much there is, and what is removed | `sweep.rs` |
 #![forbid(unsafe_code)]
 
 mod claim;
 mod content_file;
+mod disk_health;
 mod disk_space;
 mod disk_store;
 mod disk_thread;

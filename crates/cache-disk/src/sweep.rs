@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_cache::{MemoryStore, RecordVerdict, key_of};
+use serow_cache::{MemoryStore, RecordVerdict, content_numbers_of, key_of};
 
 use crate::{
     disk_store::DiskStore,
@@ -59,8 +59,8 @@ impl Sweep {
                 return;
             }
             Stage::Waiting { .. } => {
-                if let Err(error) = disk.folder.remove_unfinished() {
-                    disk.warn("look into", &error);
+                if let Err(error) = disk.folder.remove_unfinished(false) {
+                    disk.health.warn("look into", &error);
                 }
                 Stage::Looking { shard: 0, purges_up_to: store.current_version() }
             }
@@ -68,7 +68,7 @@ impl Sweep {
             Stage::Looking { shard, purges_up_to } => {
                 match look(disk, store, shard as u8) {
                     Ok(bytes) => disk.space.set_used(shard, bytes),
-                    Err(error) => disk.warn("look into", &error),
+                    Err(error) => disk.health.warn("look into", &error),
                 }
                 Stage::Looking { shard: shard + 1, purges_up_to }
             }
@@ -81,14 +81,14 @@ impl Sweep {
 
     /// Removes files until there is room again.
     pub(crate) fn make_room(&mut self, disk: &DiskStore, store: &MemoryStore) {
-        if disk.take_disk_full() {
+        if disk.health.take_full() {
             // New responses take the place of others, as at the limit.
             let before = disk.counts().evicted;
             let evicted = || disk.counts().evicted - before;
             // With few files, one has to do.
             self.evict_until(|round| evicted() >= REPLACED || evicted() > 0 && round >= SHARDS, disk, store);
             if evicted() > 0 {
-                disk.resume();
+                disk.health.resume();
             }
         }
         if disk.space.is_exceeded() && disk.is_writable() {
@@ -106,7 +106,7 @@ impl Sweep {
             self.cursor = (self.cursor + 1) % SHARDS;
             // In the second round, what is in memory has to go as well.
             if let Err(error) = thin_out(disk, store, shard as u8, round >= SHARDS) {
-                return disk.warn("make room in", &error);
+                return disk.health.warn("make room in", &error);
             }
         }
     }
@@ -158,7 +158,7 @@ fn forget(disk: &DiskStore, store: &MemoryStore, version: u64) {
     }
     match disk.purges.forget(version) {
         Ok(()) => store.forget_purges(version),
-        Err(error) => disk.warn("write the purges in", &error),
+        Err(error) => disk.health.warn("write the purges in", &error),
     }
 }
 
@@ -168,8 +168,11 @@ fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bo
     files.sort_by_key(|file| file.used);
     files.truncate(files.len().div_ceil(4));
     for file in files {
-        let key = disk.folder.beginning(&file.name).ok().and_then(|beginning| key_of(&beginning));
-        if !also_in_memory && key.is_some_and(|key| store.has_in_memory(&key)) {
+        let beginning = disk.folder.beginning(&file.name).unwrap_or_default();
+        let key = key_of(&beginning).filter(|_| !also_in_memory);
+        // Of those with a file for their content, the head alone is in memory: each use marks the record.
+        let is_in_file = content_numbers_of(&beginning).is_some_and(|numbers| !numbers.is_empty());
+        if !is_in_file && key.is_some_and(|key| store.has_in_memory(&key)) {
             disk.folder.touch(&file.name)?;
         } else {
             disk.evict(&file)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serow_message::StatusCode;
+use serow_message::{StatusCode, content::decimal};
 
 /// What the cache did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,19 @@ impl CacheStatus {
     }
 }
 
+impl CacheStatus {
+    /// The value of the field, without the parameters that some settings add. (A hit's is made without the machinery of
+    /// formatting: it is a tenth of what the cache does for a hit.)
+    #[must_use]
+    pub fn value(&self) -> String {
+        let Self::Hit { ttl, .. } = self else { return self.to_string() };
+        let mut digits = [0; 20];
+        let sign = if *ttl < 0 { "-" } else { "" };
+        let number = std::str::from_utf8(decimal(ttl.unsigned_abs(), &mut digits)).unwrap_or_default();
+        [NAME, "; hit; ttl=", sign, number].concat()
+    }
+}
+
 /// The value of the field: a member of a list of structured fields (RFC 9211 §2).
 impl fmt::Display for CacheStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,6 +149,7 @@ mod tests {
             (CacheStatus::OnlyIfCached, "Serow; detail=only-if-cached", "MISS"),
         ] {
             assert_eq!((status.to_string().as_str(), status.nginx_word()), (text, word));
+            assert_eq!(status.value(), text);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 
 use self::state::{End, GrowingState, Keeping};
-use crate::fill_memory::FillMemory;
+use crate::{fill_memory::FillMemory, stored_content::ContentWriter};
 
 /// A content that is arriving. Readers get it from where they begin, as it arrives.
 ///
@@ -113,7 +113,7 @@ impl GrowingWriter {
         state.push(Bytes::copy_from_slice(piece));
         let has_memory = self.shared.memory.take(piece.len());
         if !has_memory || state.kept() > self.limit || state.keeping == Keeping::File {
-            state.keeping = Keeping::Window;
+            state.keep_window(WINDOW as u64);
         }
         state.drop_read_pieces(&self.shared.memory);
         let waiting = state.take_wakers();
@@ -121,10 +121,10 @@ impl GrowingWriter {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether so many more bytes can be kept in memory.
+    /// Whether so many more bytes can be kept in memory, and are not more than this limit then.
     #[must_use]
-    pub fn has_memory_for(&self, bytes: usize) -> bool {
-        self.shared.lock().kept() + bytes <= self.limit && self.shared.memory.has(bytes)
+    pub fn has_memory_for(&self, bytes: usize, limit: usize) -> bool {
+        self.shared.lock().kept() + bytes <= limit.min(self.limit) && self.shared.memory.has(bytes)
     }
 
     /// What is kept in memory, to be written to a file.
@@ -134,7 +134,7 @@ impl GrowingWriter {
     }
 
     /// The first bytes of the content are in this file now: readers get them from there, and they are not kept in memory.
-    pub fn written(&mut self, file: &Arc<File>, length: u64) {
+    pub fn written(&mut self, file: &Arc<dyn ContentWriter>, length: u64) {
         let mut state = self.shared.lock();
         state.written(file, length, &self.shared.memory);
         let waiting = state.take_wakers();
@@ -219,7 +219,7 @@ impl GrowingReader {
             writer.into_iter().for_each(Waker::wake);
             return Poll::Ready(Some(Ok(piece)));
         }
-        match state.end {
+        match state.end_for(self.slot) {
             Some(End::Complete) => Poll::Ready(None),
             Some(End::Cut) => Poll::Ready(Some(Err(ContentCut))),
             None => {

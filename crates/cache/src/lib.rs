@@ -83,7 +83,7 @@ pub use self::{
     rules::CacheRules,
     store::{MemoryStore, RecordVerdict, Resource, StoreVersion},
     stored::{ReuseRules, Storable, Stored, StoredHead},
-    stored_content::{ContentFile, ContentReference, NewContent, StoredContent},
+    stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},
     tags::TagNames,
     time::Time,

@@ -8,7 +8,7 @@ use crate::{
     key::Key,
     purge::PurgeRecord,
     store::Resource,
-    stored_content::{ContentFile, ContentReference, NewContent},
+    stored_content::{ContentFile, ContentReference, ContentWriter},
 };
 
 /// A store beside the one in memory, for what is to be found again after a restart.
@@ -26,7 +26,7 @@ pub trait Persistence: std::fmt::Debug + Send + Sync {
 
     /// A file for a content that is too large for memory: of this length, if it is known. Nothing if there is no place for
     /// it.
-    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>>;
+    fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Arc<dyn ContentWriter>>;
 
     /// A content of this key that a record refers to.
     fn content(&self, key: &Key, reference: ContentReference) -> Arc<dyn ContentFile>;
@@ -51,6 +51,7 @@ pub(crate) mod tests {
     use serow_message::FileRange;
 
     use super::*;
+    use crate::stored_content::KeptContent;
 
     /// Keeps nothing, and finds every content that a record refers to.
     #[derive(Debug)]
@@ -70,7 +71,7 @@ pub(crate) mod tests {
             None
         }
 
-        fn new_content(&self, _: &Key, _: Option<u64>) -> Option<Box<dyn NewContent>> {
+        fn new_content(&self, _: &Key, _: Option<u64>) -> Option<Arc<dyn ContentWriter>> {
             None
         }
 
@@ -86,14 +87,14 @@ pub(crate) mod tests {
             self.0
         }
 
-        fn open(&self) -> Option<FileRange> {
-            None
+        fn open(&self) -> io::Result<Option<FileRange>> {
+            Ok(None)
         }
 
-        fn keep(&self) -> io::Result<()> {
-            Ok(())
+        fn keep(&self) -> io::Result<KeptContent> {
+            Ok(KeptContent::Gone)
         }
 
-        fn abandon(&self) {}
+        fn discard(&self) {}
     }
 }

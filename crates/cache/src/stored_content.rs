@@ -20,29 +20,48 @@ pub trait ContentFile: std::fmt::Debug + Send + Sync {
     fn reference(&self) -> ContentReference;
 
     /// All of it; nothing if the file has been removed, or is not the one that was written.
-    fn open(&self) -> Option<FileRange>;
+    ///
+    /// # Errors
+    ///
+    /// The system's, for instance when the process has too many open files.
+    fn open(&self) -> io::Result<Option<FileRange>>;
 
     /// Gives the file the name under which it is found again. It may block.
     ///
     /// # Errors
     ///
     /// The system's.
-    fn keep(&self) -> io::Result<()>;
+    fn keep(&self) -> io::Result<KeptContent>;
 
-    /// Removes the file, since no record will name it.
-    fn abandon(&self);
+    /// Removes the file, unless it has got its name.
+    fn discard(&self);
 }
 
-/// A content that is being written to a file. Dropped before [`finish`](Self::finish), it is removed.
-pub trait NewContent: std::fmt::Debug + Send + Sync {
+/// Whether a content has the name under which it is found again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptContent {
+    /// It has just got it.
+    Named,
+    /// It had it before.
+    WasNamed,
+    /// The file is gone.
+    Gone,
+}
+
+/// Writes a content to a file. Dropped before [`finish`](Self::finish), it removes the file.
+pub trait ContentWriter: std::fmt::Debug + Send + Sync {
     /// The file, empty at first.
     fn file(&self) -> &Arc<File>;
 
-    /// Takes room on the disk for so many bytes in all; whether there is so much.
-    fn reserve(&mut self, length: u64) -> bool;
+    /// Adds these pieces; how many bytes the file has now. It may block.
+    ///
+    /// # Errors
+    ///
+    /// The system's, or there is no room for so much.
+    fn write(&self, pieces: &[Bytes]) -> io::Result<u64>;
 
-    /// The content is whole, and has so many bytes. Nothing if the file has another length.
-    fn finish(self: Box<Self>, length: u64) -> Option<Arc<dyn ContentFile>>;
+    /// All of the content has been written. Nothing if the file has another length.
+    fn finish(&self) -> Option<Arc<dyn ContentFile>>;
 }
 
 /// How a content in a file is found again, and how its file is known to be the one that was written.

@@ -44,6 +44,8 @@ pub enum NotStored {
     Vary,
     /// It is larger than what is stored.
     TooLarge,
+    /// There is no room for it now.
+    NoRoom,
     /// Nothing says that it may be stored, or it is stale at once and cannot be validated.
     NotFresh,
 }

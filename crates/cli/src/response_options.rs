@@ -46,7 +46,11 @@ impl ResponseOptions {
         let compression = (!codings.is_empty()).then_some(Compression { codings, ..defaults });
         let store = self.cache.map(|size| {
             let store = CacheStore::in_memory(size.0, CacheStore::default_max_object(size.0));
-            let folder = self.cache_dir.map(|path| CacheFolder { path, size: self.cache_dir_size.0 });
+            let folder = self.cache_dir.map(|path| CacheFolder {
+                path,
+                size: self.cache_dir_size.0,
+                max_object: CacheFolder::MAX_OBJECT,
+            });
             folder.map_or(store.clone(), |folder| store.with_folder(folder))
         });
         let cache = store.clone().map(|store| {

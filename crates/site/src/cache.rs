@@ -66,6 +66,8 @@ pub struct CacheFolder {
     pub path: PathBuf,
     /// Bytes that the files in it may take.
     pub size: u64,
+    /// Bytes of the largest response that is stored in memory as well; a larger one has a file of its own.
+    pub max_object: usize,
 }
 
 /// What keeps responses in a folder, until it is dropped.
@@ -124,12 +126,13 @@ impl CacheStore {
     }
 
     /// Begins to keep responses in the folder, which was prepared, until what this returns is dropped; nothing if there is
-    /// none. `server` tells the processes of one server from other servers.
+    /// none. `server` tells the processes of one server from other servers; its low half is the number of a process,
+    /// for messages.
     ///
     /// # Errors
     ///
     /// The folder cannot be opened.
-    pub fn keep(&self, server: u32) -> Result<Option<CacheWriter>, FolderError> {
+    pub fn keep(&self, server: u64) -> Result<Option<CacheWriter>, FolderError> {
         let Some(folder) = &self.shared.folder else { return Ok(None) };
         let disk = Arc::new(DiskStore::open(&folder.path, folder.size, server)?);
         let persistence: Arc<dyn Persistence> = Arc::<DiskStore>::clone(&disk);
@@ -146,10 +149,22 @@ impl CacheStore {
         usize::try_from((size / 4).min(MAX_OBJECT)).unwrap_or(usize::MAX)
     }
 
+    /// Bytes of the largest response that is not written to a file of its own.
+    fn memory_threshold(&self) -> usize {
+        let max_object = self.shared.memory.max_object();
+        self.shared.folder.as_ref().map_or(max_object, |folder| folder.max_object.min(max_object))
+    }
+
     fn now(&self) -> Time {
         let (instant, time) = self.shared.start;
         time.after(instant.elapsed())
     }
+}
+
+impl CacheFolder {
+    /// Bytes of the largest response that has no file of its own, where the settings do not say it: larger ones cost less
+    /// to send from the kernel's cache by `sendfile` than from memory (docs/measurements/cache.md).
+    pub const MAX_OBJECT: usize = 256 << 10;
 }
 
 impl ResponseCache {
@@ -207,7 +222,7 @@ impl ResponseCache {
         let value = match (self.settings.status_field, key) {
             (StatusField::Off, _) => None,
             (StatusField::Debug, Some(key)) => Some(format!("{status}; key={}", key.quoted())),
-            (StatusField::On | StatusField::Debug, _) => Some(status.to_string()),
+            (StatusField::On | StatusField::Debug, _) => Some(status.value()),
         };
         if let Some(value) = value {
             // Behind those of caches nearer to the origin (RFC 9211 §2).

@@ -2,11 +2,11 @@
 
 use std::{
     fs,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
+use bytes::Bytes;
 use serow_cache::{PurgeMode, PurgeTarget};
 
 use crate::{NOW, Process, eventually, files, folder, key};
@@ -40,17 +40,12 @@ fn what_is_not_finished_leaves_nothing() {
     let process = Process::start(&folder);
     for length in [None, Some(7)] {
         let new = process.store.new_content(&key("/a"), length).unwrap();
-        new.file().write_all_at(b"cont", 0).unwrap();
-        match length {
-            None => drop(new),
-            // It was cut off.
-            Some(length) => assert!(new.finish(length).is_none()),
-        }
+        new.write(&[Bytes::from("cont")]).unwrap();
     }
     // Nobody has stored it.
     let new = process.store.new_content(&key("/a"), None).unwrap();
-    drop(new.finish(0).unwrap());
-    assert_eq!(files(&folder), Vec::<PathBuf>::new());
+    drop((new.finish().unwrap(), new));
+    eventually("they are removed", || files(&folder).is_empty());
 }
 
 #[test]
@@ -128,8 +123,9 @@ fn they_take_no_more_than_there_is() {
     let (_guard, folder) = folder();
     let process = Process::of_server(&folder, 1 << 20, 1);
     assert!(process.store.new_content(&key("/a"), Some((1 << 19) + 1)).is_none());
-    let mut new = process.store.new_content(&key("/a"), None).unwrap();
-    assert!(new.reserve(1 << 19) && !new.reserve((1 << 19) + 1));
+    let new = process.store.new_content(&key("/a"), None).unwrap();
+    assert_eq!(new.write(&[vec![b'x'; 1 << 19].into()]).unwrap(), 1 << 19);
+    assert!(new.write(&[Bytes::from("x")]).is_err());
     assert!(process.store.new_content(&key("/b"), Some(1)).is_none());
     drop(new);
     let body = "x".repeat(200_000);

@@ -76,12 +76,16 @@ fn what_a_crash_left_unfinished_is_removed() {
     let (_guard, folder) = folder();
     Process::start(&folder).end();
     let [old, new] = ["1-1", "1-2"].map(|name| folder.join("new").join(name));
-    fs::write(&old, "x").unwrap();
-    fs::write(&new, "x").unwrap();
+    let write = || [&old, &new].map(|path| fs::write(path, "x").unwrap());
+    write();
+    let first = Process::start(&folder);
+    assert!(!old.exists() && !new.exists(), "nobody else may be writing them");
+    write();
     let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     fs::File::options().write(true).open(&old).unwrap().set_modified(hour_ago).unwrap();
-    let process = Process::start(&folder);
+    let second = Process::start(&folder);
     crate::eventually("the old one is removed", || !old.exists());
-    assert!(new.exists(), "another process may be writing it");
-    process.end();
+    assert!(new.exists(), "the first process may be writing it");
+    first.end();
+    second.end();
 }

@@ -10,7 +10,6 @@ mod servers;
 
 use std::{
     fs,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -37,7 +36,7 @@ impl Process {
         Self::of_server(folder, 1 << 30, 1)
     }
 
-    fn of_server(folder: &Path, limit: u64, server: u32) -> Self {
+    fn of_server(folder: &Path, limit: u64, server: u64) -> Self {
         prepare(folder, None).unwrap();
         let (store, disk) =
             (Arc::new(MemoryStore::new(1 << 20, 1 << 18)), Arc::new(DiskStore::open(folder, limit, server).unwrap()));
@@ -53,8 +52,8 @@ impl Process {
     /// As `insert`, with the content in a file of its own.
     fn insert_file(&self, path: &str, body: &str) -> bool {
         let new = self.store.new_content(&key(path), Some(body.len() as u64)).unwrap();
-        new.file().write_all_at(body.as_bytes(), 0).unwrap();
-        let content = StoredContent::File(new.finish(body.len() as u64).unwrap());
+        new.write(&[Bytes::copy_from_slice(body.as_bytes())]).unwrap();
+        let content = StoredContent::File(new.finish().unwrap());
         self.store.insert(key(path), self.store.version(), Storable { content, ..response("", "") })
     }
 
@@ -66,7 +65,7 @@ impl Process {
         let content = match &stored.content {
             StoredContent::Memory(bytes) => bytes.to_vec(),
             StoredContent::File(file) => {
-                let mut whole = file.open()?;
+                let mut whole = file.open().unwrap()?;
                 let mut content = Vec::new();
                 while whole.length > 0 {
                     whole.read_into(&mut content, usize::MAX).unwrap();

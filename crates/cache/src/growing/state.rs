@@ -1,11 +1,11 @@
 //! What of an arriving content is kept, and how far its readers are.
 
-use std::{collections::VecDeque, fs::File, sync::Arc, task::Waker};
+use std::{collections::VecDeque, sync::Arc, task::Waker};
 
 use bytes::Bytes;
 
 use super::GrowingPiece;
-use crate::fill_memory::FillMemory;
+use crate::{fill_memory::FillMemory, stored_content::ContentWriter};
 
 /// What of an arriving content is kept, and how far its readers are.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub(super) struct GrowingState {
     pub(super) end: Option<End>,
     /// The writer, if it waits for readers.
     pub(super) writer: Option<Waker>,
-    /// The file with the first bytes, and how many it has.
-    file: Option<(Arc<File>, u64)>,
+    /// The file with the first bytes, and how many it has. It takes room on the disk until the last reader has left.
+    file: Option<(Arc<dyn ContentWriter>, u64)>,
     /// The pieces in memory, each with the place where it begins.
     pieces: VecDeque<(u64, Bytes)>,
     /// Bytes of the pieces.
@@ -45,6 +45,8 @@ struct Position {
     /// The next byte.
     offset: u64,
     waker: Option<Waker>,
+    /// It was too slow for what is kept.
+    is_cut: bool,
 }
 
 /// How a content has ended.
@@ -60,7 +62,7 @@ impl GrowingState {
         if self.keeping == Keeping::Window || self.end == Some(End::Cut) {
             return None;
         }
-        let position = Some(Position { offset, waker: None });
+        let position = Some(Position { offset, waker: None, is_cut: false });
         Some(match self.free.pop() {
             Some(slot) => {
                 self.readers[slot] = position;
@@ -93,14 +95,14 @@ impl GrowingState {
 
     /// What a reader gets next, of at most so many bytes; nothing if it has not arrived.
     pub(super) fn next_piece(&mut self, slot: usize, most: u64) -> Option<GrowingPiece> {
-        let position = self.readers.get_mut(slot)?.as_mut()?;
+        let position = self.readers.get_mut(slot)?.as_mut().filter(|position| !position.is_cut)?;
         let offset = position.offset;
         if let Some((file, end)) = &self.file
             && offset < *end
         {
             let length = (end - offset).min(most);
             position.offset += length;
-            return Some(GrowingPiece::File { file: Arc::clone(file), offset, length });
+            return Some(GrowingPiece::File { file: Arc::clone(file.file()), offset, length });
         }
         let place = self.pieces.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
         let (start, piece) = &self.pieces[place];
@@ -119,7 +121,7 @@ impl GrowingState {
     }
 
     /// The first bytes are in the file.
-    pub(super) fn written(&mut self, file: &Arc<File>, length: u64, memory: &FillMemory) {
+    pub(super) fn written(&mut self, file: &Arc<dyn ContentWriter>, length: u64, memory: &FillMemory) {
         self.file = Some((Arc::clone(file), length));
         self.arrived = self.arrived.max(length);
         self.drop_pieces_before(length, memory);
@@ -128,10 +130,30 @@ impl GrowingState {
         }
     }
 
+    /// From now on, all of the content is kept nowhere. If a file had the beginning, readers that are more than a window
+    /// behind the fastest are cut off: the others would have to wait until they have read all of the file.
+    pub(super) fn keep_window(&mut self, window: u64) {
+        self.keeping = Keeping::Window;
+        if self.file.is_none() {
+            return;
+        }
+        let fastest = self.readers.iter().flatten().map(|position| position.offset).max().unwrap_or_default();
+        for position in self.readers.iter_mut().flatten() {
+            position.is_cut |= position.offset + window < fastest;
+        }
+    }
+
+    /// How the content has ended for a reader.
+    pub(super) fn end_for(&self, slot: usize) -> Option<End> {
+        let is_cut = self.readers.get(slot).is_some_and(|place| place.as_ref().is_some_and(|position| position.is_cut));
+        if is_cut { Some(End::Cut) } else { self.end }
+    }
+
     /// Drops what all readers have read, if the content is kept nowhere as a whole.
     pub(super) fn drop_read_pieces(&mut self, memory: &FillMemory) {
         if self.keeping == Keeping::Window {
-            let slowest = self.readers.iter().flatten().map(|position| position.offset).min();
+            let readers = self.readers.iter().flatten().filter(|position| !position.is_cut);
+            let slowest = readers.map(|position| position.offset).min();
             self.drop_pieces_before(slowest.unwrap_or(self.arrived), memory);
         }
     }

@@ -135,11 +135,12 @@ fn what_is_in_a_file_is_read_from_there_and_takes_no_memory() {
     let memory = FillMemory::new(100);
     let (content, mut writer) = GrowingContent::new(4, None, &memory);
     let (mut first, mut second) = (content.reader(0).unwrap(), content.reader(0).unwrap());
+    assert!(writer.has_memory_for(4, 100) && !writer.has_memory_for(4, 3));
     writer.push(b"abcd");
     assert_eq!(next(&mut first), piece("abcd"));
-    assert!(!writer.has_memory_for(1));
+    assert!(!writer.has_memory_for(1, 100));
     assert_eq!(writer.in_memory(), ["abcd"]);
-    let file = Arc::new(tempfile::tempfile().unwrap());
+    let file: Arc<dyn ContentWriter> = Arc::new(Unnamed(Arc::new(tempfile::tempfile().unwrap())));
     writer.written(&file, 4);
     assert_eq!(memory.used(), 0);
     writer.written(&file, 10);
@@ -153,10 +154,11 @@ fn what_is_in_a_file_is_read_from_there_and_takes_no_memory() {
 
 #[test]
 fn after_an_error_of_the_disk_readers_get_the_rest_from_memory() {
-    let memory = FillMemory::new(100);
+    let memory = FillMemory::new(1 << 20);
     let (content, mut writer) = GrowingContent::new(4, Some(8), &memory);
     let (mut fast, mut slow) = (content.reader(0).unwrap(), content.reader(0).unwrap());
-    writer.written(&Arc::new(tempfile::tempfile().unwrap()), 3);
+    let file: Arc<dyn ContentWriter> = Arc::new(Unnamed(Arc::new(tempfile::tempfile().unwrap())));
+    writer.written(&file, 3);
     writer.push(b"defgh");
     assert!(writer.is_not_kept() && content.reader(0).is_none());
     assert_eq!((next_of_file(&mut fast, 9), next(&mut fast)), ((0, 3), piece("defgh")));
@@ -164,4 +166,36 @@ fn after_an_error_of_the_disk_readers_get_the_rest_from_memory() {
     assert_eq!((next_of_file(&mut slow, 9), next(&mut slow)), ((0, 3), piece("defgh")));
     assert!(writer.poll_room(&mut Context::from_waker(Waker::noop())).is_ready());
     assert_eq!((writer.complete(), memory.used()), (WholeContent::NotKept, 0));
+}
+
+#[test]
+fn after_an_error_of_the_disk_nobody_waits_for_a_reader_that_is_far_behind() {
+    let memory = FillMemory::new(1 << 20);
+    let (content, mut writer) = GrowingContent::new(4, None, &memory);
+    let (mut fast, mut slow) = (content.reader(0).unwrap(), content.reader(0).unwrap());
+    let file: Arc<dyn ContentWriter> = Arc::new(Unnamed(Arc::new(tempfile::tempfile().unwrap())));
+    let length = WINDOW as u64 + 1;
+    writer.written(&file, length);
+    assert_eq!(next_of_file(&mut fast, length), (0, length));
+    writer.push(b"defgh");
+    assert_eq!((next(&mut fast), next(&mut slow)), (piece("defgh"), Poll::Ready(Some(Err(ContentCut)))));
+    assert!(writer.poll_room(&mut Context::from_waker(Waker::noop())).is_ready());
+}
+
+/// A file that nobody finds again.
+#[derive(Debug)]
+struct Unnamed(Arc<std::fs::File>);
+
+impl ContentWriter for Unnamed {
+    fn file(&self) -> &Arc<std::fs::File> {
+        &self.0
+    }
+
+    fn write(&self, _: &[Bytes]) -> std::io::Result<u64> {
+        Ok(0)
+    }
+
+    fn finish(&self) -> Option<Arc<dyn crate::ContentFile>> {
+        None
+    }
 }

@@ -12,7 +12,7 @@ use crate::{
     purge::{PurgeMode, PurgeRecord, PurgeTarget},
     record::{self, RecordedResponse},
     stored::Stored,
-    stored_content::NewContent,
+    stored_content::ContentWriter,
 };
 
 /// The place where responses are kept, and the purges that concern what is there.
@@ -65,7 +65,7 @@ impl MemoryStore {
     /// A file for a content that is too large for memory: of this length, if it is known. Nothing if there is no place for
     /// it.
     #[must_use]
-    pub fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Box<dyn NewContent>> {
+    pub fn new_content(&self, key: &Key, length: Option<u64>) -> Option<Arc<dyn ContentWriter>> {
         self.persistent.get()?.persistence.new_content(key, length)
     }
 
@@ -93,12 +93,14 @@ impl MemoryStore {
         }
     }
 
-    /// Removes what is in memory for a key and what is kept for it, which is damaged.
-    pub fn forget(&self, key: &Key) {
+    /// Removes what is stored for a key, whose files are damaged, if it is still this.
+    pub fn forget(&self, key: &Key, damaged: &Arc<Resource>) {
         let _writer = self.lock(self.hasher.hash_one(key));
-        self.index.remove(key);
-        if let Some(persistent) = self.persistent.get() {
-            persistent.remove(key);
+        if self.index.peek(key).is_some_and(|resource| Arc::ptr_eq(&resource, damaged)) {
+            self.index.remove(key);
+            if let Some(persistent) = self.persistent.get() {
+                persistent.remove(key);
+            }
         }
     }
 

@@ -131,7 +131,7 @@ fn a_file_that_is_gone_is_a_miss() {
     // A purge removes it with the record.
     let purge = serow_purge(folder.path(), "http://localhost/fresh");
     assert!(purge.status.success(), "{}", String::from_utf8_lossy(&purge.stderr));
-    assert_eq!(contents(folder.path()), Vec::<PathBuf>::new());
+    eventually("the file is removed", || contents(folder.path()).is_empty().then_some(()));
     assert_eq!(origin.requests(), ["GET /fresh", "GET /fresh"]);
 }
 
@@ -150,6 +150,7 @@ fn what_is_cut_off_leaves_no_file() {
         assert!(!text.ends_with(b"56789"), "{}", text.escape_ascii());
     }
     assert_eq!(origin.requests(), ["GET /cut", "GET /cut"]);
-    assert_eq!(fs::read_dir(folder.path().join("cache/new")).unwrap().count(), 0);
+    let new = folder.path().join("cache/new");
+    eventually("no file is left", || (fs::read_dir(&new).unwrap().count() == 0).then_some(()));
     assert_eq!(contents(folder.path()), Vec::<PathBuf>::new());
 }

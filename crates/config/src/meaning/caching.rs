@@ -33,7 +33,8 @@ pub(crate) struct Caching<'a> {
 /// The store that a table describes.
 fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore, Problem> {
     let CacheTable { memory, dir, dir_size, max_object, .. } = table;
-    let max_object = max_object.map_or(CacheStore::default_max_object(memory.0), Size::in_memory);
+    let chosen = max_object.map(Size::in_memory);
+    let max_object = chosen.unwrap_or(CacheStore::default_max_object(memory.0));
     if max_object as u64 > memory.0 / 2 {
         let text = "this is more than half of `memory`: such a response would displace all others";
         return Err(Problem::of_value(place.key("max-object"), text));
@@ -52,7 +53,8 @@ fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore,
         }
         (Some(dir), size) => {
             let size = size.map_or(DIR_SIZE, |size| size.0);
-            Ok(store.with_folder(CacheFolder { path: resolved(dir, folder), size }))
+            let max_object = chosen.unwrap_or(CacheFolder::MAX_OBJECT);
+            Ok(store.with_folder(CacheFolder { path: resolved(dir, folder), size, max_object }))
         }
     }
 }

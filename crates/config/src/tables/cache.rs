@@ -38,7 +38,8 @@ pub(crate) struct CacheTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) dir_size: Option<Size>,
 
-    /// Largest response that is stored in memory [default: 8M, or a quarter of `memory` if that is less]
+    /// Largest response that is stored in memory [default: 256k with `dir`, otherwise 8M, or a quarter of `memory` if that is
+    /// less]
     ///
     /// With `dir`, each larger response is stored in a file of its own, up to half of `dir-size`; without, it is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]

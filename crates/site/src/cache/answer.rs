@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Request, Response};
+use serow::{Headers, Request, Response};
 use serow_cache::{CacheStatus, Fill, FillWatch, ForwardReason, Resource, Reuse, Stored, Time, reuse};
 use serow_gateway::error_page;
 use serow_message::StatusCode;
@@ -37,9 +37,9 @@ impl ResponseCache {
     pub(super) fn answer(&self, handler: &RouteHandler, request: Request, demand: Demand) -> SiteResponse {
         let now = self.store.now();
         let found = match self.memory().find(&demand.key) {
-            Some(resource) => match self.look(&resource, &demand, now) {
-                Ok((stored, is_validated)) => match deliver(&demand.headers, &stored, now) {
-                    Some(response) => {
+            Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
+                Ok((stored, is_validated)) => match deliver(&request.headers, &stored, now) {
+                    Ok(Some(response)) => {
                         let ttl = stored.current_head().freshness.ttl(now);
                         let status = |is_updating| CacheStatus::Hit { ttl, is_updating };
                         if !is_validated {
@@ -49,11 +49,13 @@ impl ResponseCache {
                         let is_updating = !self.validate(handler, request, demand, stored);
                         return SiteResponse::Ready(Some(self.finish(response, status(is_updating), Some(&key))));
                     }
-                    None => {
+                    Ok(None) => {
                         // Somebody has removed or changed the file.
-                        self.memory().forget(&demand.key);
+                        self.memory().forget(&demand.key, &resource);
                         Found::nothing()
                     }
+                    // For instance, too many files are open: that passes.
+                    Err(_) => Found::nothing(),
                 },
                 Err(found) => found,
             },
@@ -61,7 +63,7 @@ impl ResponseCache {
         };
         if demand.control.only_if_cached {
             // RFC 9111 §5.2.1.7.
-            let response = error_page(StatusCode::GATEWAY_TIMEOUT, &demand.headers);
+            let response = error_page(StatusCode::GATEWAY_TIMEOUT, &request.headers);
             let response = self.finish(response, CacheStatus::OnlyIfCached, Some(&demand.key));
             return SiteResponse::Ready(Some(response));
         }
@@ -70,10 +72,16 @@ impl ResponseCache {
 
     /// The stored response that is sent, and whether it is validated meanwhile; or what there is for a request that has to
     /// be forwarded.
-    pub(super) fn look(&self, resource: &Resource, demand: &Demand, now: Time) -> Result<(Arc<Stored>, bool), Found> {
+    pub(super) fn look(
+        &self,
+        resource: &Resource,
+        headers: &Headers,
+        demand: &Demand,
+        now: Time,
+    ) -> Result<(Arc<Stored>, bool), Found> {
         let others = || resource.of_scope(self.scope).filter(|stored| stored.head.can_be_validated());
         let is_uncacheable = resource.is_uncacheable(self.scope, now);
-        let Some(stored) = resource.select(self.scope, &demand.headers) else {
+        let Some(stored) = resource.select(self.scope, headers) else {
             let is_other = resource.of_scope(self.scope).next().is_some();
             let reason = if is_other { ForwardReason::VaryMiss } else { ForwardReason::UriMiss };
             return Err(Found { reason, stored: others().cloned().collect(), is_selected: false, is_uncacheable });

@@ -16,7 +16,8 @@ use serow_message::{BoxError, FileRange};
 /// A body that is read from a content that is arriving: all of it, or a part.
 #[derive(Debug)]
 pub(super) struct ArrivingBody {
-    reader: GrowingReader,
+    /// Nothing when there is all of it: the reader holds up others no more.
+    reader: Option<GrowingReader>,
     /// Bytes that are left, if that is known.
     left: Option<u64>,
 }
@@ -24,7 +25,7 @@ pub(super) struct ArrivingBody {
 impl ArrivingBody {
     /// A body of so many bytes, if that is known, from where the reader begins.
     pub(super) fn new(reader: GrowingReader, length: Option<u64>) -> Self {
-        Self { reader, left: length }
+        Self { reader: Some(reader).filter(|_| length != Some(0)), left: length }
     }
 }
 
@@ -34,11 +35,9 @@ impl http_body::Body for ArrivingBody {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let body = self.get_mut();
-        if body.left == Some(0) {
-            return Poll::Ready(None);
-        }
+        let Some(reader) = &mut body.reader else { return Poll::Ready(None) };
         let most = body.left.unwrap_or(u64::MAX).min(PIECE);
-        let piece = match ready!(body.reader.poll_next(context, most)).transpose()? {
+        let piece = match ready!(reader.poll_next(context, most)).transpose()? {
             Some(GrowingPiece::Bytes(bytes)) => bytes,
             Some(GrowingPiece::File { file, offset, length }) => read(file, offset, length)?,
             // An end before the announced length would look like a whole body.
@@ -47,6 +46,9 @@ impl http_body::Body for ArrivingBody {
         };
         if let Some(left) = &mut body.left {
             *left -= piece.len() as u64;
+        }
+        if body.left == Some(0) {
+            body.reader = None;
         }
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

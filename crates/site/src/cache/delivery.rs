@@ -1,6 +1,6 @@
 //! The response that a client gets of a stored one.
 
-use std::ops::Range;
+use std::{io, ops::Range};
 
 use bytes::Bytes;
 use serow::{Body, Headers, KnownHeader, Response};
@@ -8,27 +8,29 @@ use serow_cache::{Selection, Stored, StoredContent, StoredHead, Time, select};
 use serow_message::{FileRange, StatusCode};
 
 /// The response to a request with these headers, made of a stored one; nothing if its file is gone.
-pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Option<Response> {
+///
+/// # Errors
+///
+/// The file cannot be opened.
+pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> io::Result<Option<Response>> {
     let (head, content) = (&stored.head, &stored.content);
     let length = content.length();
-    Some(match select(request, head, Some(length)) {
-        Selection::Whole => with_head(head, now).body(part_of_content(content, 0..length)?),
-        Selection::NotModified => not_modified(head, now),
-        Selection::Part(range) => {
-            let body = part_of_content(content, range.clone())?;
-            part_of(with_head(head, now), &range, length).body(body)
-        }
-        Selection::NotSatisfiable => not_satisfiable(length),
+    Ok(match select(request, head, Some(length)) {
+        Selection::Whole => part_of_content(content, 0..length)?.map(|body| with_head(head, now).body(body)),
+        Selection::NotModified => Some(not_modified(head, now)),
+        Selection::Part(range) => part_of_content(content, range.clone())?
+            .map(|body| part_of(with_head(head, now), &range, length).body(body)),
+        Selection::NotSatisfiable => Some(not_satisfiable(length)),
     })
 }
 
 /// A part that lies within a content.
-fn part_of_content(content: &StoredContent, range: Range<u64>) -> Option<Body> {
+fn part_of_content(content: &StoredContent, range: Range<u64>) -> io::Result<Option<Body>> {
     match content {
-        StoredContent::Memory(bytes) => Some(bytes.slice(range.start as usize..range.end as usize).into()),
+        StoredContent::Memory(bytes) => Ok(Some(bytes.slice(range.start as usize..range.end as usize).into())),
         StoredContent::File(file) => {
-            let whole = file.open()?;
-            Some(Body::file(FileRange { offset: range.start, length: range.end - range.start, ..whole }))
+            let part = |whole| FileRange { offset: range.start, length: range.end - range.start, ..whole };
+            Ok(file.open()?.map(|whole| Body::file(part(whole))))
         }
     }
 }

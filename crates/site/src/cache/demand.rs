@@ -14,8 +14,6 @@ pub(super) struct Demand {
     /// Whether it names its user, or an access check did.
     pub(super) has_credentials: bool,
     pub(super) is_head: bool,
-    /// The headers, as the client sent them.
-    pub(super) headers: Headers,
 }
 
 /// In the extensions of a request: an access check has found out its user. What a handler sends back may depend on that,
@@ -54,8 +52,7 @@ impl Demand {
             || request.extensions.get::<User>().is_some()
             || request.extensions.get::<Identified>().is_some();
         let control = RequestControl::of(&request.headers);
-        let headers = request.headers.clone();
-        Admission::Cached(request, Self { key, control, has_credentials, is_head, headers })
+        Admission::Cached(request, Self { key, control, has_credentials, is_head })
     }
 }
 
@@ -78,8 +75,15 @@ fn passes(request: &Request, settings: &CacheSettings) -> bool {
     !request.body.is_end()
         // These conditions are for the origin (RFC 9111 §4.3.2), and a tunnel has two ends only.
         || headers.contains_any(&[KnownHeader::Upgrade, KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince])
-        || OVERRIDES.iter().any(|name| headers.contains(*name))
+        || has_override(headers)
         || settings.bypass.covers(headers)
+}
+
+/// Whether there is one of [`OVERRIDES`]: one look at the names, since there is none in most requests.
+fn has_override(headers: &Headers) -> bool {
+    headers.iter_known().any(|(name, known, _)| {
+        known.is_none() && OVERRIDES.iter().any(|override_name| name.eq_ignore_ascii_case(override_name.as_bytes()))
+    })
 }
 
 /// The key of a request; `None` if it does not name a host.

@@ -95,7 +95,7 @@ impl Fetch {
                     let now = self.cache.store.now();
                     let resource = self.cache.memory().find(&self.demand.key);
                     if let Some(Ok((stored, _))) =
-                        resource.map(|resource| self.cache.look(&resource, &self.demand, now))
+                        resource.map(|resource| self.cache.look(&resource, &self.head.headers, &self.demand, now))
                         && let Some(response) = self.deliver_stored(&stored, self.collapsed())
                     {
                         return response;
@@ -165,11 +165,11 @@ impl Fetch {
         let tags = tags_of(response);
         let mut head = updated(&before.head, &response.headers, &self.cache.settings.rules, exchange);
         let (memory, key) = (self.cache.memory(), &self.demand.key);
-        if head.variant.matches(&self.demand.headers) {
+        if head.variant.matches(&self.head.headers) {
             return Some(memory.replace(key, self.version, before, head, &tags));
         }
         // The origin has selected for this request what was stored for others.
-        head.variant = Variant::of(&head.headers, &self.demand.headers)?;
+        head.variant = Variant::of(&head.headers, &self.head.headers)?;
         Some(memory.insert_variant(key.clone(), self.version, before, head, &tags))
     }
 
@@ -181,9 +181,10 @@ impl Fetch {
         may.then(|| Arc::clone(stored))
     }
 
-    /// A stored response, after the request was forwarded; nothing if its file is gone.
+    /// A stored response, after the request was forwarded; nothing if its file is gone or cannot be opened.
     fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Option<Response> {
-        Some(self.finish(deliver(&self.demand.headers, stored, self.cache.store.now())?, status))
+        let response = deliver(&self.head.headers, stored, self.cache.store.now()).ok().flatten()?;
+        Some(self.finish(response, status))
     }
 
     /// The response that the client gets; nobody gets that of a request in the background.

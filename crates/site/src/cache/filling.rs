@@ -22,8 +22,8 @@ pub(super) struct Filling {
     pub(super) body: Body,
     /// Where it goes.
     pub(super) writer: GrowingWriter,
-    /// The file that it is written to, if it is too large for memory.
-    pub(super) file: Option<FillingFile>,
+    /// The file that it is written to, if it is large.
+    pub(super) file: FillingFile,
     /// Keeps others waiting for this response.
     pub(super) leader: Option<FillLeader>,
     /// Whether it is stored although no client reads it.
@@ -62,7 +62,7 @@ impl Filling {
         let Self { cache, key, version, head, tags, writer, file, leader, .. } = self;
         let content = match writer.complete() {
             WholeContent::Memory(bytes) => Some(StoredContent::Memory(bytes)),
-            WholeContent::File => file.and_then(FillingFile::finish).map(StoredContent::File),
+            WholeContent::File => file.finish().map(StoredContent::File),
             WholeContent::NotKept => None,
         };
         let is_stored = content.is_some_and(|content| {
@@ -96,7 +96,7 @@ impl Filling {
 
     /// Waits for the next piece; for a file, takes with it those behind that have arrived.
     async fn gather(&mut self) -> Gathered {
-        let most = if self.file.is_some() { GATHERED } else { 1 };
+        let most = if self.file.is_open() { GATHERED } else { 1 };
         let (mut pieces, mut bytes) = (Vec::new(), 0);
         let next = poll_fn(|context| {
             while bytes < most {
@@ -124,29 +124,22 @@ impl Filling {
 
     /// Keeps pieces in memory, or in a file if there is too much of them.
     async fn keep(&mut self, pieces: Vec<Bytes>, bytes: u64) {
-        let has_memory = || self.writer.has_memory_for(usize::try_from(bytes).unwrap_or(usize::MAX));
-        if self.file.is_none() && !self.writer.is_not_kept() && !has_memory() {
-            self.file = FillingFile::new(self.cache.memory(), &self.key, self.writer.length());
-            self.write(self.writer.in_memory()).await;
+        if pieces.is_empty() {
+            return;
         }
-        if !self.write(pieces.clone()).await {
+        let limit = self.cache.store.memory_threshold();
+        let is_large = || !self.writer.has_memory_for(usize::try_from(bytes).unwrap_or(usize::MAX), limit);
+        if matches!(self.file, FillingFile::Undecided) && !self.writer.is_not_kept() && is_large() {
+            self.file = FillingFile::new(&self.cache, &self.key, self.writer.length());
+            self.file.write(self.writer.in_memory(), &mut self.writer).await;
+        }
+        let is_in_file = self.file.is_open() && self.file.write(pieces.clone(), &mut self.writer).await;
+        if !is_in_file {
             pieces.iter().for_each(|piece| self.writer.push(piece));
         }
         if self.writer.is_not_kept() {
             self.release();
         }
-    }
-
-    /// Writes pieces to the file; false if there is none. After an error of the disk there is none any more.
-    async fn write(&mut self, pieces: Vec<Bytes>) -> bool {
-        let Some(file) = &mut self.file else { return false };
-        let is_written = file.write(pieces).await;
-        if is_written {
-            self.writer.written(file.file(), file.length());
-        } else {
-            self.file = None;
-        }
-        is_written
     }
 
     /// The content cannot be stored: others ask for it themselves.

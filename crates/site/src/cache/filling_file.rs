@@ -1,58 +1,56 @@
-//! The file that a response is written to while it arrives, since it is too large for memory.
+//! Whether a response is written to a file while it arrives.
 
-use std::{fs::File, io, os::unix::fs::FileExt, sync::Arc};
+use std::{io, sync::Arc};
 
 use bytes::Bytes;
-use serow_cache::{ContentFile, Key, MemoryStore, NewContent};
+use serow_cache::{ContentFile, ContentWriter, GrowingWriter, Key};
 use tokio::task::spawn_blocking;
 
-/// A file that a content is written to. Dropped before it is finished, it is removed.
-#[derive(Debug)]
-pub(super) struct FillingFile {
-    content: Box<dyn NewContent>,
-    /// Bytes that have been written.
-    length: u64,
+use super::ResponseCache;
+
+/// Whether a response is written to a file while it arrives.
+pub(super) enum FillingFile {
+    /// Not yet: it may be small.
+    Undecided,
+    /// It is.
+    Open(Arc<dyn ContentWriter>),
+    /// There is no folder or no room in it, or the disk has failed.
+    None,
 }
 
 impl FillingFile {
-    /// A file for a content of this length, if it is known; nothing if there is no folder, or no room in it.
-    pub(super) fn new(store: &MemoryStore, key: &Key, length: Option<u64>) -> Option<Self> {
-        store.new_content(key, length).map(|content| Self { content, length: 0 })
+    /// A file for a content of this length, if it is known and there is one.
+    pub(super) fn new(cache: &ResponseCache, key: &Key, length: Option<u64>) -> Self {
+        cache.memory().new_content(key, length).map_or(Self::None, Self::Open)
     }
 
-    /// Adds these bytes; whether there was room for them. Usually that is a copy to the page cache, but it blocks when the
-    /// disk is slow, and other requests must not wait for that.
-    pub(super) async fn write(&mut self, pieces: Vec<Bytes>) -> bool {
-        let end = self.length + pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-        if !self.content.reserve(end) {
-            return false;
-        }
-        let (file, mut offset) = (Arc::clone(self.content.file()), self.length);
-        let written = spawn_blocking(move || {
-            for piece in pieces {
-                file.write_all_at(&piece, offset)?;
-                offset += piece.len() as u64;
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
+    /// Adds these pieces; whether they are in the file. After an error there is none any more. Usually that is a copy to
+    /// the page cache, but it blocks when the disk is slow, and other requests must not wait for that.
+    pub(super) async fn write(&mut self, pieces: Vec<Bytes>, content: &mut GrowingWriter) -> bool {
+        let Self::Open(file) = self else { return false };
+        let writer = Arc::clone(file);
+        let written = spawn_blocking(move || writer.write(&pieces)).await;
+        match written.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
+            Ok(length) => {
+                content.written(file, length);
+                true
             }
-            io::Result::Ok(())
-        });
-        let is_written = written.await.is_ok_and(|written| written.is_ok());
-        if is_written {
-            self.length = end;
+            Err(_) => {
+                *self = Self::None;
+                false
+            }
         }
-        is_written
-    }
-
-    pub(super) fn file(&self) -> &Arc<File> {
-        self.content.file()
-    }
-
-    /// Bytes that have been written.
-    pub(super) fn length(&self) -> u64 {
-        self.length
     }
 
     /// All of it has been written.
     pub(super) fn finish(self) -> Option<Arc<dyn ContentFile>> {
-        self.content.finish(self.length)
+        match self {
+            Self::Open(file) => file.finish(),
+            Self::Undecided | Self::None => None,
+        }
     }
 }

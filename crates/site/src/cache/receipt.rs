@@ -32,29 +32,35 @@ impl Fetch {
             Ok(head) => head,
             Err(why) => return self.pass_on(response, why, leader).await,
         };
-        let length = response.body.length().filter(|length| *length > self.cache.memory().max_object() as u64);
-        if length.is_some() {
-            let Some(file) = FillingFile::new(self.cache.memory(), &self.demand.key, length) else {
-                return self.pass_on(response, NotStored::TooLarge, leader).await;
-            };
+        let length = response.body.length().unwrap_or_default();
+        let mut file = FillingFile::Undecided;
+        if length > self.cache.store.memory_threshold() as u64 {
+            file = FillingFile::new(&self.cache, &self.demand.key, Some(length));
+            if !file.is_open() && length > self.cache.memory().max_object() as u64 {
+                let has_room_later = self.cache.store.folder().is_some_and(|folder| length <= folder.size / 2);
+                let why = if has_room_later { NotStored::NoRoom } else { NotStored::TooLarge };
+                return self.pass_on(response, why, leader).await;
+            }
+        }
+        if file.is_open() {
             let body = std::mem::take(&mut response.body);
-            return self.fill(response, head, (body, Some(file)), leader).await;
+            return self.fill(response, head, (body, file), leader).await;
         }
         let body = std::mem::take(&mut response.body);
         let content = match body.into_kind() {
             BodyKind::Empty => Bytes::new(),
             // Copied, since it may be a part of a large buffer of the connection.
             BodyKind::Bytes(content) => Bytes::copy_from_slice(&content),
-            BodyKind::File(range) => return self.fill(response, head, (Body::file(*range), None), leader).await,
-            BodyKind::Incoming(body) => return self.fill(response, head, (body.into(), None), leader).await,
-            BodyKind::Stream(body) => return self.fill(response, head, (body.into(), None), leader).await,
+            BodyKind::File(range) => return self.fill(response, head, (Body::file(*range), file), leader).await,
+            BodyKind::Incoming(body) => return self.fill(response, head, (body.into(), file), leader).await,
+            BodyKind::Stream(body) => return self.fill(response, head, (body.into(), file), leader).await,
         };
         let (scope, tags) = (self.cache.scope, tags_of(&response));
         let storable = Storable { head: head.clone(), content: content.clone().into(), scope, tags };
         let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
         self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
-        let response = deliver_whole(&self.demand.headers, response, &head, content);
+        let response = deliver_whole(&self.head.headers, response, &head, content);
         self.finish(response, self.forwarded(is_stored))
     }
 
@@ -72,7 +78,7 @@ impl Fetch {
         }
         let request = StoringRequest {
             method: &self.head.method,
-            headers: &self.demand.headers,
+            headers: &self.head.headers,
             has_credentials: self.demand.has_credentials,
             no_store: self.demand.control.no_store,
         };
@@ -88,7 +94,8 @@ impl Fetch {
         drop(leader);
         // The next request may be another one, and its response one that can be stored.
         let is_of_user = why == NotStored::Credentials && self.demand.has_credentials;
-        let is_of_request = is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore);
+        let is_of_request =
+            is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore | NotStored::NoRoom);
         if !is_failure && !is_of_request && self.manner != Manner::AsReceived {
             let until = self.cache.store.now().after(self.cache.settings.uncacheable_for);
             self.cache.memory().note_uncacheable(&self.demand.key, self.cache.scope, until);
@@ -108,15 +115,18 @@ impl Fetch {
         self,
         response: Response,
         head: StoredHead,
-        (body, file): (Body, Option<FillingFile>),
+        (body, file): (Body, FillingFile),
         leader: Option<FillLeader>,
     ) -> Response {
         let length = body.length();
         let (content, writer) =
             GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
-        let selection = select(&self.demand.headers, &head, length);
+        let selection = select(&self.head.headers, &head, length);
         let is_far = is_far(&selection, 0);
-        let is_wanted_anyway = self.manner == Manner::InBackground || selection != Selection::Whole;
+        // Who asks for a byte of it does not have all of a long download fetched.
+        let is_wanted_in_parts =
+            selection != Selection::Whole && length.is_none_or(|length| length <= FETCHED_FOR_PARTS);
+        let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
         let tags = tags_of(&response);
         let response = match arriving(&content, selection) {
             Some(Arriving::Content(body)) => response.body(body),
@@ -135,7 +145,12 @@ impl Fetch {
         }
         let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
         Filling { cache, key, version, head, tags, body, writer, file, leader, is_wanted_anyway }.start();
-        let response = if is_far { self.send(self.head.headers.clone()).await.0 } else { response };
+        if !is_far {
+            return self.finish(response, self.forwarded(true));
+        }
+        // The rest must not wait for a reader that nobody reads from.
+        drop(response);
+        let (response, _) = self.send(self.head.headers.clone()).await;
         self.finish(response, self.forwarded(true))
     }
 
@@ -147,7 +162,7 @@ impl Fetch {
     pub(super) fn share(&self, shared: &ArrivingResponse) -> Result<Response, Manner> {
         let (head, content, now) = (&shared.head, &shared.content, self.cache.store.now());
         let reuse = reuse(head, &self.demand.control, &self.cache.settings.rules, now);
-        if !head.variant.matches(&self.demand.headers)
+        if !head.variant.matches(&self.head.headers)
             || reuse != Reuse::Send
             || self.cache.memory().were_purged(&shared.tags, shared.version)
         {
@@ -157,7 +172,7 @@ impl Fetch {
         if length.is_none() && self.head.headers.contains(KnownHeader::Range) {
             return Err(self.manner);
         }
-        let selection = select(&self.demand.headers, head, length);
+        let selection = select(&self.head.headers, head, length);
         if is_far(&selection, content.arrived()) {
             return Err(Manner::AsReceived);
         }
@@ -201,3 +216,6 @@ fn is_far(selection: &Selection, arrived: u64) -> bool {
 
 /// Bytes that an origin sends in about the time of another request.
 const FAR: u64 = 1 << 20;
+
+/// Bytes of the longest response that is fetched as a whole since somebody has asked for a part of it.
+const FETCHED_FOR_PARTS: u64 = 64 << 20;
