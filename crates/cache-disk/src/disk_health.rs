@@ -10,7 +10,7 @@ use std::{
 use rustix::io::Errno;
 use serow_net::{WarningPace, monotonic};
 
-/// Whether the disk can be written to, and what is said of it.
+/// Whether the disk can be written to. It warns when it cannot.
 #[derive(Debug)]
 pub(crate) struct DiskHealth {
     path: PathBuf,
