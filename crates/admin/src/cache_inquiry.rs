@@ -27,6 +27,8 @@ pub struct CacheInquiry {
 pub enum CacheOrder {
     /// The URLs that take the most memory.
     Largest,
+    /// The URLs that were requested most.
+    Requested,
     /// The hosts that take the most memory.
     Host,
     /// The tags that the most responses have.
@@ -38,9 +40,10 @@ impl CacheInquiry {
     pub(super) fn read(query: Option<&str>) -> Result<Self, &'static str> {
         let by = match query.unwrap_or_default() {
             "" | "by=largest" => CacheOrder::Largest,
+            "by=requested" => CacheOrder::Requested,
             "by=host" => CacheOrder::Host,
             "by=tag" => CacheOrder::Tag,
-            _ => return Err("write ?by=largest, ?by=host or ?by=tag"),
+            _ => return Err("write ?by=largest, ?by=requested, ?by=host or ?by=tag"),
         };
         Ok(Self { by })
     }
@@ -49,6 +52,7 @@ impl CacheInquiry {
     pub(super) fn path(self) -> &'static str {
         match self.by {
             CacheOrder::Largest => "/cache?by=largest",
+            CacheOrder::Requested => "/cache?by=requested",
             CacheOrder::Host => "/cache?by=host",
             CacheOrder::Tag => "/cache?by=tag",
         }
@@ -63,12 +67,13 @@ impl CacheInquiry {
         let Some(store) = store else { return Err(NO_CACHE.to_owned()) };
         let order = match self.by {
             CacheOrder::Largest => ContentsOrder::Largest,
+            CacheOrder::Requested => ContentsOrder::Requested,
             CacheOrder::Host => ContentsOrder::Host,
             CacheOrder::Tag => ContentsOrder::Tag,
         };
         let line = |line: ContentsLine| {
-            let ContentsLine { name, responses, bytes } = line;
-            json!({ "name": name, "responses": responses, "bytes": bytes })
+            let ContentsLine { name, responses, bytes, requests } = line;
+            json!({ "name": name, "responses": responses, "bytes": bytes, "requests": requests })
         };
         let list: Vec<_> = store.contents(order, MAX_LINES).into_iter().map(line).collect();
         let answer = json!({ "cache": cache::document(Some(&store.report())), "by": self.by, "list": list });
@@ -85,15 +90,16 @@ pub(super) fn table(answer: &str) -> Option<String> {
     let lines: String = lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect();
     let list = answer["list"].as_array().filter(|list| !list.is_empty());
     let heading = match by {
-        CacheOrder::Largest => "URL",
+        CacheOrder::Largest | CacheOrder::Requested => "URL",
         CacheOrder::Host => "host",
         CacheOrder::Tag => "tag",
     };
-    let mut rows = vec![[heading, "responses", "size"].map(str::to_owned)];
+    let mut rows = vec![[heading, "responses", "size", "requests"].map(str::to_owned)];
     rows.extend(list.into_iter().flatten().map(|line| {
         let size = line["bytes"].as_u64().map_or_else(String::new, bytes);
         let name = on_one_line(line["name"].as_str().unwrap_or_default());
-        [name, count(line["responses"].as_u64().unwrap_or(0)), size]
+        let requests = line["requests"].as_u64().map_or_else(String::new, count);
+        [name, count(line["responses"].as_u64().unwrap_or(0)), size, requests]
     }));
     let table = if rows.len() > 1 { format!("\n{}", table::lines(&rows, 1).concat()) } else { String::new() };
     Some(lines + &table)
@@ -108,7 +114,7 @@ mod tests {
 
     #[test]
     fn questions_are_paths_and_json() {
-        for by in [CacheOrder::Largest, CacheOrder::Host, CacheOrder::Tag] {
+        for by in [CacheOrder::Largest, CacheOrder::Requested, CacheOrder::Host, CacheOrder::Tag] {
             let inquiry = CacheInquiry { by };
             let (_, query) = inquiry.path().split_once('?').unwrap();
             assert_eq!(CacheInquiry::read(Some(query)), Ok(inquiry));
@@ -123,14 +129,15 @@ mod tests {
     fn contents_as_a_table() {
         let name = "https://example.com/a\n";
         let list = json!([
-            { "name": name, "responses": 2, "bytes": 2048 },
-            { "name": "http://b/", "responses": 1000, "bytes": 1 },
+            { "name": name, "responses": 2, "bytes": 2048, "requests": 7 },
+            { "name": "http://b/", "responses": 1000, "bytes": 1, "requests": 1500 },
         ]);
         let answer = json!({ "cache": cache::document(Some(&cache::example())), "by": "largest", "list": list });
         let table = table(&answer.to_string()).unwrap();
         assert!(table.starts_with("cache       1,234 responses, 5.0 MiB of 64.0 MiB\n"), "{table}");
         assert!(table.contains("https://example.com/a"), "{table}");
-        assert!(table.ends_with("  http://b/      1,000      1 B\n"), "{table}");
+        let last: Vec<_> = table.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last, ["http://b/", "1,000", "1", "B", "1,500"], "{table}");
         assert_eq!(super::table("{}"), None);
     }
 

@@ -81,7 +81,7 @@ pub use self::{
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
-    store::{MemoryStore, RecordVerdict, Resource, StoreVersion},
+    store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion},
     stored::{ReuseRules, Storable, Stored, StoredHead},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},

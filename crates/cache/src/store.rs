@@ -27,7 +27,7 @@ use crate::{
 };
 
 use self::persistent::PersistentPart;
-pub use self::persistent::RecordVerdict;
+pub use self::{contents::ResourceSize, persistent::RecordVerdict};
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
@@ -54,6 +54,8 @@ pub struct Resource {
     variants: Box<[Arc<Stored>]>,
     /// Until when responses of this route are expected not to be stored.
     uncacheable: Option<(u64, Time)>,
+    /// How many requests have found it, or what it has replaced.
+    requests: AtomicU64,
 }
 
 /// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
@@ -161,7 +163,9 @@ impl MemoryStore {
     /// What is stored for a URI.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Arc<Resource>> {
-        self.index.get(key).or_else(|| self.find_persistent(key))
+        let resource = self.index.get(key).or_else(|| self.find_persistent(key))?;
+        resource.requests.fetch_add(1, Ordering::Relaxed);
+        Some(resource)
     }
 
     /// The version now.
@@ -220,7 +224,7 @@ impl MemoryStore {
         };
         let others: Vec<_> = before.filter(is_other).take(MAX_VARIANTS - 1).cloned().collect();
         let variants = std::iter::once(stored).chain(others).collect();
-        self.put(key, Arc::new(Resource { variants, uncacheable: None }));
+        self.put(key, Resource { variants, ..Resource::default() });
         true
     }
 
@@ -230,11 +234,21 @@ impl MemoryStore {
     }
 
     /// Puts it into the index, and keeps it if there is a place for it. The caller has locked the stripe.
-    fn put(&self, key: Key, resource: Arc<Resource>) {
+    fn put(&self, key: Key, resource: Resource) {
+        let kept = self.insert_in_place(key.clone(), resource);
         if let Some(persistent) = self.persistent.get() {
-            persistent.keep(&key, &resource);
+            persistent.keep(&key, &kept);
         }
-        self.index.insert(key, resource);
+    }
+
+    /// Puts it into the index in place of what is there, whose requests it takes over.
+    fn insert_in_place(&self, key: Key, resource: Resource) -> Arc<Resource> {
+        if let Some(before) = self.index.peek(&key) {
+            resource.requests.store(before.requests(), Ordering::Relaxed);
+        }
+        let resource = Arc::new(resource);
+        self.index.insert(key, Arc::clone(&resource));
+        resource
     }
 
     /// Replaces the head of a stored response, if it is still there, by one of this version. Tags replace those before.
@@ -253,8 +267,7 @@ impl MemoryStore {
             if let Some(place) = variants.iter().position(|stored| Arc::ptr_eq(stored, before)) {
                 variants.remove(place);
                 variants.insert(0, Arc::clone(&after));
-                let resource = Resource { variants: variants.into(), uncacheable: None };
-                self.put(key.clone(), Arc::new(resource));
+                self.put(key.clone(), Resource { variants: variants.into(), ..Resource::default() });
             }
         }
         after
@@ -264,7 +277,8 @@ impl MemoryStore {
     pub fn note_uncacheable(&self, key: &Key, scope: u64, until: Time) {
         let _writer = self.lock(self.hasher.hash_one(key));
         let variants = self.stored(key).map(|resource| resource.variants.clone()).unwrap_or_default();
-        self.index.insert(key.clone(), Arc::new(Resource { variants, uncacheable: Some((scope, until)) }));
+        let uncacheable = Some((scope, until));
+        self.insert_in_place(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
     }
 
     fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
@@ -293,6 +307,17 @@ fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
 }
 
 impl Resource {
+    /// The same responses, to be put into the index again.
+    fn copy(&self) -> Self {
+        Self { variants: self.variants.clone(), uncacheable: self.uncacheable, requests: AtomicU64::new(0) }
+    }
+
+    /// How many requests have found it, or what it has replaced.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
     /// Bytes of all contents in memory.
     #[must_use]
     pub fn memory_size(&self) -> usize {

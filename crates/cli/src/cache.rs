@@ -12,6 +12,7 @@ pub(crate) fn run(arguments: &CacheArguments) -> Result<(), CommandError> {
     let client = admin_client(&arguments.client)?;
     let by = match arguments.by {
         CacheOrderChoice::Largest => CacheOrder::Largest,
+        CacheOrderChoice::Requested => CacheOrder::Requested,
         CacheOrderChoice::Host => CacheOrder::Host,
         CacheOrderChoice::Tag => CacheOrder::Tag,
     };

@@ -5,15 +5,26 @@ use quick_cache::Weighter;
 use super::{MemoryStore, Resource, Weight};
 use crate::key::Key;
 
+/// What is stored for a URI, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResourceSize {
+    /// Responses.
+    pub responses: u64,
+    /// Bytes that they take, in memory and in files of their own.
+    pub bytes: u64,
+    /// Requests that have found them since the URI came into memory.
+    pub requests: u64,
+}
+
 impl MemoryStore {
-    /// Visits what is stored for each URI, with the number of responses and the bytes that they take, in memory and in
-    /// files of their own. No lock is held meanwhile: what is stored during the visit may be left out.
-    pub fn visit(&self, mut visit: impl FnMut(&Key, usize, u64)) {
+    /// Visits what is stored for each URI. No lock is held meanwhile: what is stored during the visit may be left out.
+    pub fn visit(&self, mut visit: impl FnMut(&Key, ResourceSize)) {
         for (key, resource) in self.index.iter() {
             let responses = resource.response_count();
             if responses > 0 {
                 let in_files: u64 = resource.content_files().map(|file| file.reference().length).sum();
-                visit(&key, responses, Weight.weight(&key, &resource) + in_files);
+                let bytes = Weight.weight(&key, &resource) + in_files;
+                visit(&key, ResourceSize { responses: responses as u64, bytes, requests: resource.requests() });
             }
         }
     }

@@ -177,7 +177,7 @@ impl MemoryStore {
                 variants.push(Arc::new(stored));
             }
         }
-        (!variants.is_empty()).then(|| Resource { variants: variants.into(), uncacheable: None })
+        (!variants.is_empty()).then(|| Resource { variants: variants.into(), ..Resource::default() })
     }
 
     /// Notes purges for what is not in memory, and keeps them for the next process.

@@ -3,7 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     hash::BuildHasher,
-    sync::{Arc, atomic::Ordering},
+    sync::atomic::Ordering,
 };
 
 use super::{MemoryStore, Resource, StoreVersion, lock_stripe};
@@ -75,7 +75,7 @@ impl MemoryStore {
             _ if purged.is_empty() => {}
             PurgeMode::Outdate(now) => {
                 purged.iter().for_each(|stored| stored.outdate(now));
-                self.put(key.clone(), Arc::clone(&resource));
+                self.put(key.clone(), resource.copy());
             }
             PurgeMode::Remove if kept.is_empty() => {
                 self.index.remove(key);
@@ -84,8 +84,8 @@ impl MemoryStore {
                 }
             }
             PurgeMode::Remove => {
-                let resource = Resource { variants: kept.into(), uncacheable: resource.uncacheable };
-                self.put(key.clone(), Arc::new(resource));
+                let (variants, uncacheable) = (kept.into(), resource.uncacheable);
+                self.put(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
             }
         }
         purged.iter().filter(|stored| !stored.is_removed()).count()
@@ -111,7 +111,7 @@ impl MemoryStore {
             PurgeMode::Outdate(_) => {
                 let Some(resource) = self.stored(key) else { return 0 };
                 let count = resource.purge(mode);
-                self.put(key.clone(), resource);
+                self.put(key.clone(), resource.copy());
                 count
             }
         }

@@ -7,7 +7,8 @@ use super::AdminClientArguments;
 /// The options of `serow cache`.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
-    /// What is listed: the URLs or hosts that take the most memory, or the tags that the most responses have.
+    /// What is listed: the URLs or hosts that take the most memory, the URLs requested most, or the tags that the most
+    /// responses have.
     #[arg(long, value_name = "WHAT", default_value = "largest")]
     pub(crate) by: CacheOrderChoice,
 
@@ -25,6 +26,9 @@ pub(crate) enum CacheOrderChoice {
     /// URLs.
     #[value(help = None)]
     Largest,
+    /// URLs, by their requests.
+    #[value(help = None)]
+    Requested,
     /// Hosts.
     #[value(help = None)]
     Host,

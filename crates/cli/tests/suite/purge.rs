@@ -424,6 +424,11 @@ fn the_command_lists_what_the_cache_holds() {
         |lines: &[(&str, u64)]| lines.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
     let urls = [("http://localhost/fresh", 1), ("http://localhost/language", 2), ("http://localhost/tagged", 1)];
     assert_eq!(list("largest"), named(&urls));
+    assert_eq!(list("requested"), named(&urls));
+    let (_, json) = command(&folder, &["cache", "--json", "--by", "requested"]);
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    let first = &answer["list"][0];
+    assert_eq!((&first["name"], &first["requests"]), (&"http://localhost/language".into(), &1.into()));
     assert_eq!(list("host"), named(&[("http://localhost", 4)]));
     assert_eq!(list("tag"), named(&[("a", 1), ("b", 1), ("c", 1), ("d e", 1), ("f", 1)]));
     let (_, text) = command(&folder, &["cache"]);

@@ -5,6 +5,8 @@ use std::{
     collections::{BinaryHeap, HashMap},
 };
 
+use serow_cache::ResourceSize;
+
 use super::CacheStore;
 
 /// By what the contents of a store are listed.
@@ -12,6 +14,8 @@ use super::CacheStore;
 pub enum ContentsOrder {
     /// The URLs that take the most memory.
     Largest,
+    /// The URLs that were requested most.
+    Requested,
     /// The hosts that take the most memory.
     Host,
     /// The tags that the most responses have.
@@ -27,6 +31,15 @@ pub struct ContentsLine {
     pub responses: u64,
     /// Bytes that they take; nobody counts those of a tag.
     pub bytes: Option<u64>,
+    /// Requests that have found them since they came into memory; nobody counts those of a tag.
+    pub requests: Option<u64>,
+}
+
+impl ContentsLine {
+    fn of_resources(name: &str, size: ResourceSize) -> Self {
+        let ResourceSize { responses, bytes, requests } = size;
+        Self { name: name.to_owned(), responses, bytes: Some(bytes), requests: Some(requests) }
+    }
 }
 
 impl CacheStore {
@@ -36,23 +49,30 @@ impl CacheStore {
         let memory = &self.shared.memory;
         let mut first = First::new(lines);
         match order {
-            ContentsOrder::Largest => memory.visit(|key, responses, bytes| {
-                first.offer(bytes, || (key.uri().to_owned(), responses as u64, Some(bytes)));
+            ContentsOrder::Largest => memory.visit(|key, size| {
+                first.offer(size.bytes, || ContentsLine::of_resources(key.uri(), size));
+            }),
+            ContentsOrder::Requested => memory.visit(|key, size| {
+                first.offer(size.requests, || ContentsLine::of_resources(key.uri(), size));
             }),
             ContentsOrder::Host => {
-                let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
-                memory.visit(|key, responses, bytes| {
+                let mut hosts: HashMap<String, ResourceSize> = HashMap::new();
+                memory.visit(|key, size| {
                     let uri = key.uri();
                     let host = uri.find("://").and_then(|start| uri[start + 3..].find('/').map(|end| start + 3 + end));
-                    let sums = hosts.entry(uri[..host.unwrap_or(uri.len())].to_owned()).or_default();
-                    (sums.0, sums.1) = (sums.0 + responses as u64, sums.1 + bytes);
+                    let sum = hosts.entry(uri[..host.unwrap_or(uri.len())].to_owned()).or_default();
+                    sum.responses += size.responses;
+                    sum.bytes += size.bytes;
+                    sum.requests += size.requests;
                 });
-                for (name, (responses, bytes)) in hosts {
-                    first.offer(bytes, || (name, responses, Some(bytes)));
+                for (name, size) in hosts {
+                    first.offer(size.bytes, || ContentsLine::of_resources(&name, size));
                 }
             }
             ContentsOrder::Tag => memory.visit_tags(|name, responses| {
-                first.offer(responses as u64, || (String::from_utf8_lossy(name).into_owned(), responses as u64, None));
+                let responses = responses as u64;
+                let name = || String::from_utf8_lossy(name).into_owned();
+                first.offer(responses, || ContentsLine { name: name(), responses, bytes: None, requests: None });
             }),
         }
         first.lines()
@@ -65,21 +85,21 @@ struct First {
     heap: BinaryHeap<Reverse<SizedLine>>,
 }
 
-/// A line as it is compared: size and name, and behind them responses and bytes.
-type SizedLine = (u64, Reverse<String>, u64, Option<u64>);
+/// A line as it is compared: size and name, and behind them the rest.
+type SizedLine = (u64, Reverse<String>, u64, Option<u64>, Option<u64>);
 
 impl First {
     fn new(count: usize) -> Self {
         Self { count, heap: BinaryHeap::new() }
     }
 
-    fn offer(&mut self, size: u64, line: impl FnOnce() -> (String, u64, Option<u64>)) {
+    fn offer(&mut self, size: u64, line: impl FnOnce() -> ContentsLine) {
         let is_full = self.heap.len() >= self.count;
         if is_full && self.heap.peek().is_none_or(|Reverse(least)| least.0 > size) {
             return;
         }
-        let (name, responses, bytes) = line();
-        self.heap.push(Reverse((size, Reverse(name), responses, bytes)));
+        let ContentsLine { name, responses, bytes, requests } = line();
+        self.heap.push(Reverse((size, Reverse(name), responses, bytes, requests)));
         if is_full {
             self.heap.pop();
         }
@@ -87,7 +107,13 @@ impl First {
 
     fn lines(self) -> Vec<ContentsLine> {
         let lines = self.heap.into_sorted_vec().into_iter();
-        lines.map(|Reverse((_, Reverse(name), responses, bytes))| ContentsLine { name, responses, bytes }).collect()
+        let line = |Reverse((_, Reverse(name), responses, bytes, requests)): Reverse<SizedLine>| ContentsLine {
+            name,
+            responses,
+            bytes,
+            requests,
+        };
+        lines.map(line).collect()
     }
 }
 
@@ -99,7 +125,8 @@ mod tests {
     fn the_largest_come_first_and_equal_ones_by_name() {
         let mut first = First::new(3);
         for (name, size) in [("c", 5), ("b", 7), ("a", 5), ("d", 1), ("e", 9)] {
-            first.offer(size, || (name.to_owned(), 1, Some(size)));
+            let size_of = ResourceSize { responses: 1, bytes: size, requests: 0 };
+            first.offer(size, || ContentsLine::of_resources(name, size_of));
         }
         let lines: Vec<_> = first.lines().into_iter().map(|line| (line.name, line.bytes)).collect();
         assert_eq!(lines, [("e".to_owned(), Some(9)), ("b".to_owned(), Some(7)), ("a".to_owned(), Some(5))]);
