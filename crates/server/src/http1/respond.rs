@@ -138,7 +138,11 @@ impl<H: Handler> Http1<H> {
     fn poll_between_pieces(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         match self.transport.poll_flush(context, More::Nothing) {
             Poll::Ready(Ok(())) => match self.poll_forward_body(forwarding, context) {
-                Poll::Pending => self.poll_left(context).map(Err),
+                Poll::Pending => {
+                    // A piece may take long, and there may be thousands of such streams.
+                    self.transport.rest();
+                    self.poll_left(context).map(Err)
+                }
                 outcome => outcome,
             },
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
