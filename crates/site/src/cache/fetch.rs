@@ -1,6 +1,6 @@
 //! A request on its way to the origin, and what its response means for the cache.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
 use serow_cache::{
@@ -89,7 +89,7 @@ impl Fetch {
                         Ok(response) => return response,
                         Err(manner) => self.manner = manner,
                     }
-                    return self.run(None).await;
+                    return self.run_alone().await;
                 }
                 FillOutcome::Stored => {
                     let now = self.cache.store.now();
@@ -100,7 +100,7 @@ impl Fetch {
                     {
                         return response;
                     }
-                    return self.run(None).await;
+                    return self.run_alone().await;
                 }
                 FillOutcome::Failed => {
                     if let Some(stale) = self.replacement()
@@ -108,23 +108,29 @@ impl Fetch {
                     {
                         return response;
                     }
-                    return self.run(None).await;
+                    return self.run_alone().await;
                 }
                 FillOutcome::Released => {
                     self.manner = Manner::AsReceived;
-                    return self.run(None).await;
+                    return self.run_alone().await;
                 }
                 FillOutcome::Abandoned => {
                     let (key, scope) = (&self.demand.key, self.cache.scope);
                     self.version = self.cache.memory().version();
                     match self.cache.store.shared.fills.join(key, scope, self.cache.memory()) {
                         Some(Fill::Follower(other)) => follower = other,
-                        Some(Fill::Leader(leader)) => return self.run(Some(leader)).await,
-                        None => return self.run(None).await,
+                        Some(Fill::Leader(leader)) => return Box::pin(self.run(Some(leader))).await,
+                        None => return self.run_alone().await,
                     }
                 }
             }
         }
+    }
+
+    /// Forwards the request for itself. Boxed, so that thousands of requests that wait for another need not have room for
+    /// it.
+    fn run_alone(self) -> Pin<Box<dyn Future<Output = Response>>> {
+        Box::pin(self.run(None))
     }
 
     pub(super) async fn send(&self, headers: Headers) -> (Response, Exchange) {
