@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_the_cache_did() {
         let mut example = full();
-        example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, is_updating: false });
+        example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, state: serow_cache::HitState::Fresh });
         assert_eq!(line("$upstream_cache_status", &example), "HIT");
         assert!(read("$upstream_cache_status").unwrap().reads_response());
     }

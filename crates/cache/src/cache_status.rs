@@ -11,8 +11,8 @@ pub enum CacheStatus {
     Hit {
         /// Seconds for which it is fresh; negative if it is stale.
         ttl: i64,
-        /// Whether an earlier request has it validated.
-        is_updating: bool,
+        /// Whether it is fresh.
+        state: HitState,
     },
     /// The request was forwarded.
     Forwarded {
@@ -27,6 +27,17 @@ pub enum CacheStatus {
     },
     /// The request was not to be forwarded, and nothing is stored that may be sent.
     OnlyIfCached,
+}
+
+/// Whether a stored response that was sent is fresh: its seconds do not tell, since they are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HitState {
+    /// It is.
+    Fresh,
+    /// It is stale; this request has it validated, if anybody does.
+    Stale,
+    /// It is stale, and an earlier request has it validated.
+    Updating,
 }
 
 /// Why a request was forwarded (RFC 9211 §2.2).
@@ -57,9 +68,9 @@ impl CacheStatus {
     #[must_use]
     pub const fn nginx_word(&self) -> &'static str {
         match self {
-            Self::Hit { ttl, .. } if *ttl > 0 => "HIT",
-            Self::Hit { is_updating: true, .. } => "UPDATING",
-            Self::Hit { .. } => "STALE",
+            Self::Hit { state: HitState::Fresh, .. } => "HIT",
+            Self::Hit { state: HitState::Updating, .. } => "UPDATING",
+            Self::Hit { state: HitState::Stale, .. } => "STALE",
             // nginx lets such requests wait for the stored response.
             Self::Forwarded { is_collapsed: true, .. } => "HIT",
             Self::Forwarded { status: Some(StatusCode::NOT_MODIFIED), .. } => "REVALIDATED",
@@ -137,9 +148,10 @@ mod tests {
         };
         let unmodified = Some(StatusCode::NOT_MODIFIED);
         for (status, text, word) in [
-            (CacheStatus::Hit { ttl: 30, is_updating: false }, "Serow; hit; ttl=30", "HIT"),
-            (CacheStatus::Hit { ttl: -3, is_updating: false }, "Serow; hit; ttl=-3", "STALE"),
-            (CacheStatus::Hit { ttl: -3, is_updating: true }, "Serow; hit; ttl=-3", "UPDATING"),
+            (CacheStatus::Hit { ttl: 30, state: HitState::Fresh }, "Serow; hit; ttl=30", "HIT"),
+            (CacheStatus::Hit { ttl: -3, state: HitState::Stale }, "Serow; hit; ttl=-3", "STALE"),
+            (CacheStatus::Hit { ttl: -3, state: HitState::Updating }, "Serow; hit; ttl=-3", "UPDATING"),
+            (CacheStatus::Hit { ttl: 0, state: HitState::Fresh }, "Serow; hit; ttl=0", "HIT"),
             (CacheStatus::forwarded(ForwardReason::UriMiss), "Serow; fwd=uri-miss", "MISS"),
             (CacheStatus::forwarded(ForwardReason::Method), "Serow; fwd=method", "BYPASS"),
             (stale(unmodified, true, true), "Serow; fwd=stale; fwd-status=304; stored; collapsed", "HIT"),

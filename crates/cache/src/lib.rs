@@ -65,7 +65,7 @@ mod vary;
 mod written_uri;
 
 pub use self::{
-    cache_status::{CacheStatus, ForwardReason},
+    cache_status::{CacheStatus, ForwardReason, HitState},
     conditional::{Selection, select},
     delta::Delta,
     fill_memory::FillMemory,

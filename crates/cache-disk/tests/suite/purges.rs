@@ -66,3 +66,25 @@ fn purged_files_are_removed_and_the_purges_forgotten() {
     assert_eq!((third.find("/0"), third.find("/1")), (None, Some(("x".to_owned(), false))));
     assert_eq!(std::fs::read_to_string(folder.join("purges")).unwrap().trim(), "");
 }
+
+#[test]
+fn a_response_that_is_looked_for_meanwhile_does_not_survive_a_purge() {
+    let (_guard, folder) = folder();
+    let process = Process::start(&folder);
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                std::hint::black_box(process.find("/a"));
+            }
+        });
+        let targets = [PurgeTarget::Uri("http://a/a"), PurgeTarget::Prefix("http://a/"), PurgeTarget::Everything];
+        let survived = (0..3000).find(|number| {
+            assert!(process.insert("/a", "", "x"));
+            process.store.purge(targets[number % targets.len()], PurgeMode::Remove);
+            process.find("/a").is_some()
+        });
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(survived, None);
+    });
+}

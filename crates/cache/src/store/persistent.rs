@@ -134,7 +134,12 @@ impl MemoryStore {
 
     pub(super) fn find_persistent(&self, key: &Key) -> Option<Arc<Resource>> {
         self.persistent.get()?;
-        let (hash, version) = (self.hasher.hash_one(key), self.version());
+        let hash = self.hasher.hash_one(key);
+        // With the lock, no purge is half done: what it has yet to remove must not come from there with its version.
+        let version = {
+            let _writer = self.lock(hash);
+            self.version()
+        };
         let resource = self.kept(key)?;
         let invalidated = self.lock(hash);
         // It may have been removed or replaced meanwhile.
@@ -152,10 +157,29 @@ impl MemoryStore {
     pub(super) fn kept(&self, key: &Key) -> Option<Arc<Resource>> {
         let persistence = &*self.persistent.get()?.persistence;
         match persistence.find(key)? {
-            KeptResource::Unwritten(resource) => Some(resource),
+            KeptResource::Unwritten(resource) => self.unpurged(key, resource),
             KeptResource::Record(bytes) => {
                 self.resource_of(key, record::decode(key, &bytes, persistence)?).map(Arc::new)
             }
+        }
+    }
+
+    /// What purges of more than one key have left of what has not been written yet.
+    fn unpurged(&self, key: &Key, resource: Arc<Resource>) -> Option<Arc<Resource>> {
+        let persistent = self.persistent.get()?;
+        let is_left = |stored: &&Arc<Stored>| match persistent.judge(key, stored.scope, stored.version().0) {
+            Some(PurgeMode::Remove) => false,
+            Some(PurgeMode::Outdate(at)) => {
+                stored.outdate(at);
+                true
+            }
+            None => true,
+        };
+        let variants: Box<[_]> = resource.variants.iter().filter(is_left).cloned().collect();
+        match variants.len() {
+            0 => None,
+            length if length == resource.variants.len() => Some(resource),
+            _ => Some(Arc::new(Resource { variants, ..Resource::default() })),
         }
     }
 

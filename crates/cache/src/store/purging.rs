@@ -131,10 +131,21 @@ impl MemoryStore {
             true
         });
         // One by one: to free them takes longer than to find them, and others would wait for the shard.
-        for key in removed.into_inner() {
-            self.index.remove_if(&key, |resource| resource.variants.iter().all(|stored| stored.version().0 < version));
-        }
+        removed.into_inner().iter().for_each(|key| self.remove_older(key, version));
         count.get()
+    }
+
+    /// Removes responses from before this version. Others may have been stored beside them since.
+    fn remove_older(&self, key: &Key, version: u64) {
+        let _writer = self.lock(self.hasher.hash_one(key));
+        let Some(resource) = self.index.peek(key) else { return };
+        let newer: Box<[_]> =
+            resource.variants.iter().filter(|stored| stored.version().0 >= version).cloned().collect();
+        if newer.is_empty() {
+            self.index.remove(key);
+        } else if newer.len() < resource.variants.len() {
+            self.insert_in_place(key.clone(), Resource { variants: newer, ..Resource::default() });
+        }
     }
 
     /// All at once: a response that was on its way before must not be stored behind a walk. Returns the version of the

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serow::{Headers, Request, Response};
-use serow_cache::{CacheStatus, Fill, FillWatch, ForwardReason, Resource, Reuse, Stored, Time, reuse};
+use serow_cache::{CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, reuse};
 use serow_gateway::error_page;
 use serow_message::StatusCode;
 use tokio::task::{JoinHandle, spawn_local};
@@ -40,14 +40,20 @@ impl ResponseCache {
             Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
                 Ok((stored, is_validated)) => match deliver(&request.headers, &stored, now) {
                     Ok(Some(response)) => {
-                        let ttl = stored.current_head().freshness.ttl(now);
-                        let status = |is_updating| CacheStatus::Hit { ttl, is_updating };
+                        let freshness = stored.current_head().freshness;
+                        let ttl = freshness.ttl(now);
+                        let status = |state| CacheStatus::Hit { ttl, state };
                         if !is_validated {
-                            return SiteResponse::Ready(Some(self.finish(response, status(false), Some(&demand.key))));
+                            let state = if freshness.is_fresh(now) { HitState::Fresh } else { HitState::Stale };
+                            let response = self.finish(response, status(state), Some(&demand.key));
+                            return SiteResponse::Ready(Some(response));
                         }
                         let key = demand.key.clone();
-                        let is_updating = !self.validate(handler, request, demand, stored);
-                        return SiteResponse::Ready(Some(self.finish(response, status(is_updating), Some(&key))));
+                        let state = match self.validate(handler, request, demand, stored) {
+                            true => HitState::Stale,
+                            false => HitState::Updating,
+                        };
+                        return SiteResponse::Ready(Some(self.finish(response, status(state), Some(&key))));
                     }
                     Ok(None) => {
                         // Somebody has removed or changed the file.

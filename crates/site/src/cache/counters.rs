@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use serow_cache::{CacheStatus, ForwardReason};
+use serow_cache::{CacheStatus, ForwardReason, HitState};
 use serow_message::StatusCode;
 
 use super::CacheStore;
@@ -72,7 +72,7 @@ impl CacheEvent {
     /// A request was answered in this way.
     pub(super) fn of(status: CacheStatus) -> Self {
         match status {
-            CacheStatus::Hit { ttl, .. } if ttl > 0 => Self::Hit,
+            CacheStatus::Hit { state: HitState::Fresh, .. } => Self::Hit,
             CacheStatus::Hit { .. } => Self::StaleHit,
             CacheStatus::Forwarded { is_collapsed: true, .. } => Self::Collapsed,
             CacheStatus::Forwarded { status: Some(StatusCode::NOT_MODIFIED), .. } => Self::Revalidated,
@@ -153,8 +153,8 @@ mod tests {
         let forwarded =
             |reason, status, is_collapsed| CacheStatus::Forwarded { reason, status, is_stored: false, is_collapsed };
         for (status, expected) in [
-            (CacheStatus::Hit { ttl: 1, is_updating: false }, CacheEvent::Hit),
-            (CacheStatus::Hit { ttl: 0, is_updating: true }, CacheEvent::StaleHit),
+            (CacheStatus::Hit { ttl: 0, state: HitState::Fresh }, CacheEvent::Hit),
+            (CacheStatus::Hit { ttl: 0, state: HitState::Updating }, CacheEvent::StaleHit),
             (forwarded(ForwardReason::UriMiss, None, false), CacheEvent::Miss),
             (forwarded(ForwardReason::VaryMiss, None, true), CacheEvent::Collapsed),
             (forwarded(ForwardReason::Stale, Some(StatusCode::NOT_MODIFIED), false), CacheEvent::Revalidated),
