@@ -21,7 +21,8 @@ use serow_net::monotonic;
 use crate::{
     disk_health::DiskHealth,
     disk_space::{DiskSpace, Reservation},
-    folder::{FileName, Folder, TOUCH_INTERVAL, rounded},
+    file_name::FileName,
+    folder::{Folder, TOUCH_INTERVAL, rounded},
 };
 
 /// A content that is arriving. Dropped before it is finished, its file is removed.

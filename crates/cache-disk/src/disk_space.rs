@@ -5,7 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::folder::{FileName, SHARDS};
+use crate::file_name::FileName;
+use crate::folder::SHARDS;
 
 /// How many bytes the files take, and those that are arriving.
 #[derive(Debug)]

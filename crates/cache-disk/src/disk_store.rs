@@ -19,7 +19,8 @@ use crate::{
     content_file::{ArrivingFile, KeptFile},
     disk_health::DiskHealth,
     disk_space::DiskSpace,
-    folder::{FileEntry, FileName, Folder, FolderError, rounded},
+    file_name::FileName,
+    folder::{FileEntry, Folder, FolderError, rounded},
     pending::Pending,
     purge_log::PurgeLog,
 };

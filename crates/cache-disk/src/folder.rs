@@ -2,7 +2,6 @@
 
 use std::{
     collections::hash_map::RandomState,
-    ffi::CString,
     fmt,
     fs::{self, DirBuilder, File},
     hash::BuildHasher,
@@ -18,8 +17,9 @@ use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, renameat, statat, unlinkat},
     io::Errno,
 };
-use serow_cache::{Key, content_numbers_of};
-use xxhash_rust::xxh3::xxh3_128;
+use serow_cache::content_numbers_of;
+
+use crate::file_name::FileName;
 
 /// The folder with the files, open.
 #[derive(Debug)]
@@ -28,13 +28,6 @@ pub(crate) struct Folder {
     directory: std::os::fd::OwnedFd,
     /// Files that are to be removed by the thread that writes: a large one takes long.
     discarded: Mutex<Vec<FileName>>,
-}
-
-/// Where the file of a key is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FileName {
-    path: CString,
-    shard: u8,
 }
 
 /// A file that was looked at.
@@ -184,7 +177,7 @@ impl Folder {
     /// Opens a file to read it. What is not a regular file is opened without waiting for anybody.
     pub(crate) fn file(&self, name: &FileName) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        openat(&self.directory, &name.path, flags, Mode::empty()).map(File::from)
+        openat(&self.directory, name.path(), flags, Mode::empty()).map(File::from)
     }
 
     /// Creates a file that nobody sees yet.
@@ -193,7 +186,7 @@ impl Folder {
         let number = RandomState::new().hash_one(0_u8);
         let name = FileName::of(format!("{NEW}/{number:016x}"), 0);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = openat(&self.directory, &name.path, flags, FILE_MODE)?.into();
+        let file = openat(&self.directory, name.path(), flags, FILE_MODE)?.into();
         Ok((name, file))
     }
 
@@ -210,12 +203,12 @@ impl Folder {
 
     /// Gives a new file its name, in place of the file before.
     pub(crate) fn rename(&self, new: &FileName, name: &FileName) -> io::Result<()> {
-        Ok(renameat(&self.directory, &new.path, &self.directory, &name.path)?)
+        Ok(renameat(&self.directory, new.path(), &self.directory, name.path())?)
     }
 
     /// Removes a file; whether there was one.
     pub(crate) fn remove(&self, name: &FileName) -> io::Result<bool> {
-        match unlinkat(&self.directory, &name.path, AtFlags::empty()) {
+        match unlinkat(&self.directory, name.path(), AtFlags::empty()) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
@@ -234,7 +227,7 @@ impl Folder {
 
     /// Bytes that a file takes; none if there is none.
     pub(crate) fn size(&self, name: &FileName) -> u64 {
-        statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW)
+        statat(&self.directory, name.path(), AtFlags::SYMLINK_NOFOLLOW)
             .map_or(0, |status| rounded(status.st_size as u64))
     }
 
@@ -267,7 +260,7 @@ impl Folder {
         let mut files = Vec::new();
         for entry in Dir::read_from(&directory)? {
             let name = FileName::of(format!("{below}/{}", entry?.file_name().to_string_lossy()), shard);
-            let Ok(status) = statat(&self.directory, &name.path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let Ok(status) = statat(&self.directory, name.path(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
             if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
                 let seconds = u64::try_from(status.st_mtime).unwrap_or(0);
                 let used = SystemTime::UNIX_EPOCH + Duration::new(seconds, status.st_mtime_nsec as u32);
@@ -275,41 +268,6 @@ impl Folder {
             }
         }
         Ok(files)
-    }
-}
-
-impl FileName {
-    /// The name for a key: a digest, since keys have bytes that names must not have. The file has the key itself as well.
-    pub(crate) fn of_key(key: &Key) -> Self {
-        let digest = xxh3_128(key.as_bytes());
-        let shard = (digest >> 120) as u8;
-        Self::of(format!("{shard:02x}/{:030x}", digest << 8 >> 8), shard)
-    }
-
-    /// The name of a content of its own of this key.
-    pub(crate) fn with_number(&self, number: u64) -> Self {
-        Self::of(format!("{}.{number:016x}", self.path.to_string_lossy()), self.shard)
-    }
-
-    /// The name of the file that refers to this content of its own; nothing if it is none.
-    pub(crate) fn of_record(&self) -> Option<Self> {
-        let text = self.path.to_str().ok()?;
-        Some(Self::of(text.split_once('.')?.0.to_owned(), self.shard))
-    }
-
-    /// Whether it is that of a file that nobody sees yet.
-    pub(crate) fn is_of_new_file(&self) -> bool {
-        self.path.to_bytes().starts_with(NEW.as_bytes())
-    }
-
-    /// The number of the folder that it is in; of no meaning for what is being written.
-    pub(crate) fn shard(&self) -> usize {
-        self.shard.into()
-    }
-
-    fn of(text: String, shard: u8) -> Self {
-        // None of its bytes is NUL.
-        Self { path: CString::new(text).unwrap_or_default(), shard }
     }
 }
 
@@ -348,7 +306,7 @@ impl std::error::Error for FolderError {
 }
 
 /// Where files are written.
-const NEW: &str = "new";
+pub(crate) const NEW: &str = "new";
 
 /// Folders of files, by the first byte of their digests: 4,000 files each with a million.
 pub(crate) const SHARDS: u16 = 256;

@@ -14,7 +14,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | the folder, and its files | `folder.rs` |
+//! | the folder, and its files | `folder.rs`, `file_name.rs` |
 //! | who uses it | `claim.rs` |
 //! | purges that concern more than one file | `purge_log.rs` |
 //! | what is kept, found and removed while the server runs | `disk_store.rs`, `pending.rs` |
@@ -30,6 +30,7 @@ mod disk_health;
 mod disk_space;
 mod disk_store;
 mod disk_thread;
+mod file_name;
 mod folder;
 mod pending;
 mod purge_log;
