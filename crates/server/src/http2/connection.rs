@@ -11,7 +11,7 @@ use serow_http2::{ErrorCode, Server};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_net::More;
 
-use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
+use super::{exchanges::Exchanges, pace::Pace, sending::give_way, waiting::Waiting};
 use crate::{
     access_log::RequestLog,
     status::StreamCounter,
@@ -67,7 +67,8 @@ where
             self.machine.begin_shutdown();
         }
         loop {
-            if self.handle_input() == Understood::TransportError {
+            let understood = self.handle_input();
+            if understood == Understood::TransportError {
                 return Poll::Ready(End::Close);
             }
             self.poll_woken();
@@ -78,6 +79,10 @@ where
             };
             if self.machine.is_finished() && !blocked {
                 return Poll::Ready(End::Close);
+            }
+            if understood == Understood::Part {
+                give_way(context);
+                return Poll::Pending;
             }
             match self.transport.poll_fill(context) {
                 Poll::Ready(Ok(1..)) => continue,
@@ -145,6 +150,8 @@ where
 pub(super) enum Understood {
     /// All that is available.
     All,
+    /// As much as is understood in one turn: there may be more.
+    Part,
     /// The peer violated the protocol; a GOAWAY will be sent.
     TransportError,
 }

@@ -18,12 +18,18 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Processes the received frames that are complete.
+    /// Processes the received frames that are complete, up to so many requests.
     pub(super) fn handle_input(&mut self) -> Understood {
-        let now = self.now();
+        let (now, mut requests) = (self.now(), 0);
         loop {
             match self.machine.receive(&mut self.transport.input, now) {
-                Ok(Some(event)) => self.handle(event),
+                Ok(Some(event)) => {
+                    requests += u32::from(matches!(event, Event::Request(_)));
+                    self.handle(event);
+                    if requests == REQUESTS_IN_TURN {
+                        return Understood::Part;
+                    }
+                }
                 Ok(None) => return Understood::All,
                 Err(error) => {
                     tracing::debug!(peer = ?self.connection.peer(), %error, "closed a connection with GOAWAY");
@@ -110,3 +116,7 @@ where
         }
     }
 }
+
+/// Requests of one connection after which others have their turn. A hundred connections that send as many requests as they
+/// may at once (128) would keep others waiting for all of them.
+const REQUESTS_IN_TURN: u32 = 32;
