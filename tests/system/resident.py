@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import pathlib
-import re
 import threading
 
 from .server import Server
@@ -12,12 +10,6 @@ from .server import Server
 # prctl(2).
 PR_SET_THP_DISABLE = 41
 LIBRARY = ctypes.CDLL(None)
-
-
-def resident(server: Server) -> int:
-    """Bytes of its memory that are in the machine's. Not its share of them (PSS): that grows when others leave."""
-    text = pathlib.Path(f"/proc/{server.pid}/smaps_rollup").read_text()
-    return int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) * 1024
 
 
 def without_huge_pages() -> None:
@@ -35,7 +27,7 @@ class Watch:
 
     def run(self) -> None:
         while not self.is_over.wait(0.02):
-            self.most = max(self.most, resident(self.server))
+            self.most = max(self.most, self.server.memory())
             self.looks += 1
 
     def __enter__(self) -> "Watch":

@@ -126,10 +126,11 @@ class Server:
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def memory(self) -> int:
-        """Its proportional share of memory (PSS) in bytes; resident memory where the kernel tells no other."""
+        """Bytes of its memory that are in the machine's. Not its share of them (PSS): that grows when others end that run the
+        same program."""
         try:
             text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-            return int(re.search(r"^Pss:\s+(\d+)", text, re.M).group(1)) * 1024
+            return int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) * 1024
         except OSError:
             text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
             return int(re.search(r"^VmRSS:\s+(\d+)", text, re.M).group(1)) * 1024

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import time
 
-from ..resident import resident, without_huge_pages
+from ..resident import without_huge_pages
 from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict
 from . import soak_client, soak_origin
@@ -118,7 +118,7 @@ class Soak:
         while time.monotonic() < until:
             if not server.is_running():
                 raise Broken(f"the proxy ended: {server.said()[-500:]}")
-            self.samples.append(Sample(resident(server), server.descriptors()))
+            self.samples.append(Sample(server.memory(), server.descriptors()))
             if time.monotonic() - looked > 5:
                 self.largest_dir, looked = max(self.largest_dir, self.folder_size()), time.monotonic()
             time.sleep(0.5)
@@ -169,7 +169,7 @@ class Soak:
         verdict.check(self.seconds < STEADY_AFTER or end <= middle * (1 + GROWTH),
                       f"{middle:.0f} MB resident in the middle, {end:.0f} MB at the end")
         verdict.figure(f"resident: {most:.0f} MB at most, {middle:.0f} MB in the middle, {end:.0f} MB at the end, "
-                       f"{resident(server) / 1e6:.0f} MB without clients")
+                       f"{server.memory() / 1e6:.0f} MB without clients")
 
     def judge_folder(self) -> None:
         verdict, size, limit = self.verdict, self.folder_size(), self.dir_size * (1 + DIR_SLACK)

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 
 from ..http2.tools import find
-from ..resident import Watch, resident, without_huge_pages
+from ..resident import Watch, without_huge_pages
 from ..server import Server
 from ..verdict import Verdict
 from . import content
@@ -39,7 +39,7 @@ def large_bodies(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             for way in (slow_reader, slow_upstream, slow_writer):
                 way(proxy, version, 1 << 20)
         time.sleep(0.2)
-        idle = resident(proxy)
+        idle = proxy.memory()
         for version in (HTTP1, HTTP2):
             for way in (slow_reader, slow_upstream, slow_writer):
                 name = f"{way.__name__.replace('_', ' ')}, {version.strip('-')}"

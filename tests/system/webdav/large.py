@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-from system.resident import Watch, resident, without_huge_pages
+from system.resident import Watch, without_huge_pages
 from system.server import REPOSITORY, Server, free_port
 from system.verdict import Verdict
 
@@ -60,7 +60,7 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
 
 def growth(server: Server, length: int) -> int:
     """By how many bytes the server grows at most while it receives an upload."""
-    before = resident(server)
+    before = server.memory()
     with Watch(server) as watch:
         upload(server.address, length)
     return max(0, watch.most - before)
