@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use serow_site::CacheReport;
+#[cfg(test)]
+use serow_site::DiskCounts;
 
 use super::{
     metric_head::head,
@@ -13,6 +15,7 @@ use super::{
 /// What it has counted, as JSON; null without a cache.
 pub(super) fn document(report: Option<&CacheReport>) -> Value {
     let Some(report) = report else { return Value::Null };
+    let disk = report.disk.unwrap_or_default();
     json!({
         "hits": report.hits,
         "stale_hits": report.stale_hits,
@@ -28,6 +31,12 @@ pub(super) fn document(report: Option<&CacheReport>) -> Value {
         "bytes": report.bytes,
         "memory": report.memory,
         "tags": report.tags,
+        "disk_bytes": disk.bytes,
+        "disk_limit": disk.limit,
+        "disk_found": disk.found,
+        "disk_written": disk.written,
+        "disk_dropped": disk.dropped,
+        "disk_evictions": disk.evicted,
     })
 }
 
@@ -51,9 +60,11 @@ pub(super) fn push(status: &Value, text: &mut String) {
         let number = cache[key].as_u64().unwrap_or(0);
         let _ = writeln!(text, "serow_cache_requests_total{{result=\"{result}\"}} {number}");
     }
-    for (name, kind, explanation, key) in METRICS {
+    let has_disk = cache["disk_limit"].as_u64().is_some_and(|limit| limit > 0);
+    let disk = if has_disk { &DISK_METRICS[..] } else { &[] };
+    for (name, kind, explanation, key) in METRICS.iter().chain(disk) {
         head(text, name, kind, explanation);
-        let _ = writeln!(text, "{name} {}", cache[key].as_u64().unwrap_or(0));
+        let _ = writeln!(text, "{name} {}", cache[*key].as_u64().unwrap_or(0));
     }
 }
 
@@ -68,7 +79,7 @@ pub(super) fn lines(status: &Value) -> Vec<(&'static str, String)> {
     let requests: u64 = RESULTS.iter().map(|(_, key)| number(key)).sum();
     let answered: u64 = ["hits", "stale_hits", "collapsed"].into_iter().map(number).sum();
     let percent = (u128::from(answered) * 100).checked_div(u128::from(requests)).unwrap_or(0);
-    vec![
+    let mut lines = vec![
         (
             "cache",
             format!("{} responses, {} of {}", written("responses"), bytes(number("bytes")), bytes(number("memory"))),
@@ -87,11 +98,23 @@ pub(super) fn lines(status: &Value) -> Vec<(&'static str, String)> {
             ),
         ),
         ("  removed", format!("{} purges, {} URLs displaced", written("purges"), written("evictions"))),
-    ]
+    ];
+    if number("disk_limit") > 0 {
+        let (taken, limit) = (bytes(number("disk_bytes")), bytes(number("disk_limit")));
+        let text = format!(
+            "{taken} of {limit}; {} files written, {} found, {} removed to make room; {} responses not written",
+            written("disk_written"),
+            written("disk_found"),
+            written("disk_evictions"),
+            written("disk_dropped")
+        );
+        lines.push(("  folder", text));
+    }
+    lines
 }
 
 /// What the store holds now.
-const HELD: [&str; 4] = ["responses", "bytes", "memory", "tags"];
+const HELD: [&str; 6] = ["responses", "bytes", "memory", "tags", "disk_bytes", "disk_limit"];
 
 /// What requests got, as metrics name it, and where the number stands.
 const RESULTS: [(&str, &str); 6] = [
@@ -120,6 +143,21 @@ const METRICS: [(&str, &str, &str, &str); 8] = [
     ("serow_cache_tags", "gauge", "Tags of stored responses.", "tags"),
 ];
 
+/// The same of a folder.
+const DISK_METRICS: [(&str, &str, &str, &str); 6] = [
+    ("serow_cache_disk_bytes", "gauge", "Bytes that files of stored responses take.", "disk_bytes"),
+    ("serow_cache_disk_limit_bytes", "gauge", "Bytes that files of stored responses may take.", "disk_limit"),
+    ("serow_cache_disk_found_total", "counter", "Files that were read since memory had no response.", "disk_found"),
+    ("serow_cache_disk_written_total", "counter", "Files that were written.", "disk_written"),
+    (
+        "serow_cache_disk_dropped_total",
+        "counter",
+        "Responses that were not written, since the disk was full or slow.",
+        "disk_dropped",
+    ),
+    ("serow_cache_disk_evictions_total", "counter", "Files that were removed to make room.", "disk_evictions"),
+];
+
 /// A report with numbers, for tests.
 #[cfg(test)]
 pub(super) fn example() -> CacheReport {
@@ -138,6 +176,7 @@ pub(super) fn example() -> CacheReport {
         bytes: 5 << 20,
         memory: 64 << 20,
         tags: 7,
+        disk: Some(DiskCounts { bytes: 1 << 30, limit: 10 << 30, found: 11, written: 1200, dropped: 3, evicted: 4 }),
     }
 }
 
@@ -160,6 +199,8 @@ mod tests {
             "serow_cache_evictions_total 90",
             "serow_cache_bytes 5242880",
             "serow_cache_responses 1234",
+            "serow_cache_disk_bytes 1073741824",
+            "serow_cache_disk_evictions_total 4",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
@@ -171,9 +212,22 @@ mod tests {
                 "1,950: 80 % without the origin; 1,500 hits, 20 stale, 40 collapsed, 30 validated, 300 misses, 60 bypassed",
             ),
             ("  removed", "2 purges, 90 URLs displaced"),
+            (
+                "  folder",
+                "1.0 GiB of 10.0 GiB; 1,200 files written, 11 found, 4 removed to make room; 3 responses not written",
+            ),
         ];
         let lines = lines(&status());
         assert_eq!(lines.iter().map(|(name, text)| (*name, &**text)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_said_of_it() {
+        let report = CacheReport { disk: None, ..example() };
+        let (status, mut text) = (json!({ "cache": document(Some(&report)) }), String::new());
+        push(&status, &mut text);
+        assert!(!text.contains("disk"), "{text}");
+        assert!(!lines(&status).iter().any(|(name, _)| *name == "  folder"));
     }
 
     #[test]

@@ -127,6 +127,12 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   cache.bytes                        bytes that they take
   cache.memory                       bytes that they may take
   cache.tags                         tags that they have, and those that were purged lately
+  cache.disk_bytes                   bytes that files of stored responses take; 0 without a folder, as all of these
+  cache.disk_limit                   bytes that they may take
+  cache.disk_found                   files that were read since memory had no response
+  cache.disk_written                 files that were written
+  cache.disk_dropped                 responses that were not written, since the disk was full or slow
+  cache.disk_evictions               files that were removed to make room
   certificates[].names               the automatic certificates (ACME): their names, with commas between them
   certificates[].issuer              who issued it; null until there is one
   certificates[].expires             until when it is valid, in seconds since 1970

@@ -35,6 +35,11 @@ impl DiskSpace {
         Self { limit, used, promised: AtomicU64::new(0), arrived: AtomicU64::new(0) }
     }
 
+    /// Bytes that files may take.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Bytes that all files take, as far as they have been looked at.
     pub(crate) fn used(&self) -> u64 {
         self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()

@@ -46,6 +46,8 @@ pub struct DiskStore {
 pub struct DiskCounts {
     /// Bytes that files take.
     pub bytes: u64,
+    /// Bytes that they may take.
+    pub limit: u64,
     /// Files that were read for requests.
     pub found: u64,
     /// Files that were written.
@@ -93,6 +95,7 @@ impl DiskStore {
         let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
         DiskCounts {
             bytes: self.space.used(),
+            limit: self.space.limit(),
             found: number(found),
             written: number(written),
             dropped: self.health.dropped(),

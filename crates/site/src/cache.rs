@@ -29,7 +29,7 @@ mod settings;
 
 use std::{
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -38,8 +38,8 @@ use serow_cache::{
     CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
     invalidates, scope,
 };
+pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
-pub use serow_cache_disk::{FolderError, prepare as prepare_folder};
 
 pub(crate) use self::demand::Identified;
 pub use self::{
@@ -81,6 +81,8 @@ struct SharedStore {
     memory: Arc<MemoryStore>,
     /// Where responses are kept beyond this process.
     folder: Option<CacheFolder>,
+    /// What keeps them there, from when that begins.
+    disk: OnceLock<Arc<DiskStore>>,
     fills: Arc<Fills>,
     /// The memory of responses that are arriving.
     fill_memory: Arc<FillMemory>,
@@ -107,7 +109,17 @@ impl CacheStore {
         let memory = Arc::new(MemoryStore::new(size, max_object));
         let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
         let (fills, counters) = (Fills::new(), CacheCounters::default());
-        Self { shared: Arc::new(SharedStore { memory, folder: None, fills, fill_memory, counters, start }) }
+        Self {
+            shared: Arc::new(SharedStore {
+                memory,
+                folder: None,
+                disk: OnceLock::new(),
+                fills,
+                fill_memory,
+                counters,
+                start,
+            }),
+        }
     }
 
     /// The same store, with responses in the files of a folder as well.
@@ -116,7 +128,17 @@ impl CacheStore {
         let SharedStore { memory, fills, fill_memory, start, .. } = &*self.shared;
         let (memory, fills, fill_memory) = (Arc::clone(memory), Arc::clone(fills), Arc::clone(fill_memory));
         let (folder, counters) = (Some(folder), CacheCounters::default());
-        Self { shared: Arc::new(SharedStore { memory, folder, fills, fill_memory, counters, start: *start }) }
+        Self {
+            shared: Arc::new(SharedStore {
+                memory,
+                folder,
+                disk: OnceLock::new(),
+                fills,
+                fill_memory,
+                counters,
+                start: *start,
+            }),
+        }
     }
 
     /// The folder with responses, if there is one.
@@ -137,6 +159,7 @@ impl CacheStore {
         let disk = Arc::new(DiskStore::open(&folder.path, folder.size, server)?);
         let persistence: Arc<dyn Persistence> = Arc::<DiskStore>::clone(&disk);
         self.shared.memory.persist(persistence);
+        let _ = self.shared.disk.set(Arc::clone(&disk));
         let thread = DiskThread::start(disk, Arc::clone(&self.shared.memory));
         let thread = thread.map_err(|error| FolderError::System(folder.path.clone(), error))?;
         Ok(Some(CacheWriter { _thread: thread }))

@@ -35,7 +35,7 @@ mod to_tls;
 pub use self::{
     cache::{
         CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
-        FolderError, IgnoredQuery, ResponseCache, StatusField, prepare_folder,
+        DiskCounts, FolderError, IgnoredQuery, ResponseCache, StatusField, prepare_folder,
     },
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},

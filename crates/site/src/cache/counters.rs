@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use serow_cache::{CacheStatus, ForwardReason, HitState};
+use serow_cache_disk::DiskCounts;
 use serow_message::StatusCode;
 
 use super::CacheStore;
@@ -38,6 +39,8 @@ pub struct CacheReport {
     pub memory: u64,
     /// Their tags.
     pub tags: u64,
+    /// What is in files; nothing without a folder.
+    pub disk: Option<DiskCounts>,
 }
 
 /// The counters of a store. Each thread adds to a group of its own, unless there are very many.
@@ -115,6 +118,7 @@ impl CacheStore {
             bytes,
             memory: memory.capacity(),
             tags: memory.tag_count() as u64,
+            disk: self.shared.disk.get().map(|disk| disk.counts()),
         }
     }
 }
