@@ -164,7 +164,7 @@ fn judge(case: &Case, is_ours: bool) -> Option<&'static str> {
     let response = headers(case.response.iter().map(|(name, value)| (*name, value.as_str())));
     let control = ResponseControl::of(&response);
     let reasons = if is_ours {
-        [
+        vec![
             (text.contains("=\"x-a\""), "RFC 9111 §5.2.2.4, §5.2.2.7: a list of fields restricts only these"),
             (control.must_understand, "RFC 9111 §5.2.2.3: no-store is ignored beside must-understand"),
             (
@@ -181,9 +181,10 @@ fn judge(case: &Case, is_ours: bool) -> Option<&'static str> {
             ),
             (text.contains("max-age=\"10\""), "RFC 9111 §5.2: the oracle keeps quotation marks at times"),
             (text.contains("unknown"), "the oracle splits quoted strings at commas"),
+            (is_at_a_tenth(case), "RFC 9111 §4.2.2: the oracle rounds a tenth of the time down to seconds"),
         ]
     } else {
-        [
+        vec![
             (field("set-cookie").is_some(), "a response that sets a cookie is for one client"),
             (field("date").is_some(), "RFC 9111 §4.2.3: the apparent age counts, too"),
             (has_conflict(text), "RFC 9111 §4.2.1: conflicting directives make a response stale"),
@@ -203,6 +204,14 @@ fn judge(case: &Case, is_ours: bool) -> Option<&'static str> {
         ]
     };
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
+}
+
+/// Whether it is the last second of the heuristic lifetime.
+fn is_at_a_tenth(case: &Case) -> bool {
+    let modified = case.response.iter().find(|(name, _)| *name == "last-modified");
+    let modified = modified.and_then(|(_, value)| httpdate::parse_http_date(value).ok());
+    let modified = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    modified.is_some_and(|modified| RECEIVED.saturating_sub(modified.as_secs()) / 10 == case.later)
 }
 
 /// Whether a directive occurs with different numbers.
