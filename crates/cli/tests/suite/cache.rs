@@ -349,9 +349,8 @@ fn an_uncacheable_response_holds_nobody_up() {
     drop(clients);
 }
 
-#[test]
-fn bodies_that_are_cut_off_are_not_stored() {
-    let (serow, origin, _folder) = start("cache = true");
+/// Asks twice for a body that the origin cuts off.
+pub(crate) fn ask_for_what_is_cut_off(serow: &Running) {
     for _ in 0..2 {
         let mut stream = serow.connect();
         stream.write_all(b"GET /cut HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
@@ -360,6 +359,12 @@ fn bodies_that_are_cut_off_are_not_stored() {
         let _ = stream.read_to_end(&mut text);
         assert!(!text.ends_with(b"56789"), "{}", text.escape_ascii());
     }
+}
+
+#[test]
+fn bodies_that_are_cut_off_are_not_stored() {
+    let (serow, origin, _folder) = start("cache = true");
+    ask_for_what_is_cut_off(&serow);
     assert_eq!(origin.requests(), ["GET /cut", "GET /cut"]);
 }
 
