@@ -171,8 +171,10 @@ impl DiskStore {
     /// Writes the files of a key in place of those before; whether it was not removed meanwhile.
     fn replace(&self, key: &Key, resource: &Resource) -> io::Result<bool> {
         let (record, name) = (encode(key, resource), FileName::of_key(key));
-        let (mut kept, mut named) = (Vec::new(), Vec::new());
-        let written = self.name_contents(resource, &name, &mut kept, &mut named).and_then(|are_there| {
+        let numbers = resource.content_files().map(|file| file.reference().number);
+        let kept: Vec<_> = numbers.map(|number| name.with_number(number)).collect();
+        let mut named = Vec::new();
+        let written = name_contents(resource, &kept, &mut named).and_then(|are_there| {
             // A record refers to nothing that is not there.
             if !are_there {
                 self.pending.finish(|| ());
@@ -184,26 +186,6 @@ impl DiskStore {
             named.iter().for_each(|name| self.remove_content(name));
         }
         written
-    }
-
-    /// Gives contents their names: all of them, and those that have just got them. Whether all are there.
-    fn name_contents(
-        &self,
-        resource: &Resource,
-        record: &FileName,
-        kept: &mut Vec<FileName>,
-        named: &mut Vec<FileName>,
-    ) -> io::Result<bool> {
-        for file in resource.content_files() {
-            let name = record.with_number(file.reference().number);
-            match file.keep()? {
-                KeptContent::Gone => return Ok(false),
-                KeptContent::WasNamed => {}
-                KeptContent::Named => named.push(name.clone()),
-            }
-            kept.push(name);
-        }
-        Ok(true)
     }
 
     /// Writes a record, and removes contents that only the one before referred to; whether it was not removed meanwhile.
@@ -340,4 +322,16 @@ impl Persistence for DiskStore {
 /// Removes contents that have no name yet, since no record will refer to them.
 fn discard(resource: &Resource) {
     resource.content_files().for_each(|file| file.discard());
+}
+
+/// Gives contents their names, and adds those that have just got them; whether all contents are there.
+fn name_contents(resource: &Resource, names: &[FileName], named: &mut Vec<FileName>) -> io::Result<bool> {
+    for (file, name) in resource.content_files().zip(names) {
+        match file.keep()? {
+            KeptContent::Gone => return Ok(false),
+            KeptContent::WasNamed => {}
+            KeptContent::Named => named.push(name.clone()),
+        }
+    }
+    Ok(true)
 }

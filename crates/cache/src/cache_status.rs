@@ -84,9 +84,7 @@ impl CacheStatus {
             Self::OnlyIfCached => "MISS",
         }
     }
-}
 
-impl CacheStatus {
     /// The value of the field, without the parameters that some settings add. (A hit's is made without the machinery of
     /// formatting: it is a tenth of what the cache does for a hit.)
     #[must_use]
@@ -102,18 +100,17 @@ impl CacheStatus {
 /// The value of the field: a member of a list of structured fields (RFC 9211 §2).
 impl fmt::Display for CacheStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(NAME)?;
         match self {
-            Self::Hit { ttl, .. } => write!(formatter, "; hit; ttl={ttl}"),
+            Self::Hit { .. } => formatter.write_str(&self.value()),
             Self::Forwarded { reason, status, is_stored, is_collapsed } => {
-                write!(formatter, "; fwd={reason}")?;
+                write!(formatter, "{NAME}; fwd={reason}")?;
                 if let Some(status) = status {
                     write!(formatter, "; fwd-status={}", status.as_str())?;
                 }
                 formatter.write_str(if *is_stored { "; stored" } else { "" })?;
                 formatter.write_str(if *is_collapsed { "; collapsed" } else { "" })
             }
-            Self::OnlyIfCached => formatter.write_str("; detail=only-if-cached"),
+            Self::OnlyIfCached => write!(formatter, "{NAME}; detail=only-if-cached"),
         }
     }
 }

@@ -96,7 +96,7 @@ impl Stored {
     }
 
     /// Since when a purge of its URI has it stale.
-    fn outdated_at(&self) -> Option<Time> {
+    pub(crate) fn outdated_at(&self) -> Option<Time> {
         Some(self.outdated_at.load(Ordering::Acquire)).filter(|millis| *millis > 0).map(Time::from_millis)
     }
 

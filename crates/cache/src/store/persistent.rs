@@ -40,6 +40,16 @@ impl PersistentPart {
         let first = concerning.next()?;
         Some(concerning.fold(first, |mode, other| if other == PurgeMode::Remove { other } else { mode }))
     }
+
+    /// Has a response become what purges of more than one key say; whether it is left.
+    fn apply_purges(&self, key: &Key, stored: &Stored) -> bool {
+        match self.judge(key, stored.scope, stored.version().0) {
+            Some(PurgeMode::Remove) => return false,
+            Some(PurgeMode::Outdate(at)) => stored.outdate(stored.outdated_at().map_or(at, |earlier| earlier.min(at))),
+            None => {}
+        }
+        true
+    }
 }
 
 impl MemoryStore {
@@ -167,14 +177,7 @@ impl MemoryStore {
     /// What purges of more than one key have left of what has not been written yet.
     fn unpurged(&self, key: &Key, resource: Arc<Resource>) -> Option<Arc<Resource>> {
         let persistent = self.persistent.get()?;
-        let is_left = |stored: &&Arc<Stored>| match persistent.judge(key, stored.scope, stored.version().0) {
-            Some(PurgeMode::Remove) => false,
-            Some(PurgeMode::Outdate(at)) => {
-                stored.outdate(at);
-                true
-            }
-            None => true,
-        };
+        let is_left = |stored: &&Arc<Stored>| persistent.apply_purges(key, stored);
         let variants: Box<[_]> = resource.variants.iter().filter(is_left).cloned().collect();
         match variants.len() {
             0 => None,
@@ -192,12 +195,7 @@ impl MemoryStore {
             let tags = self.tags.of_names(&response.tags);
             let stored = Stored::new(response.head, response.content, response.scope, StoreVersion(version), tags);
             outdated_at.into_iter().for_each(|at| stored.outdate(at));
-            match persistent.judge(key, stored.scope, version) {
-                Some(PurgeMode::Remove) => continue,
-                Some(PurgeMode::Outdate(at)) => stored.outdate(outdated_at.map_or(at, |earlier| earlier.min(at))),
-                None => {}
-            }
-            if !stored.is_removed() {
+            if persistent.apply_purges(key, &stored) && !stored.is_removed() {
                 variants.push(Arc::new(stored));
             }
         }

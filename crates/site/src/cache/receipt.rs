@@ -1,6 +1,6 @@
 //! What becomes of a response of the origin: it is stored, or passed on.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
@@ -128,16 +128,9 @@ impl Fetch {
             selection != Selection::Whole && length.is_none_or(|length| length <= FETCHED_FOR_PARTS);
         let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
         let tags = tags_of(&response);
-        let response = match arriving(&content, selection) {
-            Some(Arriving::Content(body)) => response.body(body),
-            Some(Arriving::Part(range, body)) => part_of(response, &range, length.unwrap_or_default()).body(body),
-            Some(Arriving::NotModified) => unmodified(response),
-            Some(Arriving::NotSatisfiable) => {
-                Response { extensions: response.extensions, ..not_satisfiable(length.unwrap_or_default()) }
-            }
-            // A content that has just begun has readers.
-            None => response,
-        };
+        // A content that has just begun has readers.
+        let response =
+            arriving(response, &content, selection).unwrap_or_else(|| Response::plain_status(StatusCode::BAD_GATEWAY));
         if let Some(leader) = &leader {
             let (tags, version) = (tags.clone(), self.version);
             let arriving = ArrivingResponse { head: head.clone(), content, tags, version };
@@ -176,36 +169,26 @@ impl Fetch {
         if is_far(&selection, content.arrived()) {
             return Err(Manner::AsReceived);
         }
-        let response = with_head(head, now);
-        let response = match arriving(content, selection).ok_or(self.manner)? {
-            Arriving::Content(body) => response.body(body),
-            Arriving::Part(range, body) => part_of(response, &range, length.unwrap_or_default()).body(body),
-            Arriving::NotModified => unmodified(response),
-            Arriving::NotSatisfiable => not_satisfiable(length.unwrap_or_default()),
-        };
+        let response = arriving(with_head(head, now), content, selection).ok_or(self.manner)?;
         Ok(self.finish(response, self.collapsed()))
     }
 }
 
-/// What a client gets of a content that is arriving.
-enum Arriving {
-    Content(Body),
-    Part(Range<u64>, Body),
-    NotModified,
-    NotSatisfiable,
-}
-
-/// What a client gets of a content that is arriving; nothing if its beginning is not kept any more.
-fn arriving(content: &GrowingContent, selection: Selection) -> Option<Arriving> {
+/// What a client gets of a content that is arriving, with the head of this response; nothing if its beginning is not kept any
+/// more.
+fn arriving(response: Response, content: &GrowingContent, selection: Selection) -> Option<Response> {
+    let length = content.length();
     let body = |offset, length| Some(Body::stream(ArrivingBody::new(content.reader(offset)?, length)));
     Some(match selection {
-        Selection::Whole => Arriving::Content(body(0, content.length())?),
+        Selection::Whole => response.body(body(0, length)?),
         Selection::Part(range) => {
             let body = body(range.start, Some(range.end - range.start))?;
-            Arriving::Part(range, body)
+            part_of(response, &range, length.unwrap_or_default()).body(body)
         }
-        Selection::NotModified => Arriving::NotModified,
-        Selection::NotSatisfiable => Arriving::NotSatisfiable,
+        Selection::NotModified => unmodified(response),
+        Selection::NotSatisfiable => {
+            Response { extensions: response.extensions, ..not_satisfiable(length.unwrap_or_default()) }
+        }
     })
 }
 
