@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -110,13 +110,15 @@ fn start(folder: &Path, zones: &[Zone<'_>]) -> Option<(SocketAddr, Child)> {
     drop(listener);
     let settings = folder.join("named.conf");
     fs::write(&settings, configuration(folder, address, zones)).unwrap();
-    let log = fs::File::create(folder.join("log")).unwrap();
+    let log_file = folder.join("log");
+    let log = fs::File::create(&log_file).unwrap();
     let mut command = Command::new("/usr/sbin/named");
     command.arg("-g").arg("-c").arg(&settings).args(["-n", "1"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     let mut child = command.spawn().unwrap();
     let deadline = Instant::now() + START;
     while child.try_wait().unwrap().is_none() {
-        if TcpStream::connect(address).is_ok() {
+        // It listens before it has loaded its zones, and answers SERVFAIL until then.
+        if fs::read_to_string(&log_file).unwrap().contains(LOADED) {
             return Some((address, child));
         }
         if Instant::now() > deadline {
@@ -124,7 +126,7 @@ fn start(folder: &Path, zones: &[Zone<'_>]) -> Option<(SocketAddr, Child)> {
         }
         thread::sleep(Duration::from_millis(20));
     }
-    eprintln!("named ended: {}", fs::read_to_string(folder.join("log")).unwrap());
+    eprintln!("named ended: {}", fs::read_to_string(&log_file).unwrap());
     None
 }
 
@@ -146,3 +148,6 @@ fn configuration(folder: &Path, address: SocketAddr, zones: &[Zone<'_>]) -> Stri
 
 /// It takes 0.1 s, and longer on a busy machine.
 const START: Duration = Duration::from_secs(30);
+
+/// What named logs as soon as it answers for every zone.
+const LOADED: &str = "all zones loaded";
