@@ -13,8 +13,8 @@ esac
 cd "$(dirname "$0")/.."
 
 # What a pure crate may depend on: buffers, the types of `http`, a short list, and our types without the feature `std`.
-allowed=" bytes http itoa smallvec serow-message "
-pure=(serow-http1 serow-http2 serow-pacing serow-proxy-protocol)
+allowed=" bytes http itoa smallvec serow-message serow-streams "
+pure=(serow-http1 serow-streams serow-http2 serow-pacing serow-proxy-protocol)
 
 fail() {
     echo "purity: $*" >&2

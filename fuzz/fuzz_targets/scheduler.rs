@@ -1,17 +1,17 @@
 //! Streams come, go and are served in any order: the scheduler does what a list that is searched from end to end does.
 #![no_main]
 
-#[path = "../../crates/http2/tests/suite/scheduler_model/mod.rs"]
+#[path = "../../crates/streams/tests/suite/scheduler_model/mod.rs"]
 mod scheduler_model;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use scheduler_model::Model;
-use serow_http2::{
+use serow_message::Priority;
+use serow_streams::{
     StreamId,
     scheduler::{Claim, Scheduler},
 };
-use serow_message::Priority;
 
 #[derive(Arbitrary, Debug)]
 enum Operation {

@@ -98,7 +98,7 @@ impl Example {
 
 impl Example {
     /// The same over HTTP/2.
-    pub(super) fn on_stream(mut self, number: u32, priority: &str) -> Self {
+    pub(super) fn on_stream(mut self, number: u64, priority: &str) -> Self {
         self.request.version = Version::HTTP_2;
         self.stream = Some(ServedStream { number, priority: Priority::parse(priority.as_bytes()) });
         self

@@ -42,7 +42,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(if served.whole { b"true" } else { b"false" });
     if let Some(stream) = served.stream {
         line.extend_from_slice(b",\"stream\":");
-        number(stream.number.into(), line);
+        number(stream.number, line);
         line.extend_from_slice(b",\"urgency\":");
         number(stream.priority.urgency.into(), line);
     }

@@ -3,15 +3,18 @@
 use core::{fmt, time::Duration};
 
 use bytes::BytesMut;
-use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
+use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm, Version};
+use serow_streams::{
+    Exchange, Sending,
+    response::{self, Accepted},
+};
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
     connection::{Connection, Opening, Shutdown, Step},
     frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
-    response::{self, Accepted},
-    stream::{Exchange, Receiving, Sending},
+    stream::Receiving,
 };
 
 /// Sends requests and receives responses, many at once, each on its stream. It is driven as a [`Server`](crate::Server)
@@ -92,7 +95,7 @@ impl Client {
         }
         connection.check_room()?;
         let highest = connection.streams.highest();
-        let id = if highest.is_connection() { StreamId::new(1) } else { StreamId::new(highest.get() + 2) };
+        let id = if highest.is_connection() { StreamId::new(1) } else { StreamId::new(highest.bits() + 2) };
         let mut stream = connection.new_stream(id);
         stream.receiving = Receiving::Head;
         stream.sending = match length {
@@ -229,7 +232,7 @@ impl Client {
             return ClientEvent::Reset { stream: id, code: ErrorCode::CANCEL };
         };
         let Ok(Accepted { head, length, content }) =
-            response::accept(&mut self.connection.fields, stream.exchange, end_stream, most)
+            response::accept(&mut self.connection.fields, Version::HTTP_2, stream.exchange, end_stream, most)
         else {
             return self.give_up(id, ErrorCode::PROTOCOL_ERROR);
         };

@@ -1,10 +1,12 @@
 //! The end of streams and of the connection.
 
+use serow_streams::Sending;
+
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
     connection::{Connection, SHUTDOWN_PING, Shutdown},
     frame,
-    stream::{Receiving, Sending},
+    stream::Receiving,
 };
 
 impl Connection {

@@ -4,12 +4,12 @@ use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use serow_streams::fields::Fields;
 
 use crate::{
     Counters, ErrorCode, Limits, PREFACE, ProtocolError, Sender, Settings, SettingsUpdate, StreamId,
     budget::Budget,
     dependency::Dependencies,
-    fields::Fields,
     frame::{self, Frame, FrameHeader, HeadersStart, Kind, flags},
     growth::Growth,
     hpack::{DEFAULT_CAPACITY, Decoder, Encoder},

@@ -23,24 +23,13 @@
 //! ```
 
 mod decoder;
-mod dynamic_table;
 mod encoder;
 mod error;
-mod field_error;
-mod huffman;
-mod integer;
-mod name;
-mod policy;
-mod recent;
 mod static_table;
 
-pub use self::{
-    decoder::{DecodedField, Decoder},
-    encoder::Encoder,
-    error::DecodeError,
-    field_error::FieldError,
-    name::{Name, Pseudo},
-};
+pub use serow_streams::fields::{DecodedField, FieldError, Name, Pseudo};
+
+pub use self::{decoder::Decoder, encoder::Encoder, error::DecodeError};
 
 /// What SETTINGS_HEADER_TABLE_SIZE is until told (RFC 9113 §6.5.2).
 pub const DEFAULT_CAPACITY: usize = 4096;

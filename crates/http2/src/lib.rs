@@ -12,39 +12,38 @@ mod counters;
 pub mod dependency;
 mod endpoint;
 mod error;
-mod event;
-mod fields;
 pub mod frame;
 mod growth;
 pub mod hpack;
 mod limits;
 mod prioritising;
 mod receiving;
-mod request;
-mod response;
-pub mod scheduler;
 mod sending;
 mod server;
 mod settings;
 mod stream;
-mod stream_id;
 mod streams;
 mod window;
 
 pub use serow_message::{BodyLength, UsageError};
+pub use serow_streams::{ReceivedRequest, ReceivedResponse, StreamId, scheduler};
 
 pub use self::{
     client::{Asking, BodyOrder, Client, ClientRole, OpenError},
     counters::Counters,
     endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},
-    event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     limits::Limits,
     sending::Turn,
     server::{Server, ServerRole},
     settings::{Applied, Sender, Settings, SettingsUpdate},
-    stream_id::StreamId,
 };
+
+/// What a server received.
+pub type Event = serow_streams::Event<ErrorCode>;
+
+/// What a client received.
+pub type ClientEvent = serow_streams::ClientEvent<ErrorCode>;
 
 /// What a client's side of a connection begins with (RFC 9113 §3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use serow_streams::MessageLimits;
+
 /// Limits on what is received. Each answers a way to use up memory or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -60,6 +62,13 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Those of messages.
+    #[inline]
+    pub(crate) fn of_messages(&self) -> MessageLimits {
+        let Self { head, fields, target, body, extended_connect, .. } = *self;
+        MessageLimits { head, fields, target, body, extended_connect }
+    }
+
     /// Bytes of one header block on the wire. A block is rarely longer than the head it stands for; twice that leaves
     /// room to answer a head that is too large with 431, for which the whole block must be decoded.
     pub(crate) fn block(&self) -> usize {

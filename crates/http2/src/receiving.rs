@@ -5,13 +5,14 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use serow_message::content::NO_TRAILERS;
+use serow_streams::{WrongLength, fields::Problem};
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
     connection::{Connection, MEASURING, Shutdown, Step, too_much, wrong},
-    fields::Problem,
     frame::{self, HeadersStart},
-    stream::{Receiving, Stream, WrongLength},
+    hpack::DecodeError,
+    stream::{Receiving, Stream},
     streams::Gone,
 };
 
@@ -64,6 +65,15 @@ impl Connection {
         self.handle_block(block.begun, &block.bytes, now)
     }
 
+    #[inline]
+    fn decode_fields(&mut self, block: &[u8]) -> Result<(), DecodeError> {
+        let limits = self.limits.of_messages();
+        let mut collector = self.fields.collect(&limits);
+        self.decoder.decode(block, |field| collector.take(&field))?;
+        collector.finish();
+        Ok(())
+    }
+
     /// A whole header block. It is decoded in any case: the next one may refer to it (RFC 9113 §4.3).
     #[inline]
     fn handle_block(
@@ -72,7 +82,7 @@ impl Connection {
         block: &[u8],
         now: Duration,
     ) -> Result<Option<Step>, ProtocolError> {
-        if let Err(error) = self.fields.decode(&mut self.decoder, block, &self.limits) {
+        if let Err(error) = self.decode_fields(block) {
             return Err(ProtocolError::Connection { code: ErrorCode::COMPRESSION_ERROR, reason: error.reason() });
         }
         let HeadersStart { stream: id, end_stream, dependency } = headers;

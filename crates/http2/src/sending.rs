@@ -7,12 +7,12 @@ use serow_message::{
     content::{NO_TRAILERS, decimal},
     hop_by_hop, refusal_text,
 };
+use serow_streams::Sending;
 
 use crate::{
     Sender, StreamId,
     connection::{Connection, Shutdown, schedule},
     frame,
-    stream::Sending,
 };
 
 /// Whose turn it is to send.

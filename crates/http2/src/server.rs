@@ -7,14 +7,17 @@ use bytes::BytesMut;
 use serow_message::{
     BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version, content,
 };
+use serow_streams::{
+    Content, Exchange, QueuedHead, Sending,
+    request::{self, Accepted, Answer, Rejected},
+};
 
 use crate::{
     Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
     connection::{Connection, Shutdown, Step, schedule},
     frame::HeadersStart,
     hpack::Pseudo,
-    request::{self, Accepted, Answer, Rejected},
-    stream::{Content, Exchange, QueuedHead, Receiving, Sending, Stream},
+    stream::{Receiving, Stream},
 };
 
 /// Receives requests and sends responses, many at once, each on its stream.
@@ -256,7 +259,13 @@ impl Server {
     fn handle_request(&mut self, opening: HeadersStart, now: Duration) -> Result<Event, ProtocolError> {
         let HeadersStart { stream: id, end_stream, dependency } = opening;
         let connection = &mut self.connection;
-        let accepted = match request::accept(&mut connection.fields, id, end_stream, &connection.limits) {
+        let accepted = match request::accept(
+            &mut connection.fields,
+            Version::HTTP_2,
+            id,
+            end_stream,
+            &connection.limits.of_messages(),
+        ) {
             Ok(accepted) => accepted,
             Err(rejected) => return self.reject(id, end_stream, *rejected, now),
         };

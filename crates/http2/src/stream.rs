@@ -1,6 +1,7 @@
 //! One stream (RFC 9113 §5.1).
 
-use serow_message::{Headers, Priority, StatusCode, UsageError};
+use serow_message::Priority;
+use serow_streams::{Content, Exchange, QueuedHead, Sending};
 
 use crate::{
     StreamId,
@@ -51,52 +52,6 @@ pub(crate) enum Receiving {
     Done,
 }
 
-/// How much more a body may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Content {
-    left: u64,
-    /// Whether all of it must be received: it was announced, and is not our own limit.
-    announced: bool,
-}
-
-/// What of our message was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sending {
-    /// No head yet.
-    Head,
-    /// So many bytes of the body are still due.
-    Length(u64),
-    /// Anything, until the end is sent.
-    UntilEnd,
-    /// All of it: half-closed (local).
-    Done,
-}
-
-/// A response's head that waits for its turn. What follows it is in [`Stream::sending`] already.
-#[derive(Debug)]
-pub(crate) struct QueuedHead {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: Headers,
-    pub(crate) content_length: Option<u64>,
-    /// Whether no handler made it: its content is the status in words.
-    pub(crate) is_refusal: bool,
-}
-
-/// What a message's meaning depends on in the other direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Exchange {
-    /// HEAD: a response has no content.
-    pub(crate) head_only: bool,
-    /// CONNECT: behind a 2xx response the stream is a tunnel.
-    pub(crate) connect: bool,
-    /// Such a response was given.
-    pub(crate) tunnel: bool,
-    /// RFC 9110 §6.5.1.
-    pub(crate) takes_trailers: bool,
-    /// RFC 9110 §10.1.1: the client waits for 100 Continue before it sends the body.
-    pub(crate) awaits_continue: bool,
-}
-
 impl Stream {
     pub(crate) fn new(id: StreamId, send_window: u32, receive_window: u32) -> Self {
         Self {
@@ -128,7 +83,7 @@ impl Stream {
     pub(crate) fn is_not_worth_the_rest(&self, left: u32) -> bool {
         left == 0
             || self.exchange.awaits_continue
-            || self.content.announced && self.content.left > left.into()
+            || self.content.announces_more_than(left.into())
             || self.receive_window.is_shut()
     }
 
@@ -157,63 +112,6 @@ impl Stream {
 
     fn sends_body(&self) -> bool {
         matches!(self.sending, Sending::Length(_) | Sending::UntilEnd)
-    }
-}
-
-impl Sending {
-    /// So many bytes of the body are sent now.
-    #[inline]
-    pub(crate) fn after(self, bytes: usize, end: bool) -> Result<Self, UsageError> {
-        match self {
-            Self::Length(left) => match left.checked_sub(bytes as u64) {
-                None => Err(UsageError::TooManyBytes),
-                Some(1..) if end => Err(UsageError::TooFewBytes),
-                Some(_) if end => Ok(Self::Done),
-                Some(left) => Ok(Self::Length(left)),
-            },
-            Self::UntilEnd => Ok(if end { Self::Done } else { self }),
-            Self::Head | Self::Done => Err(UsageError::OutOfTurn),
-        }
-    }
-}
-
-/// What is wrong with the length of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WrongLength {
-    /// It is not what was announced (RFC 9113 §8.1.1).
-    Announced,
-    /// It is more than we take.
-    Limit,
-}
-
-impl Content {
-    pub(crate) const UNBOUNDED: Self = Self { left: u64::MAX, announced: false };
-
-    pub(crate) const fn announced(length: u64) -> Self {
-        Self { left: length, announced: true }
-    }
-
-    pub(crate) const fn limited(most: u64) -> Self {
-        Self { left: most, announced: false }
-    }
-
-    /// Takes in received bytes.
-    #[inline]
-    pub(crate) fn received(&mut self, bytes: usize) -> Result<(), WrongLength> {
-        match self.left.checked_sub(bytes as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None if self.announced => Err(WrongLength::Announced),
-            None => Err(WrongLength::Limit),
-        }
-    }
-
-    /// Whether the body may end here.
-    #[inline]
-    pub(crate) fn may_end(self) -> bool {
-        !self.announced || self.left == 0
     }
 }
 

@@ -73,7 +73,7 @@ impl Streams {
             Gone::Idle
         } else if self.forgot || self.cut_off.contains(&id) {
             Gone::CutOff
-        } else if (first..=last).contains(&id.get()) {
+        } else if (first..=last).contains(&id.bits()) {
             Gone::PassedOver
         } else {
             Gone::Closed
@@ -84,9 +84,9 @@ impl Streams {
     #[inline]
     pub(crate) fn note_opened(&mut self, id: StreamId) {
         // Both roles' streams have odd numbers: nobody takes pushes.
-        let next = if self.highest.is_connection() { 1 } else { self.highest.get() + 2 };
-        if id.get() > next {
-            self.passed_over = (next, id.get() - 2);
+        let next = if self.highest.is_connection() { 1 } else { self.highest.bits() + 2 };
+        if id.bits() > next {
+            self.passed_over = (next, id.bits() - 2);
         }
         self.highest = id;
     }

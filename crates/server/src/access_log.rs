@@ -70,8 +70,8 @@ pub struct Served<'a> {
 /// The stream that carried a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServedStream {
-    /// Its number (RFC 9113 §5.1.1).
-    pub number: u32,
+    /// Its number (RFC 9113 §5.1.1, RFC 9000 §2.1).
+    pub number: u64,
     /// The priority of the response when its last byte was sent (RFC 9218), as the client or the response set it.
     pub priority: Priority,
 }
@@ -128,7 +128,7 @@ impl RequestLog {
 
 impl RequestLogEntry {
     /// Notes the stream that carries the request, and its current priority.
-    pub(crate) fn note_stream(&mut self, number: u32, priority: Priority) {
+    pub(crate) fn note_stream(&mut self, number: u64, priority: Priority) {
         self.stream = Some(ServedStream { number, priority });
     }
 

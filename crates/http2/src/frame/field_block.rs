@@ -29,7 +29,7 @@ pub fn begin_headers(output: &mut Vec<u8>) -> Start {
 pub fn begin_dependent_headers(dependency: Dependency, output: &mut Vec<u8>) -> Start {
     let start = Start { flags: flags::PRIORITY, ..begin_headers(output) };
     let exclusive = u32::from(dependency.exclusive) << 31;
-    output.extend_from_slice(&(dependency.on.get() | exclusive).to_be_bytes());
+    output.extend_from_slice(&(dependency.on.bits() | exclusive).to_be_bytes());
     output.push((dependency.weight.clamp(1, 256) - 1) as u8);
     start
 }

@@ -47,7 +47,7 @@ impl FrameHeader {
         // Nobody allows frames of more than 24 bits (RFC 9113 §6.5.2).
         debug_assert!(self.length < 1 << 24, "a frame of {} bytes", self.length);
         let [.., high, middle, low] = (self.length as u32).to_be_bytes();
-        let [a, b, c, d] = self.stream.get().to_be_bytes();
+        let [a, b, c, d] = self.stream.bits().to_be_bytes();
         [high, middle, low, self.kind.0, self.flags, a, b, c, d]
     }
 

@@ -138,7 +138,7 @@ fn take_go_away(header: FrameHeader, input: &mut BytesMut) -> Result<Frame, Prot
 /// RFC 9113 §6.9.
 fn take_window_update(header: FrameHeader, input: &mut BytesMut) -> Result<Frame, ProtocolError> {
     // The first bit is reserved, as in the number of a stream.
-    let increment = StreamId::new(u32::from_be_bytes(take_array(header, input)?)).get();
+    let increment = StreamId::new(u32::from_be_bytes(take_array(header, input)?)).bits();
     let (code, reason) = (ErrorCode::PROTOCOL_ERROR, "WINDOW_UPDATE by nothing");
     match header.stream {
         stream if increment != 0 => Ok(Frame::WindowUpdate { stream, increment }),

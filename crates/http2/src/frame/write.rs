@@ -34,7 +34,7 @@ pub fn write_ping(payload: [u8; 8], ack: bool, output: &mut Vec<u8>) {
 pub fn write_go_away(last_stream: StreamId, code: ErrorCode, debug: &[u8], output: &mut Vec<u8>) {
     let length = 8 + debug.len();
     FrameHeader { length, kind: Kind::GOAWAY, flags: 0, stream: StreamId::CONNECTION }.write(output);
-    output.extend_from_slice(&last_stream.get().to_be_bytes());
+    output.extend_from_slice(&last_stream.bits().to_be_bytes());
     output.extend_from_slice(&code.0.to_be_bytes());
     output.extend_from_slice(debug);
 }
@@ -50,6 +50,6 @@ pub fn write_window_update(stream: StreamId, increment: u32, output: &mut Vec<u8
 pub fn write_priority_update(stream: StreamId, value: &[u8], output: &mut Vec<u8>) {
     let length = 4 + value.len();
     FrameHeader { length, kind: Kind::PRIORITY_UPDATE, flags: 0, stream: StreamId::CONNECTION }.write(output);
-    output.extend_from_slice(&stream.get().to_be_bytes());
+    output.extend_from_slice(&stream.bits().to_be_bytes());
     output.extend_from_slice(value);
 }

@@ -1,16 +1,13 @@
 //! From field blocks to fields (RFC 7541 §3).
 
-use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use super::{
-    DEFAULT_CAPACITY, DecodeError,
-    dynamic_table::{DynamicTable, Line},
-    field_error::FieldError,
-    huffman, integer,
-    name::Name,
-    static_table,
+use serow_streams::{
+    compression::{DynamicTable, Line, Text, Texts, integer},
+    fields::{DecodedField, FieldError, Name},
 };
+
+use super::{DEFAULT_CAPACITY, DecodeError, static_table};
 
 /// Decodes the field blocks of one direction of a connection, in their order.
 #[derive(Debug)]
@@ -21,30 +18,6 @@ pub struct Decoder {
     /// The table is larger than what the peer has acknowledged; its next block begins with an update.
     update_due: bool,
     texts: Texts,
-}
-
-/// A field as it was received; it may have a error.
-#[derive(Clone, Copy, Debug)]
-pub struct DecodedField<'a> {
-    /// The name; it may have capitals, which RFC 9113 refuses.
-    pub name: &'a [u8],
-    /// The value.
-    pub value: &'a [u8],
-    /// Which name it is, if it is one of those that mean something to us.
-    pub name_kind: Name,
-    /// The peer does not want it compressed by anyone (RFC 7541 §7.1.3).
-    pub never_indexed: bool,
-    /// What makes a message malformed that has this field.
-    pub error: Option<FieldError>,
-}
-
-impl DecodedField<'_> {
-    /// What it counts for SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2).
-    #[must_use]
-    #[inline]
-    pub fn list_size(&self) -> usize {
-        self.name.len() + self.value.len() + super::dynamic_table::OVERHEAD
-    }
 }
 
 impl Decoder {
@@ -149,7 +122,7 @@ impl Decoder {
             _ => (integer::decode::<4>(rest)?, false),
         };
         let texts = &mut self.texts;
-        texts.decoded.clear();
+        texts.clear();
         let (name, name_kind, name_flaw) = match index {
             0 => {
                 let text = texts.take(rest)?;
@@ -204,13 +177,6 @@ fn line(table: &DynamicTable, index: usize) -> Result<Line<'_>, DecodeError> {
     }
 }
 
-impl<'a> Line<'a> {
-    #[inline]
-    fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
-        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, error: self.error }
-    }
-}
-
 struct Literal<'a> {
     name: LiteralName<'a>,
     name_kind: Name,
@@ -227,73 +193,5 @@ enum LiteralName<'a> {
     Text(Text<'a>),
 }
 
-/// A string of a literal.
-#[derive(Clone, Copy)]
-enum Text<'a> {
-    /// As it stands in the block.
-    Plain(&'a [u8]),
-    /// Where it stands among the decoded ones.
-    Decoded { start: usize, end: usize },
-}
-
-/// The strings of one literal that came in Huffman code. Their memory is kept for the next ones, until an idle
-/// connection gives it back.
-#[derive(Debug)]
-struct Texts {
-    decoded: Vec<u8>,
-}
-
-impl Texts {
-    const fn new() -> Self {
-        Self { decoded: Vec::new() }
-    }
-
-    /// The block is decoded. What a long string needed is not kept.
-    #[inline]
-    fn forget(&mut self) {
-        if self.decoded.capacity() > MAX_KEPT {
-            *self = Self::new();
-        }
-    }
-
-    /// Takes a string (RFC 7541 §5.2).
-    fn take<'a>(&mut self, rest: &mut &'a [u8]) -> Result<Text<'a>, DecodeError> {
-        let first = *rest.first().ok_or(DecodeError::Truncated)?;
-        let length = integer::decode::<7>(rest)?;
-        let (text, behind) = rest.split_at_checked(length).ok_or(DecodeError::Truncated)?;
-        *rest = behind;
-        if first < HUFFMAN {
-            return Ok(Text::Plain(text));
-        }
-        let start = self.decoded.len();
-        if self.decoded.capacity() == 0 {
-            self.decoded.reserve(FIRST_TEXT);
-        }
-        huffman::decode(text, &mut self.decoded)?;
-        Ok(Text::Decoded { start, end: self.decoded.len() })
-    }
-}
-
-impl<'a> Text<'a> {
-    fn bytes<'b>(self, texts: &'b Texts) -> &'b [u8]
-    where
-        'a: 'b,
-    {
-        match self {
-            Self::Plain(text) => text,
-            Self::Decoded { start, end } => &texts.decoded[start..end],
-        }
-    }
-}
-
 /// RFC 7541 §6.1: the bit that says that a field is an entry.
 const INDEXED: u8 = 0x80;
-
-/// RFC 7541 §5.2: the bit that says that a string is in Huffman code.
-const HUFFMAN: u8 = 0x80;
-
-/// Room for most strings, so that one allocation is enough for a usual block.
-const FIRST_TEXT: usize = 256;
-
-/// What is kept for the strings of the next block.
-const MAX_KEPT: usize = 4 * FIRST_TEXT;

@@ -4,15 +4,16 @@ use alloc::vec::Vec;
 
 use serow_message::{Headers, KnownHeader, StatusCode};
 
-use super::{
-    DEFAULT_CAPACITY,
-    dynamic_table::DynamicTable,
-    huffman, integer,
-    name::{Name, Pseudo},
-    policy::{self, Policy},
-    recent::{Hash, Recent},
-    static_table,
+use serow_streams::{
+    compression::{
+        DynamicTable, Hash, Recent, integer,
+        policy::{self, Policy},
+        write_text,
+    },
+    fields::{Name, Pseudo},
 };
+
+use super::{DEFAULT_CAPACITY, static_table};
 
 /// Encodes the field blocks of one direction of a connection, in their order.
 #[derive(Debug)]
@@ -190,33 +191,6 @@ fn write_literal(
     write_text(value.iter().copied(), block);
 }
 
-/// Writes a string (RFC 7541 §5.2), in Huffman code where that is shorter.
-fn write_text(text: impl ExactSizeIterator<Item = u8> + Clone, block: &mut Vec<u8>) {
-    if text.len() < ONE_BYTE {
-        // The length takes one byte, whichever it is, and is put in its place behind.
-        let start = block.len();
-        block.push(0);
-        huffman::encode(text.clone(), block);
-        let length = block.len() - start - 1;
-        if length < text.len() {
-            block[start] = HUFFMAN | length as u8;
-            return;
-        }
-        block.truncate(start);
-    } else {
-        let length = huffman::encoded_length(text.clone());
-        if length < text.len() {
-            integer::encode::<7>(length, HUFFMAN, block);
-            return huffman::encode(text, block);
-        }
-    }
-    integer::encode::<7>(text.len(), 0, block);
-    block.extend(text);
-}
-
-/// RFC 7541 §5.1: the least length of a string that takes more than one byte.
-const ONE_BYTE: usize = 127;
-
 /// RFC 7541, Appendix A: the index of `:status: 200`.
 const STATUS_OK: u8 = 8;
 
@@ -229,9 +203,6 @@ const WITH_INDEXING: u8 = 0x40;
 const SIZE_UPDATE: u8 = 0x20;
 const NEVER_INDEXED: u8 = 0x10;
 const NOT_INDEXED: u8 = 0x00;
-
-/// RFC 7541 §5.2: the bit that says that a string is in Huffman code.
-const HUFFMAN: u8 = 0x80;
 
 /// A field larger than this part of the table gets no entry, since it would push out most others.
 const SHARE: usize = 2;

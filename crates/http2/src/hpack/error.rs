@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use serow_streams::compression::CodingError;
+
 /// A field block cannot be decoded; the connection has to end, since the tables of both sides differ now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
@@ -39,3 +41,14 @@ impl fmt::Display for DecodeError {
 }
 
 impl core::error::Error for DecodeError {}
+
+impl From<CodingError> for DecodeError {
+    #[inline]
+    fn from(error: CodingError) -> Self {
+        match error {
+            CodingError::Truncated => Self::Truncated,
+            CodingError::Integer => Self::Integer,
+            CodingError::Huffman => Self::Huffman,
+        }
+    }
+}

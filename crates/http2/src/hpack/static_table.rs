@@ -1,8 +1,7 @@
 //! The static table (RFC 7541, Appendix A).
 
 use serow_message::KnownHeader;
-
-use super::name::{Name, Pseudo};
+use serow_streams::fields::{Name, Pseudo};
 
 /// An entry.
 pub(super) struct Entry {

@@ -79,7 +79,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 fn padded(header: FrameHeader, priority: Option<Dependency>, payload: &[u8], padding: Option<u8>) -> Vec<u8> {
     let mut body = Vec::from_iter(padding);
     if let Some(Dependency { on, weight, exclusive }) = priority {
-        body.extend_from_slice(&(on.get() | u32::from(exclusive) << 31).to_be_bytes());
+        body.extend_from_slice(&(on.bits() | u32::from(exclusive) << 31).to_be_bytes());
         body.push(u8::try_from(weight - 1).expect("a weight"));
     }
     body.extend_from_slice(payload);

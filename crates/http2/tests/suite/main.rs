@@ -11,8 +11,6 @@ mod frames_suite;
 mod frames_written;
 mod hpack;
 mod hpack_stories;
-mod scheduler;
-mod scheduler_model;
 mod script;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]

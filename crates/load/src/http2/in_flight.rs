@@ -75,7 +75,7 @@ impl InFlight {
         self.count -= 1;
         while let Some(None) = self.requests.front() {
             self.requests.pop_front();
-            self.first = StreamId::new(self.first.get() + 2);
+            self.first = StreamId::new(self.first.bits() + 2);
         }
         Some(request)
     }

@@ -156,7 +156,7 @@ fn misbehaving(misbehave: Misbehaviour) -> Scripted {
     Scripted::serve(Limits::default(), move |peer| {
         while let Some((stream, path)) = peer.request() {
             match &*path {
-                "/bad" => misbehave(peer, stream.get()),
+                "/bad" => misbehave(peer, stream.bits()),
                 path => peer.answer(stream, path),
             }
         }
@@ -195,7 +195,7 @@ fn a_response_to_a_request_that_the_client_left_reaches_no_other() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let Some((stream, _)) = peer.request() else { return };
         assert_eq!(peer.wait_for_reset(stream), ErrorCode::CANCEL);
-        poison(peer, stream.get());
+        poison(peer, stream.bits());
         while let Some((stream, path)) = peer.request() {
             peer.answer(stream, &path);
         }
@@ -216,7 +216,7 @@ fn informational_responses_without_end_end_the_request() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         while let Some((stream, path)) = peer.request() {
             let count = path.trim_start_matches('/').parse().unwrap();
-            (0..count).for_each(|_| peer.frame(HEADERS, END_HEADERS, stream.get(), EARLY_HINTS));
+            (0..count).for_each(|_| peer.frame(HEADERS, END_HEADERS, stream.bits(), EARLY_HINTS));
             if count < 1000 {
                 peer.answer(stream, "at last");
             }
@@ -274,7 +274,7 @@ fn a_check_of_grpc_does_not_take_other_streams_for_its_answer() {
     for (name, misbehave, is_up) in cases {
         let origin = Scripted::serve(Limits::default(), move |peer| {
             while let Some((stream, _)) = peer.request() {
-                misbehave(peer, stream.get());
+                misbehave(peer, stream.bits());
             }
         });
         let mut settings = settings(&origin);

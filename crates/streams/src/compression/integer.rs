@@ -3,12 +3,12 @@
 
 use alloc::vec::Vec;
 
-use super::DecodeError;
+use super::CodingError;
 
 /// Takes a number from the front of the input, whose first byte has so many bits of it.
 #[inline(always)]
-pub(super) fn decode<const BITS: u32>(input: &mut &[u8]) -> Result<usize, DecodeError> {
-    let (&first, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
+pub fn decode<const BITS: u32>(input: &mut &[u8]) -> Result<usize, CodingError> {
+    let (&first, rest) = input.split_first().ok_or(CodingError::Truncated)?;
     *input = rest;
     let largest = (1 << BITS) - 1;
     let value = first & largest;
@@ -16,21 +16,21 @@ pub(super) fn decode<const BITS: u32>(input: &mut &[u8]) -> Result<usize, Decode
 }
 
 #[cold]
-fn decode_rest(mut value: u64, input: &mut &[u8]) -> Result<usize, DecodeError> {
+fn decode_rest(mut value: u64, input: &mut &[u8]) -> Result<usize, CodingError> {
     for place in 0..LONGEST {
-        let (&byte, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
+        let (&byte, rest) = input.split_first().ok_or(CodingError::Truncated)?;
         *input = rest;
         value += u64::from(byte & 0x7f) << (7 * place);
         if byte & 0x80 == 0 {
-            return u32::try_from(value).ok().and_then(|value| value.try_into().ok()).ok_or(DecodeError::Integer);
+            return u32::try_from(value).ok().and_then(|value| value.try_into().ok()).ok_or(CodingError::Integer);
         }
     }
-    Err(DecodeError::Integer)
+    Err(CodingError::Integer)
 }
 
 /// Writes a number, whose first byte has so many bits of it; its other bits are `pattern`.
 #[inline(always)]
-pub(super) fn encode<const BITS: u32>(value: usize, pattern: u8, output: &mut Vec<u8>) {
+pub fn encode<const BITS: u32>(value: usize, pattern: u8, output: &mut Vec<u8>) {
     let largest = (1 << BITS) - 1;
     if value < largest {
         output.push(pattern | value as u8);

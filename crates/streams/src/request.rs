@@ -8,31 +8,35 @@ use serow_message::{
 };
 
 use crate::{
-    Limits, ReceivedRequest, StreamId,
-    fields::{Fields, Problem},
-    hpack::Pseudo,
-    stream::{Content, Exchange},
+    Content, Exchange, MessageLimits, ReceivedRequest, StreamId,
+    fields::{Fields, Problem, Pseudo},
 };
 
 /// A request that a handler may have.
 #[derive(Debug)]
-pub(crate) struct Accepted {
-    pub(crate) request: ReceivedRequest,
-    pub(crate) content: Content,
-    pub(crate) exchange: Exchange,
+pub struct Accepted {
+    /// For the handler.
+    pub request: ReceivedRequest,
+    /// What its body may be.
+    pub content: Content,
+    /// What its response depends on.
+    pub exchange: Exchange,
 }
 
 /// One that none gets.
 #[derive(Debug)]
-pub(crate) struct Rejected {
-    pub(crate) answer: Answer,
-    pub(crate) reason: &'static str,
-    pub(crate) head: Option<RequestHead>,
+pub struct Rejected {
+    /// What the client is told.
+    pub answer: Answer,
+    /// For the log.
+    pub reason: &'static str,
+    /// Its head, as far as it could be understood.
+    pub head: Option<RequestHead>,
 }
 
 /// What is done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// RFC 9113 §8.1.1: a malformed request is a stream error.
     Reset,
     /// It can be understood, and is answered as HTTP/1 does it.
@@ -41,17 +45,18 @@ pub(crate) enum Answer {
 
 /// Judges the head of a request. A refusal is rare, and must not make the way of all others wide.
 #[inline]
-pub(crate) fn accept(
+pub fn accept(
     fields: &mut Fields,
+    version: Version,
     stream: StreamId,
     end_stream: bool,
-    limits: &Limits,
+    limits: &MessageLimits,
 ) -> Result<Accepted, Box<Rejected>> {
     if let Some(problem) = fields.problem {
         return Err(reject(problem));
     }
     let (method, target, protocol) = line(fields, limits).map_err(Rejected::without_head)?;
-    let head = RequestHead { method, target, version: Version::HTTP_2, headers: fields.take_headers() };
+    let head = RequestHead { method, target, version, headers: fields.take_headers() };
     match judge(&head, protocol.is_some(), end_stream, limits) {
         Ok((length, exchange)) => {
             let content = match length {
@@ -68,7 +73,7 @@ pub(crate) fn accept(
 
 /// What stands in HTTP/1's first line.
 #[inline]
-fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Bytes>), Refusal> {
+fn line(fields: &Fields, limits: &MessageLimits) -> Result<(Method, Target, Option<Bytes>), Refusal> {
     let method = fields.pseudo(Pseudo::Method).ok_or(malformed("no :method"))?;
     if method.len() > MAX_METHOD_LENGTH {
         return Err((Answer::Status(StatusCode::NOT_IMPLEMENTED), "a method that nobody knows"));
@@ -116,7 +121,7 @@ fn judge(
     head: &RequestHead,
     extended: bool,
     end_stream: bool,
-    limits: &Limits,
+    limits: &MessageLimits,
 ) -> Result<(Option<u64>, Exchange), Refusal> {
     let headers = &head.headers;
     check_host(head)?;

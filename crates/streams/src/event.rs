@@ -3,15 +3,15 @@
 use bytes::Bytes;
 use serow_message::{Headers, RequestHead, ResponseHead, StatusCode};
 
-use crate::{ErrorCode, StreamId};
+use crate::StreamId;
 
-/// What a server received.
+/// What a server received; `Code` is the type of error codes of the version of HTTP.
 #[derive(Debug)]
-pub enum Event {
+pub enum Event<Code> {
     /// A request's head.
     Request(ReceivedRequest),
     /// A request that never reaches a handler. Nothing is left to do for it but to write it down: the machine has
-    /// answered it with this status (the answer gets its [`Turn`](crate::Turn) like any other), or cut it off where the
+    /// answered it with this status (the answer gets its turn like any other), or cut it off where the
     /// RFC asks for that (a malformed one, 400). Where the request was handed out before (413, a body beyond the
     /// limit), its handler is to be dropped, unless its response has begun.
     Refused {
@@ -28,7 +28,7 @@ pub enum Event {
     Data {
         /// Of the request.
         stream: StreamId,
-        /// Never empty. Its window is given back by [`Server::note_consumed`](crate::Server::note_consumed).
+        /// Never empty. Over HTTP/2 its window is given back by `note_consumed`.
         data: Bytes,
     },
     /// A request's body has ended.
@@ -43,12 +43,12 @@ pub enum Event {
         /// Of the request.
         stream: StreamId,
         /// Why.
-        code: ErrorCode,
+        code: Code,
     },
     /// The client will open no more streams.
     GoAway {
         /// Why.
-        code: ErrorCode,
+        code: Code,
     },
 }
 
@@ -75,16 +75,16 @@ impl ReceivedRequest {
     }
 }
 
-/// What a client received.
+/// What a client received; `Code` is the type of error codes of the version of HTTP.
 #[derive(Debug)]
-pub enum ClientEvent {
+pub enum ClientEvent<Code> {
     /// The head of the response, or an informational one (status 1xx), which the response itself follows.
     Response(ReceivedResponse),
     /// A piece of the response's body.
     Data {
         /// Of the exchange.
         stream: StreamId,
-        /// Never empty. Its window is given back by [`Client::note_consumed`](crate::Client::note_consumed).
+        /// Never empty. Over HTTP/2 its window is given back by `note_consumed`.
         data: Bytes,
     },
     /// The response's body has ended.
@@ -98,13 +98,13 @@ pub enum ClientEvent {
     Reset {
         /// Of the exchange.
         stream: StreamId,
-        /// Why. After [`ErrorCode::REFUSED_STREAM`] the request may be sent again on another connection.
-        code: ErrorCode,
+        /// Why. After REFUSED_STREAM (HTTP/3: H3_REQUEST_REJECTED) the request may be sent again on another connection.
+        code: Code,
     },
-    /// The server takes no more requests. Those it never looked at are reset with [`ErrorCode::REFUSED_STREAM`].
+    /// The server takes no more requests. Those it never looked at are reset with that code.
     GoAway {
         /// Why.
-        code: ErrorCode,
+        code: Code,
     },
 }
 

@@ -2,12 +2,12 @@
 
 use alloc::boxed::Box;
 
-use super::name::Name;
+use crate::fields::Name;
 
 /// For hashes of fields and of names, the number of the newest entry that has it. It may be wrong: the entry may be
 /// gone, or another one. The caller compares, and an entry that is not found is sent as if it were not in the table.
-#[derive(Debug)]
-pub(super) struct Recent {
+#[derive(Debug, Default)]
+pub struct Recent {
     slots: Option<Box<Slots>>,
 }
 
@@ -20,34 +20,36 @@ struct Slots {
 }
 
 impl Recent {
-    pub(super) const fn new() -> Self {
+    /// Where nothing is noted; allocates nothing.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { slots: None }
     }
 
     /// The number of an entry that may have this name, modulo 2¹⁶.
     #[inline]
-    pub(super) fn find_name(&self, hash: Hash) -> u16 {
+    pub fn find_name(&self, hash: Hash) -> u16 {
         self.slots.as_ref().map_or(0, |slots| slots.names[hash.0 as usize % NAMES])
     }
 
     /// The numbers of entries that may be this field, modulo 2¹⁶.
-    pub(super) fn find_field(&self, hash: Hash) -> [u16; 2] {
+    pub fn find_field(&self, hash: Hash) -> [u16; 2] {
         self.slots.as_ref().map_or([0; 2], |slots| slots.fields[hash.0 as usize % FIELDS])
     }
 
     /// From now on the entry of this number is the last of its name.
-    pub(super) fn note_name(&mut self, hash: Hash, number: u16) {
+    pub fn note_name(&mut self, hash: Hash, number: u16) {
         self.slots().names[hash.0 as usize % NAMES] = number;
     }
 
     /// Notes the number of the entry of a field.
-    pub(super) fn note_field(&mut self, hash: Hash, number: u16) {
+    pub fn note_field(&mut self, hash: Hash, number: u16) {
         let numbers = &mut self.slots().fields[hash.0 as usize % FIELDS];
         *numbers = [number, numbers[0]];
     }
 
     /// Whether a field of this hash came before, not long ago; from now on it did.
-    pub(super) fn is_repeated(&mut self, hash: Hash) -> bool {
+    pub fn is_repeated(&mut self, hash: Hash) -> bool {
         let place = &mut self.slots().once[hash.0 as usize % ONCE];
         let mark = (hash.0 >> 16) as u16;
         core::mem::replace(place, mark) == mark
@@ -62,12 +64,12 @@ impl Recent {
 /// A number that fields which differ seldom share. It need not withstand an attacker: an entry that is not found costs
 /// some bytes on the attacker's own connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hash(u32);
+pub struct Hash(u32);
 
 impl Hash {
     /// Of a name, whatever its case.
     #[inline]
-    pub(super) fn of_name(kind: Name, name: &[u8]) -> Self {
+    pub fn of_name(kind: Name, name: &[u8]) -> Self {
         match kind {
             Name::Known(known) => Self(known as u32),
             Name::Pseudo(pseudo) => Self(64 + pseudo as u32),
@@ -80,7 +82,7 @@ impl Hash {
 
     /// Of a field, from that of its name.
     #[inline]
-    pub(super) fn with_value(self, value: &[u8]) -> Self {
+    pub fn with_value(self, value: &[u8]) -> Self {
         self.with(value, 0)
     }
 

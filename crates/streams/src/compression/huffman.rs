@@ -5,17 +5,17 @@
 
 use alloc::vec::Vec;
 
-use super::DecodeError;
+use super::CodingError;
 
 /// The length of a text's code, in bytes.
 #[inline]
-pub(super) fn encoded_length(text: impl Iterator<Item = u8>) -> usize {
+pub fn encoded_length(text: impl Iterator<Item = u8>) -> usize {
     text.map(|byte| usize::from(LENGTHS[usize::from(byte)])).sum::<usize>().div_ceil(8)
 }
 
 /// Writes a text's code.
 #[inline]
-pub(super) fn encode(text: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
+pub fn encode(text: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
     let (mut bits, mut count) = (0_u64, 0);
     for byte in text {
         let Code { bits: code, length } = CODES[usize::from(byte)];
@@ -35,7 +35,7 @@ pub(super) fn encode(text: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
 }
 
 /// Decodes a text to the end of the output.
-pub(super) fn decode(input: &[u8], output: &mut Vec<u8>) -> Result<(), DecodeError> {
+pub fn decode(input: &[u8], output: &mut Vec<u8>) -> Result<(), CodingError> {
     let start = output.len();
     // The shortest codes have five bits.
     output.resize(start + input.len() * 8 / 5, 0);
@@ -44,7 +44,7 @@ pub(super) fn decode(input: &[u8], output: &mut Vec<u8>) -> Result<(), DecodeErr
     Ok(())
 }
 
-fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, DecodeError> {
+fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, CodingError> {
     // The bits to come, from the highest on, and how many they are.
     let (mut bits, mut count) = (0_u64, 0);
     let mut place = 0;
@@ -68,7 +68,7 @@ fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, DecodeError> 
     // RFC 7541 §5.2: the end is filled with less than eight bits, the first of the end's code, which are ones.
     while count >= 8 || bits != u64::MAX {
         let code = first_code(bits)?;
-        count = count.checked_sub(u32::from(code.length)).ok_or(DecodeError::Huffman)?;
+        count = count.checked_sub(u32::from(code.length)).ok_or(CodingError::Huffman)?;
         output[place] = code.byte;
         place += 1;
         bits = !(!bits << code.length);
@@ -78,7 +78,7 @@ fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, DecodeError> 
 
 /// The code that these bits begin with; that of the end is never sent.
 #[inline(always)]
-fn first_code(bits: u64) -> Result<Symbol, DecodeError> {
+fn first_code(bits: u64) -> Result<Symbol, CodingError> {
     match SHORT[(bits >> 56) as usize] {
         Symbol { length: 0, .. } => long_code((bits >> 32) as u32),
         code => Ok(code),
@@ -87,14 +87,14 @@ fn first_code(bits: u64) -> Result<Symbol, DecodeError> {
 
 /// The code of more than eight bits that these 32 begin with.
 #[inline(never)]
-fn long_code(bits: u32) -> Result<Symbol, DecodeError> {
+fn long_code(bits: u32) -> Result<Symbol, CodingError> {
     let mut length = 9;
     while length < LONGEST && bits >= AFTER[length] {
         length += 1;
     }
     let before = (AFTER[length - 1] >> (32 - length)) as usize;
     let symbol = ORDER[FIRST[length] + (bits >> (32 - length)) as usize - before];
-    let byte = u8::try_from(symbol).map_err(|_| DecodeError::Huffman)?;
+    let byte = u8::try_from(symbol).map_err(|_| CodingError::Huffman)?;
     Ok(Symbol { byte, length: length as u8 })
 }
 
@@ -239,7 +239,7 @@ mod tests {
         output
     }
 
-    fn decoded(code: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    fn decoded(code: &[u8]) -> Result<Vec<u8>, CodingError> {
         let mut output = alloc::vec![b'x'];
         decode(code, &mut output)?;
         Ok(output.split_off(1))
@@ -321,9 +321,9 @@ mod tests {
             let mut code = encoded(&text);
             // The padding is the beginning of the end's code.
             code.extend_from_slice(&[0xff; 4]);
-            assert_eq!(decoded(&code), Err(DecodeError::Huffman));
+            assert_eq!(decoded(&code), Err(CodingError::Huffman));
             code.push(0);
-            assert_eq!(decoded(&code), Err(DecodeError::Huffman));
+            assert_eq!(decoded(&code), Err(CodingError::Huffman));
         }
     }
 }

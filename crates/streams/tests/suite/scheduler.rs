@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::scheduler_model::Model;
 use proptest::prelude::*;
-use serow_http2::{
+use serow_message::Priority;
+use serow_streams::{
     StreamId,
     scheduler::{Claim, Scheduler, TUNNEL_SHARE, TURN},
 };
-use serow_message::Priority;
 
 const FRAME: usize = TURN as usize;
 
@@ -47,18 +47,18 @@ impl Connection {
     fn serve(&mut self, most: usize) -> Option<u32> {
         let stream = self.scheduler.next()?;
         assert_eq!(self.scheduler.next(), Some(stream), "to ask changes nothing");
-        let (claim, left) = self.left.get_mut(&stream.get()).expect("a stream that is inside");
+        let (claim, left) = self.left.get_mut(&stream.bits()).expect("a stream that is inside");
         let claim = *claim;
         let bytes = most.min(*left);
         *left -= bytes;
         let finished = *left == 0;
         self.scheduler.note_served(stream, claim, bytes);
-        *self.served.entry(stream.get()).or_default() += bytes;
+        *self.served.entry(stream.bits()).or_default() += bytes;
         if finished {
-            self.left.remove(&stream.get());
+            self.left.remove(&stream.bits());
             assert!(self.scheduler.remove(stream, claim));
         }
-        Some(stream.get())
+        Some(stream.bits())
     }
 
     fn order(&mut self) -> Vec<u32> {

@@ -7,11 +7,11 @@
 
 use serow_message::KnownHeader;
 
-use super::name::{Name, Pseudo};
+use crate::fields::{Name, Pseudo};
 
 /// What is done with a field that the table does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
+pub enum Policy {
     /// It gets an entry: it will come again.
     Index,
     /// It gets an entry when it comes for the second time. What differs from message to message would push out what
@@ -23,7 +23,7 @@ pub(super) enum Policy {
 }
 
 /// The policy for a field.
-pub(super) fn of(name: Name, value: &[u8]) -> Policy {
+pub fn of(name: Name, value: &[u8]) -> Policy {
     match name {
         Name::Pseudo(Pseudo::Path) => Policy::IndexRepeated,
         Name::Pseudo(_) | Name::Other => Policy::Index,

@@ -273,7 +273,7 @@ impl Class {
 
     /// In the order of classes, then of streams.
     fn key(self, stream: StreamId) -> u64 {
-        u64::from(self.0) << STREAM_BITS | u64::from(stream.get())
+        u64::from(self.0) << STREAM_BITS | stream.get() & STREAM_MASK
     }
 
     /// No key of the class is lower.
@@ -287,11 +287,14 @@ impl Class {
     }
 }
 
-/// The number of a stream has 31 bits (RFC 9113 §4.1); one more makes the next key no stream of another class.
-const STREAM_BITS: u32 = 32;
+/// The number of a stream has 31 bits in HTTP/2 (RFC 9113 §4.1). In HTTP/3 it has 62 (RFC 9000 §2.1), of which a
+/// connection with a million requests per second needs this many after five hundred years.
+const STREAM_BITS: u32 = 56;
+
+const STREAM_MASK: u64 = (1 << STREAM_BITS) - 1;
 
 fn stream_of(key: u64) -> StreamId {
-    StreamId::new(key as u32)
+    StreamId::of_quic(key & STREAM_MASK)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rule of the scheduler once more, over a list that is searched from end to end. The fuzz target uses it too.
 
-use serow_http2::{
+use serow_streams::{
     StreamId,
     scheduler::{Claim, TUNNEL_SHARE, TURN},
 };

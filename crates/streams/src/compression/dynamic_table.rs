@@ -6,11 +6,11 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use super::{field_error::FieldError, name::Name};
+use crate::fields::{FieldError, Name};
 
 /// Entries, the newest of which has the lowest index.
 #[derive(Debug)]
-pub(super) struct DynamicTable {
+pub struct DynamicTable {
     /// From the oldest on.
     entries: VecDeque<Entry>,
     text: Vec<u8>,
@@ -33,38 +33,50 @@ struct Entry {
 
 /// An entry, as one looks at it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) value: &'a [u8],
-    pub(super) name_kind: Name,
-    pub(super) error: Option<FieldError>,
+pub struct Line<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+    /// Which name it is.
+    pub name_kind: Name,
+    /// What makes a message malformed that has this field.
+    pub error: Option<FieldError>,
 }
 
 impl Line<'_> {
     /// Whether this is its name, whatever the case.
-    pub(super) fn is_named(&self, kind: Name, name: &[u8]) -> bool {
+    pub fn is_named(&self, kind: Name, name: &[u8]) -> bool {
         self.name_kind == kind && (kind != Name::Other || self.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl DynamicTable {
-    pub(super) const fn new(capacity: usize) -> Self {
+    /// An empty one, which may have so many bytes; allocates nothing.
+    #[must_use]
+    pub const fn new(capacity: usize) -> Self {
         Self { entries: VecDeque::new(), text: Vec::new(), removed: 0, size: 0, capacity }
     }
 
     /// The size it may have.
-    pub(super) fn capacity(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// How many entries it has.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// The entry of so many newer ones.
     #[inline]
-    pub(super) fn get(&self, newer: usize) -> Option<Line<'_>> {
+    pub fn get(&self, newer: usize) -> Option<Line<'_>> {
         let entry = self.entry(newer)?;
         let (name, value) = self.text_of(entry).split_at_checked(entry.name_length as usize)?;
         Some(Line { name, value, name_kind: entry.name_kind, error: entry.error })
@@ -72,7 +84,7 @@ impl DynamicTable {
 
     /// Whether the entry of so many newer ones has this well-known name, and this value.
     #[inline(always)]
-    pub(super) fn is_known(&self, newer: usize, name_kind: Name, value: &[u8]) -> bool {
+    pub fn is_known(&self, newer: usize, name_kind: Name, value: &[u8]) -> bool {
         let Some(entry) = self.entry(newer) else { return false };
         if entry.value_length as usize != value.len() || entry.name_kind != name_kind {
             return false;
@@ -82,7 +94,7 @@ impl DynamicTable {
     }
 
     /// Whether the entry of so many newer ones is this field, whatever the case of its name.
-    pub(super) fn is(&self, newer: usize, name_kind: Name, name: &[u8], value: &[u8]) -> bool {
+    pub fn is(&self, newer: usize, name_kind: Name, name: &[u8], value: &[u8]) -> bool {
         self.get(newer).is_some_and(|line| line.is_named(name_kind, name) && line.value == value)
     }
 
@@ -100,7 +112,7 @@ impl DynamicTable {
     }
 
     /// RFC 7541 §4.3.
-    pub(super) fn set_capacity(&mut self, capacity: usize) {
+    pub fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
         self.evict(capacity);
         if self.entries.is_empty() {
@@ -109,7 +121,7 @@ impl DynamicTable {
     }
 
     /// Adds an entry; says whether it fitted.
-    pub(super) fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8], error: Option<FieldError>) -> bool {
+    pub fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8], error: Option<FieldError>) -> bool {
         if !self.make_room(name.len(), value.len()) {
             return false;
         }
@@ -119,7 +131,7 @@ impl DynamicTable {
     }
 
     /// Adds an entry with the name of another, which may have to leave for it (RFC 7541 §4.4).
-    pub(super) fn insert_with_name_of(&mut self, newer: usize, value: &[u8], error: Option<FieldError>) {
+    pub fn insert_with_name_of(&mut self, newer: usize, value: &[u8], error: Option<FieldError>) {
         let Some(Line { name, name_kind, .. }) = self.get(newer) else { return };
         let length = name.len();
         if !self.make_room(length, value.len()) {
@@ -132,7 +144,7 @@ impl DynamicTable {
     }
 
     /// Puts the newest entry's name in lower case.
-    pub(super) fn lower_newest_name(&mut self) {
+    pub fn lower_newest_name(&mut self) {
         if let Some(entry) = self.entries.back() {
             let start = entry.start.wrapping_sub(self.removed) as usize;
             self.text[start..start + entry.name_length as usize].make_ascii_lowercase();
@@ -142,7 +154,7 @@ impl DynamicTable {
     fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8], error: Option<FieldError>) {
         let start = self.removed.wrapping_add((self.text.len() - name_length) as u32);
         self.text.extend_from_slice(value);
-        let size = name_length + value.len() + OVERHEAD;
+        let size = name_length + value.len() + ENTRY_OVERHEAD;
         self.evict(self.capacity - size);
         self.size += size;
         self.entries.push_back(Entry {
@@ -157,7 +169,7 @@ impl DynamicTable {
     /// Sees to it that the text of a new entry has room. One that is larger than the table empties it (RFC 7541 §4.4).
     fn make_room(&mut self, name_length: usize, value_length: usize) -> bool {
         let length = name_length.saturating_add(value_length);
-        if length.saturating_add(OVERHEAD) > self.capacity {
+        if length.saturating_add(ENTRY_OVERHEAD) > self.capacity {
             self.clear();
             return false;
         }
@@ -190,14 +202,14 @@ impl DynamicTable {
         while self.size > size
             && let Some(entry) = self.entries.pop_front()
         {
-            self.size -= (entry.name_length + entry.value_length) as usize + OVERHEAD;
+            self.size -= (entry.name_length + entry.value_length) as usize + ENTRY_OVERHEAD;
         }
     }
 
     /// How many bytes at the end of `text` are of entries.
     #[inline]
     fn live(&self) -> usize {
-        self.size - self.entries.len() * OVERHEAD
+        self.size - self.entries.len() * ENTRY_OVERHEAD
     }
 
     /// Removes all entries, and gives their memory back.
@@ -207,7 +219,7 @@ impl DynamicTable {
 }
 
 /// What an entry counts beside its text (RFC 7541 §4.1).
-pub(super) const OVERHEAD: usize = 32;
+pub const ENTRY_OVERHEAD: usize = 32;
 
 /// Room for the entries of a usual request or response, so that a connection of one does not allocate again and again.
 const FIRST_TEXT: usize = 256;

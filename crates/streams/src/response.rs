@@ -3,22 +3,25 @@
 use serow_message::{ResponseHead, StatusCode, Version, content};
 
 use crate::{
-    fields::{Fields, Problem},
-    hpack::Pseudo,
-    stream::{Content, Exchange},
+    Content, Exchange,
+    fields::{Fields, Problem, Pseudo},
 };
 
 /// A response, or an informational one.
 #[derive(Debug)]
-pub(crate) struct Accepted {
-    pub(crate) head: ResponseHead,
-    pub(crate) length: Option<u64>,
-    pub(crate) content: Content,
+pub struct Accepted {
+    /// Its head.
+    pub head: ResponseHead,
+    /// The length of its body, where it is known.
+    pub length: Option<u64>,
+    /// What its body may be.
+    pub content: Content,
 }
 
 /// Judges the head of a response to such a request; the error is what is malformed.
-pub(crate) fn accept(
+pub fn accept(
     fields: &mut Fields,
+    version: Version,
     exchange: Exchange,
     end_stream: bool,
     most: u64,
@@ -38,7 +41,7 @@ pub(crate) fn accept(
     if status == StatusCode::SWITCHING_PROTOCOLS || status.is_informational() && end_stream {
         return Err("a status that cannot be");
     }
-    let head = ResponseHead { status, version: Version::HTTP_2, headers: fields.take_headers() };
+    let head = ResponseHead { status, version, headers: fields.take_headers() };
     let tunnel = exchange.connect && status.is_success();
     let length = if tunnel { None } else { content::length(&head.headers).map_err(|_| "a wrong content-length")? };
     // RFC 9110 §6.4.1, §8.6: there the field speaks of another response.

@@ -6,14 +6,21 @@ use core::ops::{ControlFlow, Range};
 use bytes::{Bytes, BytesMut};
 use serow_message::{Headers, KnownHeader, ReceivedFields, Span, hop_by_hop};
 
-use crate::{
-    Limits,
-    hpack::{DecodeError, DecodedField, Decoder, FieldError, Name, Pseudo},
+use crate::MessageLimits;
+
+mod decoded_field;
+mod field_error;
+mod name;
+
+pub use self::{
+    decoded_field::DecodedField,
+    field_error::FieldError,
+    name::{Name, Pseudo},
 };
 
 /// What stood in the header block that was decoded last, and room for the next ones.
 #[derive(Debug, Default)]
-pub(crate) struct Fields {
+pub struct Fields {
     /// Where heads are put together. Those that are gone leave their room, so that mostly nothing is allocated for one.
     room: BytesMut,
     /// The text of the head, until its fields are taken.
@@ -22,17 +29,17 @@ pub(crate) struct Fields {
     list: ReceivedFields<4>,
     pseudo: [Place; PSEUDO],
     /// What is wrong with them; then they are not all there.
-    pub(crate) problem: Option<Problem>,
+    pub problem: Option<Problem>,
 }
 
 /// Why a message cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Problem {
+pub enum Problem {
     /// RFC 9113 §8.1.1.
     Malformed(&'static str),
-    /// More than [`Limits::head`] or [`Limits::fields`].
+    /// More than [`MessageLimits::head`] or [`MessageLimits::fields`].
     TooLarge,
-    /// A `:path` longer than [`Limits::target`].
+    /// A `:path` longer than [`MessageLimits::target`].
     TargetTooLong,
 }
 
@@ -64,43 +71,38 @@ impl Default for Place {
 const PSEUDO: usize = 6;
 
 impl Fields {
-    /// Decodes a whole block. What the limits forbid is decoded too, and not kept: the peer's table has changed by it.
+    /// Takes the fields of one block in place of those of the last: show each of them to the collector, then
+    /// [finish](Collector::finish).
     #[inline]
-    pub(crate) fn decode(&mut self, decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<(), DecodeError> {
+    pub fn collect<'a>(&'a mut self, limits: &'a MessageLimits) -> Collector<'a> {
         self.room.clear();
         self.text = Bytes::new();
         self.list.clear();
         self.pseudo = [Place::NONE; PSEUDO];
         self.problem = None;
-        let mut collector = Collector { fields: self, size: 0, regular: false, cookie: Vec::new(), limits };
-        decoder.decode(block, |field| {
-            collector.take(&field);
-            if collector.is_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        collector.finish();
-        Ok(())
+        Collector { fields: self, size: 0, regular: false, cookie: Vec::new(), limits }
     }
 
     /// The value of a pseudo-header field.
     #[inline]
-    pub(crate) fn pseudo(&self, pseudo: Pseudo) -> Option<&[u8]> {
+    pub fn pseudo(&self, pseudo: Pseudo) -> Option<&[u8]> {
         self.text.get(self.pseudo[pseudo as usize].range()?)
     }
 
     /// The same, as a slice of the head.
     #[inline]
-    pub(crate) fn pseudo_bytes(&self, pseudo: Pseudo) -> Option<Bytes> {
+    pub fn pseudo_bytes(&self, pseudo: Pseudo) -> Option<Bytes> {
         Some(self.text.slice(self.pseudo[pseudo as usize].range()?))
     }
 
     /// Whether there is any pseudo-header field.
-    pub(crate) fn has_pseudo(&self) -> bool {
+    pub fn has_pseudo(&self) -> bool {
         self.pseudo.iter().any(|place| place.range().is_some())
     }
 
     /// The other fields. Nothing of the message is left then.
     #[inline]
-    pub(crate) fn take_headers(&mut self) -> Headers {
+    pub fn take_headers(&mut self) -> Headers {
         let text = core::mem::take(&mut self.text);
         if self.list.is_empty() {
             return Headers::new();
@@ -121,20 +123,28 @@ impl Fields {
     }
 }
 
-/// Takes the fields of one block, in their order.
-struct Collector<'a> {
+/// Takes the fields of one block, in their order. What the limits forbid is not kept.
+#[derive(Debug)]
+pub struct Collector<'a> {
     fields: &'a mut Fields,
     /// RFC 9113 §6.5.2.
     size: usize,
     /// Whether a field was seen behind which no pseudo-header field may stand.
     regular: bool,
     cookie: Vec<u8>,
-    limits: &'a Limits,
+    limits: &'a MessageLimits,
 }
 
 impl Collector<'_> {
+    /// Takes the next field; breaks where the rest of the block changes nothing.
     #[inline]
-    fn take(&mut self, field: &DecodedField<'_>) {
+    pub fn take(&mut self, field: &DecodedField<'_>) -> ControlFlow<()> {
+        self.judge(field);
+        if self.is_decided() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    #[inline]
+    fn judge(&mut self, field: &DecodedField<'_>) {
         // Whatever is wrong, the refusal of HEAD has no content.
         if self.fields.problem.is_some() && !matches!(field.name_kind, Name::Pseudo(Pseudo::Method)) {
             return;
@@ -249,8 +259,9 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// The block has ended.
     #[inline]
-    fn finish(mut self) {
+    pub fn finish(mut self) {
         if !self.cookie.is_empty() {
             let cookie = core::mem::take(&mut self.cookie);
             if let Err(problem) = self.push(KnownHeader::Cookie, &cookie) {

@@ -2,7 +2,7 @@
 
 use serow_message::is_token_byte;
 
-use super::name::Name;
+use super::Name;
 
 /// Why a field makes its message malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum FieldError {
 impl FieldError {
     /// In a name.
     #[inline]
-    pub(super) fn of_name(kind: Name, name: &[u8]) -> Option<Self> {
+    pub fn of_name(kind: Name, name: &[u8]) -> Option<Self> {
         // Others are what they were recognised as.
         let right = kind != Name::Other
             || name.iter().fold(!name.is_empty(), |right, &byte| right & NAME_BYTES[usize::from(byte)]);
@@ -28,7 +28,7 @@ impl FieldError {
 
     /// In a value.
     #[inline]
-    pub(super) fn of_value(value: &[u8]) -> Option<Self> {
+    pub fn of_value(value: &[u8]) -> Option<Self> {
         let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
         if has_control(value) {
             return Some(Self::Control);

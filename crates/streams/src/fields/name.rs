@@ -60,7 +60,7 @@ pub enum Name {
 
 impl Name {
     /// Recognises a name as it was received. One with capitals is not well known: RFC 9113 §8.2.1 has it refused.
-    pub(super) fn recognise(name: &[u8]) -> Self {
+    pub fn recognise(name: &[u8]) -> Self {
         if let [b':', ..] = name {
             return Pseudo::recognise(name).map_or(Self::Other, Self::Pseudo);
         }
@@ -71,7 +71,7 @@ impl Name {
     }
 
     /// The text of a well-known name or that of a pseudo-header field; nothing of others.
-    pub(super) fn text(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Self::Pseudo(pseudo) => pseudo.as_str(),
             Self::Known(known) => known.as_str(),

@@ -1,0 +1,136 @@
+//! What of a message is still to come or to be sent, either role.
+
+use serow_message::{Headers, StatusCode, UsageError};
+
+/// How much of a message is taken. Each limit answers a way to use up memory or time.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageLimits {
+    /// Bytes of a head, or of trailers, counted as RFC 9113 §6.5.2 and RFC 9114 §4.2.2 do it (32 for each field beside
+    /// its text).
+    pub head: usize,
+    /// Header fields in a head.
+    pub fields: usize,
+    /// Bytes of `:path`.
+    pub target: usize,
+    /// Bytes of a body.
+    pub body: u64,
+    /// Whether requests may ask for another protocol in their stream (RFC 8441, RFC 9220).
+    pub extended_connect: bool,
+}
+
+/// How much more a body may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    left: u64,
+    /// Whether all of it must be received: it was announced, and is not our own limit.
+    announced: bool,
+}
+
+/// What of our message was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// No head yet.
+    Head,
+    /// So many bytes of the body are still due.
+    Length(u64),
+    /// Anything, until the end is sent.
+    UntilEnd,
+    /// All of it: half-closed (local).
+    Done,
+}
+
+/// A response's head that waits for its turn. What follows it is in [`Stream::sending`] already.
+#[derive(Debug)]
+pub struct QueuedHead {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its fields.
+    pub headers: Headers,
+    /// The value of `content-length`, if it has one.
+    pub content_length: Option<u64>,
+    /// Whether no handler made it: its content is the status in words.
+    pub is_refusal: bool,
+}
+
+/// What a message's meaning depends on in the other direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// HEAD: a response has no content.
+    pub head_only: bool,
+    /// CONNECT: behind a 2xx response the stream is a tunnel.
+    pub connect: bool,
+    /// Such a response was given.
+    pub tunnel: bool,
+    /// RFC 9110 §6.5.1.
+    pub takes_trailers: bool,
+    /// RFC 9110 §10.1.1: the client waits for 100 Continue before it sends the body.
+    pub awaits_continue: bool,
+}
+
+impl Sending {
+    /// So many bytes of the body are sent now.
+    #[inline]
+    pub fn after(self, bytes: usize, end: bool) -> Result<Self, UsageError> {
+        match self {
+            Self::Length(left) => match left.checked_sub(bytes as u64) {
+                None => Err(UsageError::TooManyBytes),
+                Some(1..) if end => Err(UsageError::TooFewBytes),
+                Some(_) if end => Ok(Self::Done),
+                Some(left) => Ok(Self::Length(left)),
+            },
+            Self::UntilEnd => Ok(if end { Self::Done } else { self }),
+            Self::Head | Self::Done => Err(UsageError::OutOfTurn),
+        }
+    }
+}
+
+/// What is wrong with the length of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongLength {
+    /// It is not what was announced (RFC 9113 §8.1.1).
+    Announced,
+    /// It is more than we take.
+    Limit,
+}
+
+impl Content {
+    /// Without end.
+    pub const UNBOUNDED: Self = Self { left: u64::MAX, announced: false };
+
+    /// As long as was announced.
+    #[must_use]
+    pub const fn announced(length: u64) -> Self {
+        Self { left: length, announced: true }
+    }
+
+    /// At most so long.
+    #[must_use]
+    pub const fn limited(most: u64) -> Self {
+        Self { left: most, announced: false }
+    }
+
+    /// Takes in received bytes.
+    #[inline]
+    pub fn received(&mut self, bytes: usize) -> Result<(), WrongLength> {
+        match self.left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None if self.announced => Err(WrongLength::Announced),
+            None => Err(WrongLength::Limit),
+        }
+    }
+
+    /// Whether more than so much was announced and is still to come.
+    #[must_use]
+    pub fn announces_more_than(self, bytes: u64) -> bool {
+        self.announced && self.left > bytes
+    }
+
+    /// Whether the body may end here.
+    #[inline]
+    pub fn may_end(self) -> bool {
+        !self.announced || self.left == 0
+    }
+}
