@@ -20,6 +20,7 @@ mod socket;
 pub mod socket_filter;
 mod tcp_info;
 mod tunnel;
+mod udp;
 mod warning_pace;
 mod wire;
 
@@ -37,5 +38,6 @@ pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
 pub use socket::{More, Readable, Socket};
 pub use tunnel::Tunnel;
+pub use udp::{DatagramBatch, Datagrams, EcnCodepoint, Transmit, UdpSocket, bind_udp};
 pub use warning_pace::WarningPace;
 pub use wire::Wire;

@@ -126,6 +126,12 @@ impl TlsAcceptor {
         }
     }
 
+    /// The settings for the next handshake of a QUIC connection; the same object until something has changed.
+    #[must_use]
+    pub fn quic_settings(&self) -> Arc<ServerConfig> {
+        self.terms().config
+    }
+
     /// What the next handshake needs. Files are checked first, if that is due; the certificates are checked when the
     /// client's server name is known.
     pub(crate) fn terms(&self) -> Terms {

@@ -1,0 +1,35 @@
+//! QUIC (RFC 9000) for threads with a runtime of their own.
+//!
+//! `quinn-proto` is QUIC without I/O. This crate gives each thread an [`Endpoint`] of its own: a socket, the connections
+//! whose packets arrive there, and their timers. The crate `quinn` has one task that drives the endpoint for all threads.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the socket of a thread, and which connection a datagram is for | `endpoint.rs` |
+//! | one connection: events, timers, sending | `connection.rs` |
+//! | connection IDs that name the socket of their owner | `connection_id.rs` |
+//! | the program by which the kernel finds that socket | `steering.rs` |
+//! | secrets that the endpoints of a server share | `secrets.rs` |
+//! | transport parameters, and TLS for QUIC | `settings.rs` |
+#![forbid(unsafe_code)]
+
+mod connection;
+mod connection_id;
+mod endpoint;
+mod secrets;
+mod settings;
+mod steering;
+
+pub use quinn_proto::{
+    ConnectionError, Dir, Event, ReadError, ReadableError, StreamEvent, StreamId, TransportErrorCode, VarInt,
+    WriteError,
+};
+
+pub use self::{
+    connection::{Connection, Handshake, Sent},
+    connection_id::{CONNECTION_ID_LENGTH, SLOTS},
+    endpoint::{Endpoint, Incoming},
+    secrets::Secrets,
+    settings::{ServerSettings, TransportSettings},
+    steering::steering_program,
+};

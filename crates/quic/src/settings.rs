@@ -1,0 +1,118 @@
+//! Transport parameters, and TLS for QUIC.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use quinn_proto::{
+    EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt, crypto::rustls::QuicServerConfig,
+};
+use rustls::quic;
+use serow_tls::TlsAcceptor;
+
+use crate::{Secrets, connection_id::SlotIds};
+
+/// What one side allows the other, and what it expects of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportSettings {
+    /// Streams for requests that the peer may have open at once.
+    pub streams: u32,
+    /// Bytes that the peer may send on one stream before any of them are read.
+    pub stream_window: u32,
+    /// Bytes that the peer may send on all streams before any of them are read: as much memory it may make us use.
+    pub window: u32,
+    /// How long a connection may be silent before both sides forget it.
+    pub idle: Duration,
+}
+
+/// What the endpoints of a server's threads share.
+#[derive(Debug)]
+pub struct ServerSettings {
+    acceptor: TlsAcceptor,
+    secrets: Secrets,
+    transport: Arc<TransportConfig>,
+    /// The settings of TLS that were in use last, and those of QUIC made from them.
+    current: Mutex<Option<(Arc<rustls::ServerConfig>, Arc<ServerConfig>)>>,
+}
+
+impl ServerSettings {
+    /// With the certificates of this acceptor.
+    #[must_use]
+    pub fn new(acceptor: TlsAcceptor, secrets: Secrets, transport: TransportSettings) -> Self {
+        Self { acceptor, secrets, transport: Arc::new(transport.config()), current: Mutex::new(None) }
+    }
+
+    /// Whether the settings of TLS allow QUIC, which needs TLS 1.3 (RFC 9001 §4.2).
+    #[must_use]
+    pub fn allow_quic(&self) -> bool {
+        self.current().is_some()
+    }
+
+    /// The settings for the next connection.
+    pub(crate) fn current(&self) -> Option<Arc<ServerConfig>> {
+        let tls = self.acceptor.quic_settings();
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of_tls, config)) = &*current
+            && Arc::ptr_eq(of_tls, &tls)
+        {
+            return Some(Arc::clone(config));
+        }
+        let config = self.config(&tls)?;
+        *current = Some((tls, Arc::clone(&config)));
+        Some(config)
+    }
+
+    fn config(&self, tls: &Arc<rustls::ServerConfig>) -> Option<Arc<ServerConfig>> {
+        let mut tls = rustls::ServerConfig::clone(tls);
+        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+        tls.max_early_data_size = 0;
+        // `TransportConfig` of quinn panics where this fails.
+        let tls = Arc::new(tls);
+        quic::ServerConnection::new(Arc::clone(&tls), quic::Version::V1, Vec::new()).ok()?;
+        let crypto = QuicServerConfig::try_from(tls).ok()?;
+        let mut config = ServerConfig::new(Arc::new(crypto), Arc::clone(&self.secrets.token));
+        config.transport_config(Arc::clone(&self.transport)).migration(true);
+        Some(Arc::new(config))
+    }
+
+    /// The settings of the endpoint whose socket has this place in its group.
+    pub(crate) fn endpoint(&self, slot: u8) -> EndpointConfig {
+        let mut config = EndpointConfig::new(Arc::clone(&self.secrets.reset));
+        config.cid_generator(move || Box::new(SlotIds { slot }));
+        config.min_reset_interval(RESET_INTERVAL);
+        config
+    }
+}
+
+impl TransportSettings {
+    fn config(self) -> TransportConfig {
+        let mut config = TransportConfig::default();
+        config
+            .max_concurrent_bidi_streams(self.streams.into())
+            .max_concurrent_uni_streams(UNIDIRECTIONAL_STREAMS.into())
+            .stream_receive_window(self.stream_window.into())
+            .receive_window(self.window.into())
+            .send_window(SEND_WINDOW)
+            // Streams are sent in the order in which they were written.
+            .send_fairness(false)
+            .max_idle_timeout(VarInt::try_from(self.idle.as_millis() as u64).ok().map(IdleTimeout::from))
+            // Nobody reads datagrams (RFC 9221).
+            .datagram_receive_buffer_size(None);
+        config
+    }
+}
+
+/// The name of HTTP/3 in IANA's registry of ALPN protocol IDs.
+const PROTOCOL: &[u8] = b"h3";
+
+/// RFC 9114 §6.2: a peer needs three, and may open streams of unknown types.
+const UNIDIRECTIONAL_STREAMS: u32 = 16;
+
+/// Bytes that quinn keeps until the peer has acknowledged them. What is given to it is bounded by what it can send, so that
+/// only the congestion window matters: this is 1 Gbit/s over 130 ms.
+const SEND_WINDOW: u64 = 16 << 20;
+
+/// The least time between two stateless resets of an endpoint: 10,000 per second. They are shorter than the packets that
+/// cause them, so they amplify nothing.
+const RESET_INTERVAL: Duration = Duration::from_micros(100);
