@@ -4,11 +4,10 @@ use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use serow_streams::fields::Fields;
+use serow_streams::{Budget, fields::Fields};
 
 use crate::{
     Counters, ErrorCode, Limits, PREFACE, ProtocolError, Sender, Settings, SettingsUpdate, StreamId,
-    budget::Budget,
     dependency::Dependencies,
     frame::{self, Frame, FrameHeader, HeadersStart, Kind, flags},
     growth::Growth,

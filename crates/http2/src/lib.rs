@@ -4,11 +4,9 @@
 
 extern crate alloc;
 
-mod budget;
 mod client;
 mod closing;
 mod connection;
-mod counters;
 pub mod dependency;
 mod endpoint;
 mod error;
@@ -26,15 +24,13 @@ mod streams;
 mod window;
 
 pub use serow_message::{BodyLength, UsageError};
-pub use serow_streams::{ReceivedRequest, ReceivedResponse, StreamId, scheduler};
+pub use serow_streams::{Counters, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
 
 pub use self::{
     client::{Asking, BodyOrder, Client, ClientRole, OpenError},
-    counters::Counters,
     endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},
     limits::Limits,
-    sending::Turn,
     server::{Server, ServerRole},
     settings::{Applied, Sender, Settings, SettingsUpdate},
 };

@@ -3,28 +3,15 @@
 use alloc::vec::Vec;
 
 use serow_message::{
-    Headers, KnownHeader, ResponseHead, StatusCode, UsageError,
-    content::{NO_TRAILERS, decimal},
-    hop_by_hop, refusal_text,
+    Headers, KnownHeader, ResponseHead, StatusCode, UsageError, content::NO_TRAILERS, refusal_text,
 };
-use serow_streams::Sending;
+use serow_streams::{QueuedHead, Sending, Turn, has_trailers, show_headers};
 
 use crate::{
     Sender, StreamId,
     connection::{Connection, Shutdown, schedule},
     frame,
 };
-
-/// Whose turn it is to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// The stream.
-    pub stream: StreamId,
-    /// Whether its head is to be written first.
-    pub head: bool,
-    /// Bytes of body that it may send in this turn, in one frame.
-    pub bytes: usize,
-}
 
 impl Connection {
     /// See [`Server::next_turn`](crate::Server::next_turn).
@@ -72,13 +59,7 @@ impl Connection {
         let end = stream.sending == Sending::Done;
         let start = frame::begin_headers(output);
         self.encoder.encode_status(head.status, output);
-        if !date.is_empty() && !head.headers.contains(KnownHeader::Date) {
-            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
-        }
-        self.encode_headers(&head.headers, &[KnownHeader::ContentLength], output);
-        if let Some(length) = head.content_length {
-            self.encode_length(length, output);
-        }
+        head.show_fields(date, |name, known, value| self.encoder.encode(name, known, value, output));
         frame::finish_headers(start, id, end, self.allowed.max_frame_size as usize, output);
         self.note_served(place, 0, end);
         Ok(())
@@ -101,13 +82,8 @@ impl Connection {
         let has_body = fits && !head_only;
         let start = frame::begin_headers(output);
         self.encoder.encode_status(status, output);
-        if !date.is_empty() {
-            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
-        }
-        if has_body || head_only {
-            self.encoder.encode(b"content-type", Some(KnownHeader::ContentType), b"text/plain; charset=utf-8", output);
-        }
-        self.encode_length(if has_body || head_only { text.len() as u64 } else { 0 }, output);
+        let length = if has_body || head_only { text.len() } else { 0 };
+        QueuedHead::show_refusal(date, length, |name, known, value| self.encoder.encode(name, known, value, output));
         frame::finish_headers(start, id, !has_body, self.allowed.max_frame_size as usize, output);
         let bytes = if has_body { text.len() } else { 0 };
         if has_body {
@@ -170,8 +146,7 @@ impl Connection {
         if stream.head.is_some() {
             return Err(UsageError::OutOfTurn);
         }
-        let sent = trailers.iter_known().any(|(_, known, _)| !known.is_some_and(|known| NO_TRAILERS.contains(&known)));
-        if !sent || !stream.exchange.takes_trailers {
+        if !has_trailers(trailers) || !stream.exchange.takes_trailers {
             return self.begin_data(id, 0, true, output);
         }
         stream.sending = stream.sending.after(0, true)?;
@@ -196,29 +171,7 @@ impl Connection {
     /// Encodes fields, without those named in `except` and those of a connection (RFC 9113 §8.2.2).
     #[inline]
     pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
-        if headers.contains_any(&hop_by_hop::NAMES) {
-            let mut without = headers.clone();
-            hop_by_hop::remove(&mut without);
-            return self.encode_fields(&without, except, output);
-        }
-        self.encode_fields(headers, except, output);
-    }
-
-    #[inline]
-    fn encode_fields(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
-        for (name, known, value) in headers.iter_known() {
-            if !known.is_some_and(|known| except.contains(&known)) {
-                self.encoder.encode(name, known, value, output);
-            }
-        }
-    }
-
-    /// Encodes `content-length`.
-    #[inline]
-    pub(crate) fn encode_length(&mut self, length: u64, output: &mut Vec<u8>) {
-        let mut digits = [0; 20];
-        let digits = decimal(length, &mut digits);
-        self.encoder.encode(b"content-length", Some(KnownHeader::ContentLength), digits, output);
+        show_headers(headers, except, |name, known, value| self.encoder.encode(name, known, value, output));
     }
 
     /// The stream of this place had its turn, and is done, or may want another.

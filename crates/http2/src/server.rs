@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version, content,
+    BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version,
 };
 use serow_streams::{
     Content, Exchange, QueuedHead, Sending,
@@ -93,20 +93,7 @@ impl Server {
         if waiting.sending != Sending::Head || status.is_informational() {
             return Err(UsageError::OutOfTurn);
         }
-        let Exchange { head_only, connect, .. } = waiting.exchange;
-        waiting.exchange.tunnel = connect && status.is_success();
-        let (sending, content_length) = match length {
-            _ if waiting.exchange.tunnel => (Sending::UntilEnd, None),
-            _ if !content::is_possible(status) => (Sending::Done, None),
-            // RFC 9110 §8.6: to HEAD, the length that GET would have; a handler that made no body may know it.
-            BodyLength::Known(length) => {
-                let announced = if head_only && length == 0 { content::length(&headers) } else { Ok(None) };
-                let length = announced.ok().flatten().unwrap_or(length);
-                (if length == 0 { Sending::Done } else { Sending::Length(length) }, Some(length))
-            }
-            BodyLength::Unknown => (Sending::UntilEnd, None),
-        };
-        let sending = if head_only { Sending::Done } else { sending };
+        let (sending, content_length) = waiting.exchange.begin_response(status, &headers, length);
         // RFC 9218 §8. The scheduler does not have the stream yet.
         if headers.contains(KnownHeader::Priority)
             && let Some(said) = PartialPriority::of_fields(&headers)

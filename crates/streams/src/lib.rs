@@ -5,17 +5,25 @@
 
 extern crate alloc;
 
+mod budget;
 pub mod compression;
+mod counters;
 mod event;
 pub mod fields;
 mod message;
 pub mod request;
 pub mod response;
 pub mod scheduler;
+mod sent_fields;
 mod stream_id;
+mod turn;
 
 pub use self::{
+    budget::Budget,
+    counters::Counters,
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
+    sent_fields::{has_trailers, show_headers, show_length},
     stream_id::StreamId,
+    turn::Turn,
 };

@@ -1,6 +1,6 @@
 //! What of a message is still to come or to be sent, either role.
 
-use serow_message::{Headers, StatusCode, UsageError};
+use serow_message::{BodyLength, Headers, StatusCode, UsageError, content};
 
 /// How much of a message is taken. Each limit answers a way to use up memory or time.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub enum Sending {
     Done,
 }
 
-/// A response's head that waits for its turn. What follows it is in [`Stream::sending`] already.
+/// A response's head that waits for its turn. What follows it is in the stream's [`Sending`] already.
 #[derive(Debug)]
 pub struct QueuedHead {
     /// Its status.
@@ -65,6 +65,32 @@ pub struct Exchange {
     pub takes_trailers: bool,
     /// RFC 9110 §10.1.1: the client waits for 100 Continue before it sends the body.
     pub awaits_continue: bool,
+}
+
+impl Exchange {
+    /// What a final response of this status, with these fields, is followed by: what is to be sent behind its head, and
+    /// the value of `content-length`, if it has one. From now on an accepted CONNECT is a tunnel.
+    #[inline]
+    pub fn begin_response(
+        &mut self,
+        status: StatusCode,
+        headers: &Headers,
+        length: BodyLength,
+    ) -> (Sending, Option<u64>) {
+        self.tunnel = self.connect && status.is_success();
+        let (sending, content_length) = match length {
+            _ if self.tunnel => (Sending::UntilEnd, None),
+            _ if !content::is_possible(status) => (Sending::Done, None),
+            // RFC 9110 §8.6: to HEAD, the length that GET would have; a handler that made no body may know it.
+            BodyLength::Known(length) => {
+                let announced = if self.head_only && length == 0 { content::length(headers) } else { Ok(None) };
+                let length = announced.ok().flatten().unwrap_or(length);
+                (if length == 0 { Sending::Done } else { Sending::Length(length) }, Some(length))
+            }
+            BodyLength::Unknown => (Sending::UntilEnd, None),
+        };
+        (if self.head_only { Sending::Done } else { sending }, content_length)
+    }
 }
 
 impl Sending {

@@ -1,10 +1,11 @@
-//! Budgets of useless work that a peer may cause before the connection ends with ENHANCE_YOUR_CALM.
+//! Budgets of useless work that a peer may cause before the connection ends with ENHANCE_YOUR_CALM, in HTTP/3
+//! H3_EXCESSIVE_LOAD.
 
 use core::time::Duration;
 
 /// A count that is spent by the peer and fills up with time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     left: u32,
     most: u32,
     each_second: u32,
@@ -12,13 +13,15 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) const fn new(most: u32, each_second: u32, now: Duration) -> Self {
+    /// A full one of `most`, which gets `each_second` more per second.
+    #[must_use]
+    pub const fn new(most: u32, each_second: u32, now: Duration) -> Self {
         Self { left: most, most, each_second, since: now }
     }
 
     /// Spends; says whether there was enough.
     #[must_use]
-    pub(crate) fn spend(&mut self, now: Duration) -> bool {
+    pub fn spend(&mut self, now: Duration) -> bool {
         if self.left == 0 {
             self.fill(now);
         }
@@ -29,7 +32,7 @@ impl Budget {
 
     /// Something useful was done.
     #[inline]
-    pub(crate) fn earn(&mut self, amount: u32) {
+    pub fn earn(&mut self, amount: u32) {
         self.left = self.left.saturating_add(amount).min(self.most);
     }
 
