@@ -1,16 +1,10 @@
 //! An HTTP/2 connection: concurrent requests, each an exchange of its own, and one order in which responses are sent.
 
-mod body_forwarding;
 mod connection;
-mod exchange;
-mod exchanges;
 mod pace;
 mod receiving;
-mod respond;
 mod sending;
-mod tunnel;
 mod waiting;
-mod websocket;
 
 use std::{future::poll_fn, rc::Rc};
 

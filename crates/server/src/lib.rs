@@ -26,6 +26,7 @@ mod error;
 mod exchange;
 mod http1;
 mod http2;
+mod multiplexed;
 mod oversized;
 mod server;
 mod settings;

@@ -15,7 +15,7 @@ use std::{
 
 use serow_pacing::DelayHistogram;
 
-pub(crate) use self::{counters::Counters, streams::StreamCounter};
+pub(crate) use self::{counter::Counter, counters::Counters, streams::StreamCounter};
 
 pub use self::report::{
     ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, StatusReport, StreamCounts,

@@ -7,30 +7,23 @@ use std::{
     time::Duration,
 };
 
-use serow_http2::{ErrorCode, Server};
+use serow_http2::Server;
 use serow_message::{Connection, Handler, Request, Response};
 use serow_net::More;
 
-use super::{exchanges::Exchanges, pace::Pace, sending::give_way, waiting::Waiting};
+use super::{pace::Pace, waiting::Waiting};
 use crate::{
-    access_log::RequestLog,
-    status::StreamCounter,
+    multiplexed::{Multiplexed, give_way},
     transport::{Transport, TransportError},
     worker::Worker,
 };
 
 /// An HTTP/2 connection; `C` calls the handler, `F` is the future that it returns.
 pub(super) struct Http2<H, C, F> {
-    pub(super) worker: Rc<Worker<H>>,
+    pub(super) requests: Multiplexed<Server, H, C, F>,
     pub(super) transport: Transport<H>,
-    pub(super) machine: Server,
-    pub(super) connection: Connection,
-    pub(super) request_log: RequestLog,
-    pub(super) call: C,
-    pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
     pub(super) pace: Pace,
-    pub(super) stream_counter: StreamCounter,
 }
 
 /// Why a connection ends.
@@ -52,32 +45,30 @@ where
         let now = Duration::from_millis(worker.clock.now().milliseconds());
         let machine = Server::new(worker.settings.limits.http2(), now);
         let pace = Pace::new(worker.settings.pacing);
-        let exchanges = Exchanges::new();
-        let stream_counter = StreamCounter::new(&worker.counters);
-        let (request_log, waiting) = (RequestLog::default(), Waiting::Head);
-        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, stream_counter }
+        let requests = Multiplexed::new(worker, machine, connection, call);
+        Self { requests, transport, waiting: Waiting::Head, pace }
     }
 
     /// Works until it can only wait. Ready at the connection's end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
-        self.exchanges.watch(context);
-        self.worker.clock.update();
-        self.machine.handle_timeout(self.now());
-        if self.worker.is_draining() {
-            self.machine.begin_shutdown();
+        self.requests.exchanges.watch(context);
+        self.requests.worker.clock.update();
+        self.requests.machine.handle_timeout(self.now());
+        if self.requests.worker.is_draining() {
+            self.requests.machine.begin_shutdown();
         }
         loop {
             let understood = self.handle_input();
             if understood == Understood::TransportError {
                 return Poll::Ready(End::Close);
             }
-            self.poll_woken();
+            self.requests.poll_woken();
             let blocked = match self.poll_send(context) {
                 Poll::Ready(Ok(())) => false,
                 Poll::Ready(Err(broken)) => return Poll::Ready(End::Cut(broken)),
                 Poll::Pending => true,
             };
-            if self.machine.is_finished() && !blocked {
+            if self.requests.machine.is_finished() && !blocked {
                 return Poll::Ready(End::Close);
             }
             if understood == Understood::Part {
@@ -86,7 +77,7 @@ where
             }
             match self.transport.poll_fill(context) {
                 Poll::Ready(Ok(1..)) => continue,
-                Poll::Ready(Ok(0)) if self.machine.active_streams() == 0 => return Poll::Ready(End::Close),
+                Poll::Ready(Ok(0)) if self.requests.machine.active_streams() == 0 => return Poll::Ready(End::Close),
                 Poll::Ready(Ok(_)) => {
                     return Poll::Ready(End::Cut(TransportError::Lost(std::io::ErrorKind::UnexpectedEof.into())));
                 }
@@ -102,18 +93,18 @@ where
 
     /// Passes the machine's counters on.
     pub(super) fn tell_counters(&mut self) {
-        self.stream_counter.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
+        self.requests.tell_counters(self.pace.is_waiting());
     }
 
     /// The current time, for the machine.
     pub(super) fn now(&self) -> Duration {
-        Duration::from_millis(self.worker.clock.now().milliseconds())
+        Duration::from_millis(self.requests.worker.clock.now().milliseconds())
     }
 
     /// Closes the connection gracefully: sends the last frames (GOAWAY), and gives the client time to read them.
     pub(super) async fn close(&mut self) {
-        self.give_up_all();
-        self.machine.write_control(self.transport.output());
+        self.requests.give_up_all();
+        self.requests.machine.write_control(self.transport.output());
         self.transport.allow_any_time();
         if self.transport.flush(More::Nothing).await.is_err() {
             return;
@@ -126,22 +117,15 @@ where
 
     /// Handles the loss of the connection.
     pub(super) fn cut(&mut self, broken: &TransportError) {
-        let peer = self.connection.peer();
+        let peer = self.requests.connection.peer();
         match broken {
             TransportError::Lost(error) | TransportError::Unfinished(error) => {
                 tracing::debug!(?peer, %error, "a connection was lost")
             }
             TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
         }
-        self.give_up_all();
+        self.requests.give_up_all();
         self.transport.cut();
-    }
-
-    /// Logs the unfinished requests.
-    fn give_up_all(&mut self) {
-        for index in self.exchanges.indices() {
-            self.give_up(index, ErrorCode::CANCEL);
-        }
     }
 }
 

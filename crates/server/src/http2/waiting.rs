@@ -46,9 +46,9 @@ where
         }
         if waiting != self.waiting {
             self.waiting = waiting;
-            let timeouts = &self.worker.settings.timeouts;
+            let timeouts = &self.requests.worker.settings.timeouts;
             match waiting {
-                Waiting::Head if self.exchanges.is_empty() => self.transport.allow_idle(timeouts.head),
+                Waiting::Head if self.requests.exchanges.is_empty() => self.transport.allow_idle(timeouts.head),
                 Waiting::Head => self.transport.allow(timeouts.head),
                 Waiting::Request => self.transport.allow_idle(timeouts.idle),
                 Waiting::Rest => self.transport.allow(REST),
@@ -59,24 +59,24 @@ where
         if waiting == Waiting::DrainGrace {
             ready!(self.transport.poll_drain_grace(context));
             // The client does not answer. What it sends from now on, it may send again elsewhere (RFC 9113 §6.8).
-            self.machine.finish_shutdown();
+            self.requests.machine.finish_shutdown();
             return Poll::Ready(End::Close);
         }
         if waiting == Waiting::Rest && self.transport.deadline.poll_overdue(context).is_ready() {
-            self.machine.reset_unfinished_requests();
+            self.requests.machine.reset_unfinished_requests();
             self.waiting = Waiting::Undecided;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         if waiting == Waiting::Request {
-            self.exchanges.rest();
-            self.machine.release_memory();
+            self.requests.exchanges.rest();
+            self.requests.machine.release_memory();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
         self.transport.deadline.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
-            self.worker.counters.note_connection_error(code);
-            self.machine.fail(code, "timed out waiting for the client");
+            self.requests.worker.counters.note_connection_error(code);
+            self.requests.machine.fail(code, "timed out waiting for the client");
             End::Close
         })
     }
@@ -85,15 +85,17 @@ where
     /// requests large responses and does not receive them). A window that opens byte by byte does not extend the
     /// deadline.
     pub(super) fn watch_windows(&mut self) {
-        let time = self.worker.settings.timeouts.body;
-        for stream in self.machine.waiting_for_window() {
-            let Some(place) = self.exchanges.find(stream).and_then(|index| self.exchanges.place(index)) else {
+        let time = self.requests.worker.settings.timeouts.body;
+        for stream in self.requests.machine.waiting_for_window() {
+            let Some(place) =
+                self.requests.exchanges.find(stream).and_then(|index| self.requests.exchanges.place(index))
+            else {
                 continue;
             };
             let mut context = Context::from_waker(&place.waker);
             if let Some(exchange) = &mut place.exchange {
                 // Whether it is over is looked at when the exchange is woken.
-                let _ = exchange.deadline(&self.worker).poll_sending(&mut context, time);
+                let _ = exchange.deadline(&self.requests.worker).poll_sending(&mut context, time);
             }
         }
     }
@@ -103,11 +105,11 @@ where
             Waiting::Room
         } else if self.is_within_head() {
             Waiting::Head
-        } else if !self.exchanges.is_empty() {
+        } else if !self.requests.exchanges.is_empty() {
             Waiting::Nothing
-        } else if self.worker.is_draining() {
+        } else if self.requests.worker.is_draining() {
             Waiting::DrainGrace
-        } else if self.machine.has_unfinished_requests() {
+        } else if self.requests.machine.has_unfinished_requests() {
             Waiting::Rest
         } else {
             Waiting::Request
@@ -117,7 +119,7 @@ where
     /// Whether the client has begun something and still has to send the rest. DATA has a timeout of its own.
     fn is_within_head(&self) -> bool {
         let is_data = self.transport.input.get(FRAME_KIND) == Some(&DATA);
-        !self.transport.input.is_empty() && !is_data || self.machine.is_within_block()
+        !self.transport.input.is_empty() && !is_data || self.requests.machine.is_within_block()
     }
 }
 

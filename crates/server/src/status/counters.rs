@@ -63,13 +63,6 @@ impl Counters {
         self.note_answered(status);
     }
 
-    /// As [`Self::note_refused_http1`], for HTTP/2.
-    #[cold]
-    pub(crate) fn note_refused_http2(&self, status: StatusCode) {
-        self.requests_http2.add(1);
-        self.note_answered(status);
-    }
-
     /// Counts a connection that is closed because of its client.
     #[cold]
     pub(crate) fn note_refused_client(&self, refusal: ClientRefusal) {

@@ -8,20 +8,21 @@ use std::{
 use serow_message::{BodySender, Handler, IncomingError, Request, Response, StatusCode, Wanted};
 
 use super::{
-    connection::Http2,
+    Machine, Multiplexed,
     exchange::{Exchange, Stage},
 };
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
-impl<H, C, F> Http2<H, C, F>
+impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
+    M: Machine,
     H: Handler,
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
     /// Sends a piece of the body to its reader, if the reader requests one; returns whether the reader has something to
     /// read.
-    pub(super) fn forward_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
+    pub(crate) fn forward_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let Some(exchange) = self.exchanges.get(index) else { return false };
         let stream = exchange.stream;
         let Some(sender) = &exchange.sender else { return false };
@@ -81,7 +82,7 @@ where
     }
 
     /// Discards the rest of the body, which the handler will not read.
-    pub(super) fn abandon(&mut self, index: usize) {
+    pub(crate) fn abandon(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         exchange.sender = None;
@@ -98,7 +99,7 @@ where
 
 impl Exchange {
     /// The client's deadline for this stream.
-    pub(super) fn deadline<H>(&mut self, worker: &Worker<H>) -> &mut ConnectionDeadline {
+    pub(crate) fn deadline<H>(&mut self, worker: &Worker<H>) -> &mut ConnectionDeadline {
         self.deadline.get_or_insert_with(|| ConnectionDeadline::new(worker.deadlines.register()))
     }
 }

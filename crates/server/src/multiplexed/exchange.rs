@@ -8,38 +8,38 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
 use serow_message::{
     Body, BodySender, Extensions, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
+use serow_streams::{ReceivedRequest, StreamId};
 
-use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
+use super::{Machine, Multiplexed, tunnel::Tunnel, turn::give_way, websocket};
 use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
 /// An exchange in progress.
-pub(super) struct Exchange {
-    pub(super) stream: StreamId,
-    pub(super) stage: Stage,
+pub(crate) struct Exchange {
+    pub(crate) stream: StreamId,
+    pub(crate) stage: Stage,
     /// The sender of the request's body, while the handler may read it.
-    pub(super) sender: Option<BodySender>,
+    pub(crate) sender: Option<BodySender>,
     /// The received part of the body that the handler has not read yet; as much as the windows allow.
-    pub(super) received: VecDeque<Bytes>,
+    pub(crate) received: VecDeque<Bytes>,
     /// How the body ended, until the reader has been notified.
-    pub(super) ended: Option<Option<Headers>>,
+    pub(crate) ended: Option<Option<Headers>>,
     /// Where the client asks for a tunnel.
-    pub(super) upgrade: Option<PendingUpgrade>,
-    pub(super) is_websocket: bool,
-    pub(super) sent: Sent,
+    pub(crate) upgrade: Option<PendingUpgrade>,
+    pub(crate) is_websocket: bool,
+    pub(crate) sent: Sent,
     /// Boxed, so that idle streams are small where there is no log.
-    pub(super) record: Option<Box<RequestLogEntry>>,
+    pub(crate) record: Option<Box<RequestLogEntry>>,
     /// Those of the response, which live until it is sent.
-    pub(super) extensions: Extensions,
+    pub(crate) extensions: Extensions,
     /// The client's deadline for this stream; created when it is first needed.
-    pub(super) deadline: Option<ConnectionDeadline>,
+    pub(crate) deadline: Option<ConnectionDeadline>,
 }
 
 /// The state of the response.
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// The handler is at work.
     Handling,
     /// The head is all there is.
@@ -57,17 +57,17 @@ pub(super) enum Stage {
 }
 
 /// A streamed body.
-pub(super) struct Streaming {
-    pub(super) body: Body,
+pub(crate) struct Streaming {
+    pub(crate) body: Body,
     /// The piece that is not sent yet.
-    pub(super) piece: Bytes,
+    pub(crate) piece: Bytes,
     /// Whether the body is complete, and with which trailers.
-    pub(super) end: Option<Option<Headers>>,
+    pub(crate) end: Option<Option<Headers>>,
 }
 
 impl Exchange {
     /// Notes that this many bytes of the response's body were sent.
-    pub(super) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
+    pub(crate) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
         self.sent.body_bytes += bytes as u64;
         worker.counters.body_bytes_sent.add(bytes as u64);
         if let Some(deadline) = &mut self.deadline {
@@ -89,18 +89,18 @@ enum Step {
     Wait,
 }
 
-impl<H, C, F> Http2<H, C, F>
+impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
+    M: Machine,
     H: Handler,
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
     /// Calls the handler.
-    pub(super) fn begin_exchange(&mut self, received: ReceivedRequest) {
+    pub(crate) fn begin_exchange(&mut self, received: ReceivedRequest) {
         let is_connect = received.is_connect();
         let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
-        self.worker.counters.requests_http2.add(1);
-        self.waiting = Waiting::Undecided;
+        M::requests(&self.worker.counters).add(1);
         let mut record = self.worker.log.is_some().then(|| {
             let mut record = Box::new(self.request_log.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));
@@ -149,14 +149,14 @@ where
     }
 
     /// Polls the exchanges that were woken.
-    pub(super) fn poll_woken(&mut self) {
+    pub(crate) fn poll_woken(&mut self) {
         while let Some(index) = self.exchanges.next_woken() {
             self.poll_exchange(index);
         }
     }
 
     /// Polls an exchange until it waits.
-    pub(super) fn poll_exchange(&mut self, index: usize) {
+    pub(crate) fn poll_exchange(&mut self, index: usize) {
         loop {
             let Some(place) = self.exchanges.place(index) else { return };
             let waker = place.waker.clone();
@@ -164,7 +164,7 @@ where
             if let Some(exchange) = place.exchange.as_mut().filter(|exchange| exchange.has_waited_in_vain()) {
                 // Who waits for its turn only is not to blame for it.
                 if self.machine.waits_for_window(exchange.stream) {
-                    return self.give_up(index, ErrorCode::CANCEL);
+                    return self.give_up(index, M::CANCEL);
                 }
                 exchange.deadline = None;
             }
@@ -248,7 +248,7 @@ where
             Ok(Poll::Ready(None)) => streaming.end = Some(None),
             Ok(Poll::Ready(Some(Err(error)))) => {
                 tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
-                self.give_up(index, ErrorCode::INTERNAL_ERROR);
+                self.give_up(index, M::INTERNAL_ERROR);
                 return Step::Wait;
             }
             Err(_) => {
@@ -267,12 +267,12 @@ where
             // What the client was told amounts to that; it did not leave by itself.
             (exchange.sent.status, exchange.sent.has_begun) = (StatusCode::INTERNAL_SERVER_ERROR, true);
         }
-        self.give_up(index, ErrorCode::INTERNAL_ERROR);
+        self.give_up(index, M::INTERNAL_ERROR);
     }
 
     /// Aborts an exchange.
     #[cold]
-    pub(super) fn give_up(&mut self, index: usize, code: ErrorCode) {
+    pub(crate) fn give_up(&mut self, index: usize, code: M::Code) {
         self.note_priority(index);
         if let Some(exchange) = self.exchanges.remove(index) {
             self.machine.reset(exchange.stream, code);
@@ -280,8 +280,15 @@ where
         }
     }
 
+    /// Logs the unfinished requests.
+    pub(crate) fn give_up_all(&mut self) {
+        for index in self.exchanges.indices() {
+            self.give_up(index, M::CANCEL);
+        }
+    }
+
     /// Notes the final priority of an exchange for the log; call it while the machine still knows the stream.
-    pub(super) fn note_priority(&mut self, index: usize) {
+    pub(crate) fn note_priority(&mut self, index: usize) {
         if self.worker.log.is_some()
             && let Some(exchange) = self.exchanges.get(index)
             && let Some(record) = &mut exchange.record
@@ -291,7 +298,7 @@ where
     }
 
     /// Removes a finished exchange; `whole`: all of the response was sent.
-    pub(super) fn log(&mut self, exchange: Exchange, whole: bool) {
+    pub(crate) fn log(&mut self, exchange: Exchange, whole: bool) {
         self.worker.counters.note_answered(exchange.sent.logged_status());
         if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {
             record.write(&**log, Sent { status: exchange.sent.logged_status(), ..exchange.sent }, whole);

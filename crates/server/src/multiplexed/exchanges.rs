@@ -6,13 +6,13 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
-use serow_http2::StreamId;
 use serow_message::InformationalQueue;
+use serow_streams::StreamId;
 
 use super::exchange::Exchange;
 
 /// The exchanges of a connection. Slots are reused, with their wakers and the memory for the handler's future.
-pub(super) struct Exchanges<F> {
+pub(crate) struct Exchanges<F> {
     places: Vec<Place<F>>,
     /// The free slots.
     free: Vec<u32>,
@@ -28,19 +28,19 @@ pub(super) struct Exchanges<F> {
 }
 
 /// A running handler, in reused memory.
-pub(super) type Call<F> = Pin<Box<Option<F>>>;
+pub(crate) type Call<F> = Pin<Box<Option<F>>>;
 
 /// The slot of one exchange.
-pub(super) struct Place<F> {
-    pub(super) exchange: Option<Exchange>,
+pub(crate) struct Place<F> {
+    pub(crate) exchange: Option<Exchange>,
     /// The running handler.
-    pub(super) call: Option<Call<F>>,
-    pub(super) waker: Waker,
-    pub(super) informational: InformationalQueue,
+    pub(crate) call: Option<Call<F>>,
+    pub(crate) waker: Waker,
+    pub(crate) informational: InformationalQueue,
 }
 
 impl<F> Exchanges<F> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             places: Vec::new(),
             free: Vec::new(),
@@ -53,12 +53,12 @@ impl<F> Exchanges<F> {
     }
 
     /// Whether there are no exchanges.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
     /// Registers the task of `context` to be woken when an exchange is.
-    pub(super) fn watch(&self, context: &Context<'_>) {
+    pub(crate) fn watch(&self, context: &Context<'_>) {
         let mut state = self.woken.lock();
         match &mut state.connection {
             Some(waker) if waker.will_wake(context.waker()) => {}
@@ -67,7 +67,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Adds an exchange; returns its slot.
-    pub(super) fn add(&mut self, exchange: Exchange) -> usize {
+    pub(crate) fn add(&mut self, exchange: Exchange) -> usize {
         let stream = exchange.stream;
         let index = self.free.pop().unwrap_or_else(|| {
             let index = self.places.len() as u32;
@@ -92,7 +92,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Removes the exchange of this slot.
-    pub(super) fn remove(&mut self, index: usize) -> Option<Exchange> {
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Exchange> {
         let place = self.places.get_mut(index)?;
         let exchange = place.exchange.take()?;
         if let Some(call) = place.call.take() {
@@ -106,7 +106,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Starts a handler in this slot.
-    pub(super) fn begin_call(&mut self, index: usize, handler: F) {
+    pub(crate) fn begin_call(&mut self, index: usize, handler: F) {
         let mut call = self.spare.take().unwrap_or_else(|| Box::pin(None));
         call.set(Some(handler));
         if let Some(place) = self.places.get_mut(index) {
@@ -115,7 +115,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Drops the handler of this slot, which is finished or cancelled.
-    pub(super) fn end_call(&mut self, index: usize) {
+    pub(crate) fn end_call(&mut self, index: usize) {
         if let Some(call) = self.places.get_mut(index).and_then(|place| place.call.take()) {
             self.put_away(call);
         }
@@ -127,30 +127,30 @@ impl<F> Exchanges<F> {
     }
 
     /// The slot of the stream's exchange, if there is one.
-    pub(super) fn find(&self, stream: StreamId) -> Option<usize> {
+    pub(crate) fn find(&self, stream: StreamId) -> Option<usize> {
         let at = self.streams.binary_search_by_key(&stream, |(other, _)| *other).ok()?;
         Some(self.streams[at].1 as usize)
     }
 
     /// The slot with this number.
-    pub(super) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
+    pub(crate) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
         self.places.get_mut(index).filter(|place| place.exchange.is_some())
     }
 
     /// The exchange of this slot.
-    pub(super) fn get(&mut self, index: usize) -> Option<&mut Exchange> {
+    pub(crate) fn get(&mut self, index: usize) -> Option<&mut Exchange> {
         self.places.get_mut(index)?.exchange.as_mut()
     }
 
     /// The slots in use.
-    pub(super) fn indices(&self) -> Vec<usize> {
+    pub(crate) fn indices(&self) -> Vec<usize> {
         self.streams.iter().map(|(_, index)| *index as usize).collect()
     }
 
     /// The next exchange of those woken before the first call of a round; `None` ends the round. (An exchange that
     /// wakes itself while it is polled is polled again in the next round, so that the sockets are looked at in
     /// between.)
-    pub(super) fn next_woken(&mut self) -> Option<usize> {
+    pub(crate) fn next_woken(&mut self) -> Option<usize> {
         if self.polling.is_empty() && !self.is_in_round {
             let mut state = self.woken.lock();
             let State { indices, is_woken, .. } = &mut *state;
@@ -167,7 +167,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Frees the memory of finished exchanges.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         if self.streams.is_empty() && self.places.len() > PLACES_KEPT {
             self.places = Vec::new();
             self.free = Vec::new();

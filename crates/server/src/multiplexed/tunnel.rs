@@ -7,14 +7,14 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use serow_http2::{ErrorCode, StreamId};
 use serow_message::{Handler, PendingUpgrade, Request, Response};
+use serow_streams::StreamId;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
-use super::{connection::Http2, exchange::Stage};
+use super::{Machine, Multiplexed, exchange::Stage};
 
 /// The server's end of a tunnel; the handler has the other.
-pub(super) struct Tunnel {
+pub(crate) struct Tunnel {
     ours: DuplexStream,
     /// Bytes from the handler that wait to be sent.
     outgoing: BytesMut,
@@ -50,8 +50,9 @@ impl Tunnel {
     }
 }
 
-impl<H, C, F> Http2<H, C, F>
+impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
+    M: Machine,
     H: Handler,
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
@@ -78,15 +79,13 @@ where
     }
 
     /// Sends the bytes that the handler has written.
-    pub(super) fn send_tunnelled(&mut self, index: usize, stream: StreamId, bytes: usize) {
+    pub(super) fn send_tunnelled(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };
         let length = tunnel.outgoing.len().min(bytes);
         let end = tunnel.outgoing_ended && length == tunnel.outgoing.len();
-        if (length > 0 || end)
-            && self.machine.write_data(stream, &tunnel.outgoing[..length], end, self.transport.output()).is_err()
-        {
-            return self.give_up(index, ErrorCode::INTERNAL_ERROR);
+        if (length > 0 || end) && self.machine.write_data(stream, &tunnel.outgoing[..length], end, output).is_err() {
+            return self.give_up(index, M::INTERNAL_ERROR);
         }
         tunnel.outgoing.advance(length);
         exchange.note_sent(length, &self.worker);

@@ -2,18 +2,18 @@
 
 use std::future::Future;
 
-use serow_http2::ErrorCode;
 use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, UsageError};
 
 use super::{
-    connection::Http2,
+    Machine, Multiplexed,
     exchange::{Stage, Streaming},
     tunnel::Tunnel,
     websocket,
 };
 
-impl<H, C, F> Http2<H, C, F>
+impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
+    M: Machine,
     H: Handler,
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
@@ -63,7 +63,7 @@ where
     fn reject(&mut self, index: usize, status: StatusCode, misuse: UsageError) {
         tracing::error!(%status, error = %misuse, "the service returned an invalid response");
         if status == StatusCode::INTERNAL_SERVER_ERROR {
-            return self.give_up(index, ErrorCode::INTERNAL_ERROR);
+            return self.give_up(index, M::INTERNAL_ERROR);
         }
         self.respond(index, Response::plain_status(StatusCode::INTERNAL_SERVER_ERROR));
     }

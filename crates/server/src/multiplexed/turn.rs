@@ -1,0 +1,161 @@
+//! One turn of a response: the part of it that is sent now.
+
+use std::{future::Future, pin::pin, task::Context};
+
+use bytes::Buf;
+use serow_message::{FileRange, Handler, Request, Response, UsageError};
+use serow_streams::{StreamId, Turn};
+use tokio::task::yield_now;
+
+use super::{Machine, Multiplexed, exchange::Stage};
+
+impl<M, H, C, F> Multiplexed<M, H, C, F>
+where
+    M: Machine,
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Writes the part of a response whose turn it is to the output.
+    pub(crate) fn take_turn(&mut self, turn: Turn, output: &mut Vec<u8>) {
+        let Turn { stream, head, bytes } = turn;
+        let index = self.exchanges.find(stream);
+        index.inspect(|index| self.note_priority(*index));
+        let before = output.len();
+        if head {
+            let date = self.worker.clock.date_value();
+            // The machine said that it is its turn.
+            let _ = self.machine.write_head(stream, &date, output);
+        }
+        let Some(index) = index else { return };
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        exchange.sent.head_bytes += (output.len() - before) as u64;
+        match &mut exchange.stage {
+            Stage::Bytes(rest) => {
+                let length = rest.len().min(bytes);
+                let end = length == rest.len();
+                if let Err(misuse) = self.machine.write_data(stream, &rest[..length], end, output) {
+                    return self.break_off(index, misuse);
+                }
+                rest.advance(length);
+                exchange.note_sent(length, &self.worker);
+                if end {
+                    self.answered(index);
+                }
+            }
+            Stage::File(_) => self.send_file(index, stream, bytes, output),
+            Stage::Stream(_) => self.send_piece(index, stream, bytes, output),
+            Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes, output),
+            Stage::Head => self.answered(index),
+            Stage::Handling | Stage::Answered => self.machine.set_ready(stream, false),
+        }
+    }
+
+    /// Reads a piece of a file straight into the output.
+    fn send_file(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let Stage::File(range) = &mut exchange.stage else { return };
+        match read_frame(range, bytes, M::DATA_HEADER, output) {
+            Ok(length) => {
+                let end = range.length == 0;
+                let data = output.len() - length;
+                let mut header = Vec::with_capacity(M::DATA_HEADER);
+                if let Err(misuse) = self.machine.begin_data(stream, length, end, &mut header) {
+                    output.truncate(data - M::DATA_HEADER);
+                    return self.break_off(index, misuse);
+                }
+                // Nothing where the windows are shut; frames that go first, too, where some have come up meanwhile.
+                output.splice(data - M::DATA_HEADER..data, header);
+                exchange.note_sent(length, &self.worker);
+                if end {
+                    self.answered(index);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
+                self.give_up(index, M::INTERNAL_ERROR);
+            }
+        }
+    }
+
+    /// Sends the next piece of a streamed body.
+    fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let Stage::Stream(streaming) = &mut exchange.stage else { return };
+        let length = streaming.piece.len().min(bytes);
+        let is_last_piece = length == streaming.piece.len();
+        let end = is_last_piece && streaming.is_whole();
+        let written = match &streaming.end {
+            Some(Some(trailers)) if is_last_piece => self
+                .machine
+                .write_data(stream, &streaming.piece[..length], false, output)
+                .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
+            // More than was announced.
+            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
+            _ if length == 0 && !end => Ok(()),
+            _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
+        };
+        if let Err(misuse) = written {
+            return self.break_off(index, misuse);
+        }
+        streaming.piece.advance(length);
+        exchange.note_sent(length, &self.worker);
+        if end {
+            self.answered(index);
+        } else if is_last_piece {
+            self.machine.set_ready(stream, false);
+            self.poll_exchange(index);
+        }
+    }
+
+    /// All of the response has been written.
+    pub(super) fn answered(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        exchange.stage = Stage::Answered;
+        if exchange.sender.as_ref().is_none_or(serow_message::BodySender::is_abandoned) {
+            self.abandon_if_unread(index);
+            self.conclude(index);
+        }
+    }
+
+    /// Stops waiting for the rest of a body that the handler does not read.
+    fn abandon_if_unread(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        if exchange.sender.take().is_some() {
+            self.machine.abandon_body(exchange.stream);
+        }
+    }
+
+    /// Both sides have finished the stream.
+    pub(super) fn conclude(&mut self, index: usize) {
+        if let Some(exchange) = self.exchanges.remove(index) {
+            self.log(exchange, true);
+        }
+    }
+
+    /// The handler's body is not as long as announced.
+    fn break_off(&mut self, index: usize, misuse: UsageError) {
+        tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
+        self.give_up(index, M::INTERNAL_ERROR);
+    }
+}
+
+impl super::exchange::Streaming {
+    /// Whether this is the last piece.
+    fn is_whole(&self) -> bool {
+        self.end.is_some() || self.body.is_end()
+    }
+}
+
+/// Wakes the task after the others of the thread have had their turn and the event loop has looked at the sockets: a
+/// task that only wakes itself is polled again before that, many times.
+pub(crate) fn give_way(context: &mut Context<'_>) {
+    let _ = pin!(yield_now()).poll(context);
+}
+
+/// Reads the next piece of a file behind room for a frame's header; returns its length.
+fn read_frame(range: &mut FileRange, most: usize, header: usize, output: &mut Vec<u8>) -> std::io::Result<usize> {
+    let before = output.len();
+    output.resize(before + header, 0);
+    range.read_into(output, most).inspect_err(|_| output.truncate(before))
+}
