@@ -4,6 +4,47 @@
 
 extern crate alloc;
 
+mod client;
+mod closing;
+mod connection;
+mod control_stream;
+mod endpoint;
+mod error;
+pub mod frame;
+mod limits;
+mod order;
+mod own_streams;
+mod prioritising;
 pub mod qpack;
+mod receiving;
+mod requests;
+mod responses;
+mod sending;
+mod server;
+mod settings;
+mod step;
+mod stream;
+mod streams;
+mod unidirectional;
+pub mod varint;
 
-pub use serow_streams::{ReceivedRequest, ReceivedResponse, StreamId};
+pub use serow_message::{BodyLength, UsageError};
+pub use serow_streams::{Counters, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
+
+pub use self::{
+    client::{Asking, BodyOrder, Client, ClientRole, OpenError},
+    endpoint::Endpoint,
+    error::{ErrorCode, ProtocolError},
+    limits::Limits,
+    order::StreamOrder,
+    own_streams::OwnStream,
+    sending::Follows,
+    server::{Server, ServerRole},
+    settings::Settings,
+};
+
+/// What a server received.
+pub type Event = serow_streams::Event<ErrorCode>;
+
+/// What a client received.
+pub type ClientEvent = serow_streams::ClientEvent<ErrorCode>;

@@ -1,5 +1,5 @@
-//! What HPACK (RFC 7541) and QPACK (RFC 9204) share: numbers, strings in Huffman code, the dynamic table, and which fields
-//! are worth an entry of it.
+//! What HPACK (RFC 7541) and QPACK (RFC 9204) share: numbers, strings in Huffman code, the form of their static tables, the
+//! dynamic table, and which fields are worth an entry of it.
 
 mod coding_error;
 mod dynamic_table;
@@ -7,11 +7,13 @@ pub mod huffman;
 pub mod integer;
 pub mod policy;
 mod recent;
+pub mod static_table;
 mod text;
 
 pub use self::{
     coding_error::CodingError,
     dynamic_table::{DynamicTable, ENTRY_OVERHEAD, Line},
     recent::{Hash, Recent},
-    text::{Text, Texts, write_text},
+    static_table::StaticTable,
+    text::{Text, Texts, write_text, write_text_prefixed},
 };

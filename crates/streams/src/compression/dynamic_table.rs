@@ -137,10 +137,26 @@ impl DynamicTable {
         if !self.make_room(length, value.len()) {
             return;
         }
+        self.copy_text(newer, length);
+        self.insert_value(name_kind, length, value, error);
+    }
+
+    /// Adds a copy of an entry, which may have to leave for it (RFC 9204 §4.3.4); says whether it is there.
+    pub fn duplicate(&mut self, newer: usize) -> bool {
+        let Some(Line { name, value, name_kind, error }) = self.get(newer) else { return false };
+        let (name_length, value_length) = (name.len(), value.len());
+        // As large as one that is there, it fits.
+        self.make_room(name_length, value_length);
+        self.copy_text(newer, name_length + value_length);
+        self.push(name_kind, name_length, value_length, error);
+        true
+    }
+
+    /// Appends the beginning of an entry's text to that of all.
+    fn copy_text(&mut self, newer: usize, length: usize) {
         let place = self.entries.len() - 1 - newer;
         let start = self.entries[place].start.wrapping_sub(self.removed) as usize;
         self.text.extend_from_within(start..start + length);
-        self.insert_value(name_kind, length, value, error);
     }
 
     /// Puts the newest entry's name in lower case.
@@ -152,15 +168,20 @@ impl DynamicTable {
     }
 
     fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8], error: Option<FieldError>) {
-        let start = self.removed.wrapping_add((self.text.len() - name_length) as u32);
         self.text.extend_from_slice(value);
-        let size = name_length + value.len() + ENTRY_OVERHEAD;
+        self.push(name_kind, name_length, value.len(), error);
+    }
+
+    /// Adds the entry of the text that was appended last.
+    fn push(&mut self, name_kind: Name, name_length: usize, value_length: usize, error: Option<FieldError>) {
+        let start = self.removed.wrapping_add((self.text.len() - name_length - value_length) as u32);
+        let size = name_length + value_length + ENTRY_OVERHEAD;
         self.evict(self.capacity - size);
         self.size += size;
         self.entries.push_back(Entry {
             start,
             name_length: name_length as u32,
-            value_length: value.len() as u32,
+            value_length: value_length as u32,
             name_kind,
             error,
         });

@@ -47,12 +47,19 @@ impl Texts {
     }
 
     /// Takes a string (RFC 7541 §5.2).
+    #[inline]
     pub fn take<'a>(&mut self, rest: &mut &'a [u8]) -> Result<Text<'a>, CodingError> {
+        self.take_prefixed::<7>(rest)
+    }
+
+    /// Takes a string whose length has so many bits of the first byte; the bit before them says whether it is in
+    /// Huffman code (RFC 9204 §4.1.2).
+    pub fn take_prefixed<'a, const BITS: u32>(&mut self, rest: &mut &'a [u8]) -> Result<Text<'a>, CodingError> {
         let first = *rest.first().ok_or(CodingError::Truncated)?;
-        let length = integer::decode::<7>(rest)?;
+        let length = integer::decode::<BITS>(rest)?;
         let (text, behind) = rest.split_at_checked(length).ok_or(CodingError::Truncated)?;
         *rest = behind;
-        if first < HUFFMAN {
+        if first & (1 << BITS) == 0 {
             return Ok(Text::Plain(text));
         }
         let start = self.decoded.len();
@@ -78,37 +85,45 @@ impl<'a> Text<'a> {
 }
 
 /// Writes a string (RFC 7541 §5.2), in Huffman code where that is shorter.
+#[inline]
 pub fn write_text(text: impl ExactSizeIterator<Item = u8> + Clone, block: &mut Vec<u8>) {
-    if text.len() < ONE_BYTE {
+    write_text_prefixed::<7>(0, text, block);
+}
+
+/// Writes a string whose length has so many bits of the first byte, and the bit before them says whether it is in
+/// Huffman code (RFC 9204 §4.1.2); the other bits are `pattern`.
+pub fn write_text_prefixed<const BITS: u32>(
+    pattern: u8,
+    text: impl ExactSizeIterator<Item = u8> + Clone,
+    block: &mut Vec<u8>,
+) {
+    let huffman = pattern | 1 << BITS;
+    // RFC 7541 §5.1: the least length that takes more than one byte.
+    let one_byte = (1 << BITS) - 1;
+    if text.len() < one_byte {
         // The length takes one byte, whichever it is, and is put in its place behind.
         let start = block.len();
         block.push(0);
         huffman::encode(text.clone(), block);
         let length = block.len() - start - 1;
         if length < text.len() {
-            block[start] = HUFFMAN | length as u8;
+            block[start] = huffman | length as u8;
             return;
         }
         block.truncate(start);
     } else {
         let length = huffman::encoded_length(text.clone());
         if length < text.len() {
-            integer::encode::<7>(length, HUFFMAN, block);
+            integer::encode::<BITS>(length, huffman, block);
             return huffman::encode(text, block);
         }
     }
-    integer::encode::<7>(text.len(), 0, block);
+    integer::encode::<BITS>(text.len(), pattern, block);
     block.extend(text);
 }
-
-/// RFC 7541 §5.2: the bit that says that a string is in Huffman code.
-const HUFFMAN: u8 = 0x80;
 
 /// Room for most strings, so that one allocation is enough for a usual block.
 const FIRST_TEXT: usize = 256;
 
 /// What is kept for the strings of the next block.
 const MAX_KEPT: usize = 4 * FIRST_TEXT;
-
-/// RFC 7541 §5.1: the least length of a string that takes more than one byte.
-const ONE_BYTE: usize = 127;

@@ -81,6 +81,14 @@ impl EarlyPriorities {
         found.map(|(_, priority)| priority)
     }
 
+    /// Takes the priority of a stream whose request has arrived. Unlike [`Self::take`] it keeps those of streams below:
+    /// those of QUIC open in any order.
+    #[inline]
+    pub fn take_only(&mut self, stream: StreamId) -> Option<Priority> {
+        let position = self.kept.binary_search_by_key(&stream, |&(kept, _)| kept).ok()?;
+        Some(self.kept.remove(position).1)
+    }
+
     /// How many are kept.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,0 +1,443 @@
+//! Request streams, received: frames in any pieces, field sections, data, ends and resets.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use bytes::{Buf, Bytes};
+use serow_message::content::NO_TRAILERS;
+use serow_streams::{WrongLength, fields::Problem};
+
+use crate::{
+    ErrorCode, ProtocolError, StreamId, StreamOrder,
+    connection::{Connection, Peer, Shutdown, too_much, unexpected},
+    frame::{FrameHeader, Kind},
+    qpack::Decoded,
+    step::Step,
+    stream::{Reading, Receiving, Stream},
+};
+
+impl Connection {
+    /// Takes in what was received on a request stream.
+    pub(crate) fn receive_message(&mut self, id: StreamId, data: Bytes, fin: bool) -> Result<(), ProtocolError> {
+        if self.streams.peek(id).is_none() && !self.opens(id)? {
+            return Ok(());
+        }
+        let Some(stream) = self.streams.find(id) else { return Ok(()) };
+        stream.fin |= fin;
+        if stream.input.is_empty() {
+            stream.input = data;
+        } else if !data.is_empty() {
+            // The driver does not wait for `wants_data`.
+            stream.input = [&stream.input[..], &data].concat().into();
+        }
+        self.advance(id)
+    }
+
+    /// A stream that is not alive: whether it is opened now.
+    fn opens(&mut self, id: StreamId) -> Result<bool, ProtocolError> {
+        // What comes of a stream that is over means nothing; and a server opens none.
+        if self.peer == Peer::Server || !self.streams.is_idle(id) {
+            return Ok(false);
+        }
+        self.note_opened(id)?;
+        let is_late = matches!(self.shutdown, Shutdown::From(first) if id >= first);
+        if is_late {
+            // RFC 9114 §5.2.
+            self.calm()?;
+        } else if self.streams.len() < self.limits.streams as usize {
+            self.add(Stream::new(id));
+            return Ok(true);
+        } else {
+            self.counters.refused += 1;
+            self.note_reset()?;
+        }
+        self.counters.opened += 1;
+        self.counters.reset_by_us += 1;
+        self.order_both(id, ErrorCode::REQUEST_REJECTED);
+        Ok(false)
+    }
+
+    pub(crate) fn note_opened(&mut self, id: StreamId) -> Result<(), ProtocolError> {
+        self.streams.note_opened(id).map_err(|_| too_much("too many streams were passed over"))
+    }
+
+    /// Looks at what was received on a stream until something has happened; no further while that was not taken.
+    pub(crate) fn advance(&mut self, id: StreamId) -> Result<(), ProtocolError> {
+        let Some(stream) = self.streams.peek(id).filter(|stream| !stream.has_event) else { return Ok(()) };
+        let before = stream.reading.held();
+        let step = self.read(id);
+        let after = self.streams.peek(id).map_or(before, |stream| stream.reading.held());
+        // A stream that was forgotten has given its share back.
+        if self.streams.peek(id).is_some() {
+            self.held = self.held - before + after;
+        }
+        match step {
+            Ok(None) => {}
+            Ok(Some(step)) => self.push(step),
+            Err(ProtocolError::Stream { stream, code, .. }) => self.handle_stream_error(stream, code)?,
+            Err(error) => return Err(error),
+        }
+        // Many streams, each of which begins with a large head and does not end it.
+        if self.held > self.limits.sections { Err(too_much("too many heads have begun")) } else { Ok(()) }
+    }
+
+    /// The same, where the peer is not waited for.
+    pub(crate) fn advance_or_fail(&mut self, id: StreamId) {
+        if matches!(self.shutdown, Shutdown::Failed(_)) {
+            return;
+        }
+        if let Err(ProtocolError::Connection { code, reason }) = self.advance(id) {
+            self.fail(code, reason);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, step: Step) {
+        if let Some(stream) = step.stream().and_then(|id| self.streams.find(id)) {
+            stream.has_event = true;
+        }
+        self.steps.push(step);
+    }
+
+    /// Takes frames, or pieces of them, from what was received on a stream.
+    fn read(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+        loop {
+            let Some(stream) = self.streams.find(id) else { return Ok(None) };
+            if stream.receiving == Receiving::Done {
+                stream.input = Bytes::new();
+                return Ok(None);
+            }
+            match &mut stream.reading {
+                Reading::Header(reader) => match reader.take(&mut stream.input) {
+                    Some(header) => {
+                        if let Some(step) = self.begin_frame(id, header)? {
+                            return Ok(Some(step));
+                        }
+                    }
+                    None => return self.handle_end(id),
+                },
+                Reading::Data(left) | Reading::Skipped(left) if *left == 0 => stream.reading = Reading::between(),
+                Reading::Section(section, 0) => {
+                    let section = Bytes::from(core::mem::take(section));
+                    stream.reading = Reading::between();
+                    if let Some(step) = self.handle_section(id, section)? {
+                        return Ok(Some(step));
+                    }
+                }
+                Reading::Blocked(_) => return Ok(None),
+                _ if stream.input.is_empty() => return self.handle_end(id),
+                Reading::Data(left) => {
+                    let data = take(&mut stream.input, left);
+                    if let Some(step) = self.handle_data(id, data)? {
+                        return Ok(Some(step));
+                    }
+                }
+                Reading::Skipped(left) => drop(take(&mut stream.input, left)),
+                Reading::Section(section, left) => section.extend_from_slice(&take(&mut stream.input, left)),
+            }
+        }
+    }
+
+    /// RFC 9114 §7: whether the frame may stand there, and what is done with its payload.
+    #[inline]
+    fn begin_frame(&mut self, id: StreamId, header: FrameHeader) -> Result<Option<Step>, ProtocolError> {
+        let FrameHeader { kind, length } = header;
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        match kind {
+            Kind::DATA => {
+                // RFC 9114 §4.1.
+                match stream.receiving {
+                    Receiving::Head => return Err(unexpected("DATA before HEADERS")),
+                    Receiving::Trailers => return Err(unexpected("DATA behind the trailers")),
+                    Receiving::Body | Receiving::Discarded(_) | Receiving::Done => {}
+                }
+                stream.reading = Reading::Data(length);
+                if length == 0 {
+                    // As CVE-2019-9518.
+                    self.calm()?;
+                }
+                Ok(None)
+            }
+            Kind::HEADERS => self.begin_section(id, length),
+            // RFC 9114 §7.2.5: nobody allowed a push.
+            Kind::PUSH_PROMISE if self.peer == Peer::Server => {
+                Err(ProtocolError::new(ErrorCode::ID_ERROR, "a push that was not allowed"))
+            }
+            Kind::PUSH_PROMISE => Err(unexpected("PUSH_PROMISE of a client")),
+            // RFC 9114 §7.2.3, §7.2.4, §7.2.6, §7.2.7, RFC 9218 §7.2.
+            Kind::CANCEL_PUSH
+            | Kind::SETTINGS
+            | Kind::GOAWAY
+            | Kind::MAX_PUSH_ID
+            | Kind::PRIORITY_UPDATE
+            | Kind::PRIORITY_UPDATE_OF_PUSH => Err(unexpected("a frame of the control stream on another")),
+            _ if kind.is_of_http2_only() => Err(unexpected("a frame of HTTP/2")),
+            // RFC 9114 §9.
+            _ => {
+                stream.reading = Reading::Skipped(length);
+                self.calm().map(|()| None)
+            }
+        }
+    }
+
+    /// HEADERS begin.
+    #[inline]
+    fn begin_section(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
+        let most = self.limits.section() as u64;
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        match stream.receiving {
+            // RFC 9114 §4.1.
+            Receiving::Trailers => return Err(unexpected("HEADERS behind the trailers")),
+            // RFC 9114 §4.4.
+            Receiving::Body if stream.exchange.connect => return Err(unexpected("HEADERS within a tunnel")),
+            Receiving::Discarded(_) => {
+                // RFC 9204 §2.2.2.2: its references are not used.
+                stream.reading = Reading::Skipped(length);
+                self.decoder.cancel(id);
+                return Ok(None);
+            }
+            _ if length > most => return self.handle_large_section(id),
+            Receiving::Head | Receiving::Body | Receiving::Done => {}
+        }
+        match usize::try_from(length) {
+            // Decoded where it stands.
+            Ok(length) if length <= stream.input.len() => {
+                let section = stream.input.split_to(length);
+                self.handle_section(id, section)
+            }
+            _ => {
+                stream.reading = Reading::Section(Vec::new(), length);
+                Ok(None)
+            }
+        }
+    }
+
+    /// A field section of more bytes than are taken: nothing of it is kept.
+    #[cold]
+    fn handle_large_section(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+        let is_head = self.streams.peek(id).is_some_and(|stream| stream.receiving == Receiving::Head);
+        if is_head && self.peer == Peer::Client {
+            return Ok(Some(self.refuse_head(id)));
+        }
+        let (code, reason) = (ErrorCode::EXCESSIVE_LOAD, "a field section is too large");
+        Err(ProtocolError::Stream { stream: id, code, reason })
+    }
+
+    /// A whole field section.
+    #[inline]
+    fn handle_section(&mut self, id: StreamId, section: Bytes) -> Result<Option<Step>, ProtocolError> {
+        let limits = self.limits.of_messages();
+        let mut collector = self.fields.collect(&limits);
+        let decoded = self
+            .decoder
+            .decode(id, &section, |field| collector.take(&field))
+            .map_err(|error| ProtocolError::new(ErrorCode::QPACK_DECOMPRESSION_FAILED, error.reason()))?;
+        collector.finish();
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        if let Decoded::Blocked(required) = decoded {
+            stream.reading = Reading::Blocked(section);
+            self.blocked.push((id, required));
+            return Ok(None);
+        }
+        match (stream.receiving, self.peer) {
+            (Receiving::Head, Peer::Client) => self.handle_request(id).map(Some),
+            (Receiving::Head, Peer::Server) => self.handle_response(id).map(Some),
+            _ => self.handle_trailers(id).map(|()| None),
+        }
+    }
+
+    /// The entries have come that a stream waits for.
+    pub(crate) fn unblock(&mut self, id: StreamId) -> Result<(), ProtocolError> {
+        let Some(stream) = self.streams.find(id) else { return Ok(()) };
+        let Reading::Blocked(section) = core::mem::replace(&mut stream.reading, Reading::between()) else {
+            return Ok(());
+        };
+        self.held -= section.len();
+        // As if it came now, with what came behind it.
+        stream.reading = Reading::Section(section.into(), 0);
+        self.held += self.streams.peek(id).map_or(0, |stream| stream.reading.held());
+        self.advance(id)
+    }
+
+    /// A second field section ends the message (RFC 9114 §4.1).
+    fn handle_trailers(&mut self, id: StreamId) -> Result<(), ProtocolError> {
+        let malformed = |reason| ProtocolError::Stream { stream: id, code: ErrorCode::MESSAGE_ERROR, reason };
+        if self.fields.has_pseudo() {
+            return Err(malformed("a pseudo-header field in trailers"));
+        }
+        match self.fields.problem {
+            None => {}
+            Some(Problem::Malformed(reason)) => return Err(malformed(reason)),
+            Some(Problem::TooLarge | Problem::TargetTooLong) => {
+                let code = ErrorCode::EXCESSIVE_LOAD;
+                return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
+            }
+        }
+        let mut trailers = self.fields.take_headers();
+        for name in NO_TRAILERS {
+            trailers.remove(name);
+        }
+        let Some(stream) = self.streams.find(id) else { return Ok(()) };
+        stream.trailers = (!trailers.is_empty()).then(|| Box::new(trailers));
+        stream.receiving = Receiving::Trailers;
+        Ok(())
+    }
+
+    /// RFC 9114 §7.2.1.
+    #[inline]
+    fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<Step>, ProtocolError> {
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        // Whoever sends the body does not wait to be told to.
+        stream.exchange.awaits_continue = false;
+        let discarded = matches!(stream.receiving, Receiving::Discarded(_));
+        match stream.content.received(data.len()) {
+            Ok(()) => {}
+            Err(WrongLength::Announced) => {
+                let (code, reason) = (ErrorCode::MESSAGE_ERROR, "the body is longer than content-length says");
+                return Err(ProtocolError::Stream { stream: id, code, reason });
+            }
+            Err(WrongLength::Limit) if discarded => {}
+            Err(WrongLength::Limit) => return self.refuse_body(id).map(Some),
+        }
+        if let Receiving::Discarded(left) = &mut stream.receiving {
+            *left = left.saturating_sub(u32::try_from(data.len()).unwrap_or(u32::MAX));
+            if *left == 0 {
+                self.stop(id, ErrorCode::NO_ERROR);
+            }
+            return Ok(None);
+        }
+        self.idle_frames.earn(1);
+        Ok(Some(Step::Data { stream: id, data }))
+    }
+
+    /// Nothing is left of what was received: whether the message has ended.
+    #[inline]
+    fn handle_end(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+        let Some(stream) = self.streams.find(id).filter(|stream| stream.fin) else { return Ok(None) };
+        // RFC 9114 §7.1.
+        if !stream.reading.may_end() {
+            return Err(ProtocolError::new(ErrorCode::FRAME_ERROR, "a stream ends within a frame"));
+        }
+        let error = |code, reason| Err(ProtocolError::Stream { stream: id, code, reason });
+        match stream.receiving {
+            // RFC 9114 §4.1.
+            Receiving::Head if self.peer == Peer::Client => {
+                return error(ErrorCode::REQUEST_INCOMPLETE, "a stream without a request");
+            }
+            Receiving::Head => return error(ErrorCode::MESSAGE_ERROR, "a stream without a response"),
+            // RFC 9114 §4.1.2.
+            Receiving::Body | Receiving::Trailers | Receiving::Discarded(_) if !stream.content.may_end() => {
+                return error(ErrorCode::MESSAGE_ERROR, "the body is shorter than content-length says");
+            }
+            Receiving::Body | Receiving::Trailers => {}
+            Receiving::Discarded(_) | Receiving::Done => {
+                stream.receiving = Receiving::Done;
+                self.conclude(id);
+                return Ok(None);
+            }
+        }
+        stream.receiving = Receiving::Done;
+        stream.exchange.awaits_continue = false;
+        let trailers = stream.trailers.take().map(|trailers| *trailers);
+        self.conclude(id);
+        Ok(Some(Step::End { stream: id, trailers }))
+    }
+
+    /// RESET_STREAM.
+    pub(crate) fn handle_reset(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
+        match self.streams.peek(id).map(|stream| (stream.receiving, stream.fin)) {
+            // Its message is whole, or not wanted: this is no news.
+            Some((Receiving::Done, _)) | Some((_, true)) => Ok(()),
+            // RFC 9114 §4.1: the response is of no use without the request; a response that was cut off is none.
+            Some((Receiving::Head, false)) => self.handle_cut_off(id, code, ErrorCode::REQUEST_INCOMPLETE),
+            Some(_) => self.handle_cut_off(id, code, ErrorCode::REQUEST_CANCELLED),
+            None => self.handle_cut_off_idle(id),
+        }
+    }
+
+    /// STOP_SENDING: the peer wants nothing of our message. RFC 9000 §3.5: our side is reset, with its code.
+    pub(crate) fn handle_stop(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
+        match self.streams.peek(id).map(Stream::has_sent_all) {
+            // RFC 9114 §4.1: the server does without the rest of the request; its response goes on.
+            Some(false) if self.peer == Peer::Server && code == ErrorCode::NO_ERROR => {
+                self.orders.push_back(StreamOrder::Reset { stream: id, code });
+                self.give_up_sending(id);
+                Ok(())
+            }
+            Some(false) => self.handle_cut_off(id, code, code),
+            None if self.streams.is_idle(id) => self.handle_cut_off_idle(id),
+            // What was written may wait to be sent.
+            Some(true) | None => {
+                self.orders.push_back(StreamOrder::Reset { stream: id, code });
+                Ok(())
+            }
+        }
+    }
+
+    /// The peer has cut a stream off.
+    fn handle_cut_off(&mut self, id: StreamId, code: ErrorCode, ours: ErrorCode) -> Result<(), ProtocolError> {
+        let is_known = self.streams.peek(id).is_some_and(|stream| stream.is_known);
+        self.order_ends(id, ours);
+        self.forget(id);
+        self.counters.reset_by_peer += 1;
+        if is_known {
+            self.steps.push(Step::Reset { stream: id, code });
+        }
+        // CVE-2023-44487: each may have started work that is now for nothing.
+        self.note_reset()
+    }
+
+    /// The peer has cut off a stream of which nothing has come, or one that is over.
+    fn handle_cut_off_idle(&mut self, id: StreamId) -> Result<(), ProtocolError> {
+        if self.peer == Peer::Server || !self.streams.is_idle(id) {
+            return Ok(());
+        }
+        self.note_opened(id)?;
+        self.counters.opened += 1;
+        self.counters.reset_by_peer += 1;
+        self.order_both(id, ErrorCode::REQUEST_INCOMPLETE);
+        self.note_reset()
+    }
+
+    /// The peer made a mistake within a stream (RFC 9114 §8).
+    #[cold]
+    fn handle_stream_error(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
+        let is_known = self.streams.peek(id).is_some_and(|stream| stream.is_known);
+        self.cut_off(id, code);
+        if is_known {
+            self.steps.push(Step::Reset { stream: id, code });
+        }
+        self.note_reset()
+    }
+
+    /// Nobody will read the rest of a body.
+    pub(crate) fn abandon_body(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.find(id) else { return };
+        if self.steps.drop_body(id) {
+            stream.has_event = false;
+        }
+        match stream.receiving {
+            Receiving::Body => stream.receiving = Receiving::Discarded(MAX_DISCARDED),
+            Receiving::Trailers => stream.receiving = Receiving::Discarded(0),
+            Receiving::Head | Receiving::Discarded(_) | Receiving::Done => {}
+        }
+        // The end may be here already.
+        self.advance_or_fail(id);
+        self.conclude(id);
+    }
+}
+
+/// Takes as much as there is of what is left.
+#[inline]
+fn take(input: &mut Bytes, left: &mut u64) -> Bytes {
+    let length = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+    *left -= length as u64;
+    if length == input.len() {
+        return core::mem::take(input);
+    }
+    let taken = input.slice(..length);
+    input.advance(length);
+    taken
+}
+
+/// Bytes of an unread body that are passed over before the client is asked to stop: as over HTTP/1 and HTTP/2.
+pub(crate) const MAX_DISCARDED: u32 = 64 * 1024;

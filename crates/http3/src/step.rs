@@ -1,0 +1,71 @@
+//! What became of received bytes, either role.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+use serow_message::{Headers, RequestHead, StatusCode};
+
+use crate::{ErrorCode, ReceivedRequest, ReceivedResponse, StreamId};
+
+/// What became of received bytes; each role makes events of its own of it.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Request(ReceivedRequest),
+    Refused { stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &'static str },
+    Response(ReceivedResponse),
+    Data { stream: StreamId, data: Bytes },
+    End { stream: StreamId, trailers: Option<Headers> },
+    Reset { stream: StreamId, code: ErrorCode },
+    GoAway,
+}
+
+impl Step {
+    /// The stream it is about.
+    pub(crate) fn stream(&self) -> Option<StreamId> {
+        match self {
+            Self::Request(request) => Some(request.stream),
+            Self::Response(response) => Some(response.stream),
+            Self::Refused { stream, .. }
+            | Self::Data { stream, .. }
+            | Self::End { stream, .. }
+            | Self::Reset { stream, .. } => Some(*stream),
+            Self::GoAway => None,
+        }
+    }
+}
+
+/// Those that nobody has taken yet. Each stream has one at most, and behind it its reset.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    waiting: VecDeque<Step>,
+    /// The stream of the one that was taken last: more may follow from what was received on it.
+    pub(crate) taken: Option<StreamId>,
+}
+
+impl Steps {
+    #[inline]
+    pub(crate) fn push(&mut self, step: Step) {
+        self.waiting.push_back(step);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Step> {
+        let step = self.waiting.pop_front()?;
+        self.taken = step.stream();
+        Some(step)
+    }
+
+    /// Drops those of a stream that is over; that it was refused stays to be said.
+    pub(crate) fn drop_of(&mut self, stream: StreamId) {
+        self.waiting.retain(|step| step.stream() != Some(stream) || matches!(step, Step::Refused { .. }));
+    }
+
+    /// Drops the body of a stream that nobody reads; says whether anything was dropped.
+    pub(crate) fn drop_body(&mut self, stream: StreamId) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|step| {
+            step.stream() != Some(stream) || !matches!(step, Step::Data { .. } | Step::End { .. })
+        });
+        self.waiting.len() < before
+    }
+}
