@@ -29,7 +29,8 @@ pub(crate) fn value(
         "maintenance": maintenance,
         "connections": connections(&report.connections),
         "requests": requests(&report.requests),
-        "http2": http2(&report.http2),
+        "http2": streams(&report.http2),
+        "http3": streams(&report.http3),
         "pacing": {
             "connections_waiting": report.pacing.connections_waiting,
             "queue_delay": delays(&report.pacing.queue_delay),
@@ -50,10 +51,13 @@ fn connections(counts: &ConnectionCounts) -> Value {
         "open": counts.open,
         "open_http1": counts.open_http1,
         "open_http2": counts.open_http2,
+        "open_http3": counts.open_http3,
         "plain": counts.plain,
         "tls": counts.tls,
+        "quic": counts.quic,
         "http1": counts.http1,
         "http2": counts.http2,
+        "http3": counts.http3,
         "handshakes_failed": counts.handshakes_failed,
         "refused": counts.refused,
         "refused_banned": counts.refused_banned,
@@ -66,6 +70,7 @@ fn requests(counts: &RequestCounts) -> Value {
         "total": counts.total,
         "http1": counts.http1,
         "http2": counts.http2,
+        "http3": counts.http3,
         "in_progress": counts.in_progress,
         "status_1xx": counts.status_1xx,
         "status_2xx": counts.status_2xx,
@@ -79,7 +84,7 @@ fn requests(counts: &RequestCounts) -> Value {
     })
 }
 
-fn http2(counts: &StreamCounts) -> Value {
+fn streams(counts: &StreamCounts) -> Value {
     let errors = counts.connection_errors.iter().map(|(error, count)| {
         let name = match error {
             ConnectionError::Code(name) => name.to_ascii_lowercase(),

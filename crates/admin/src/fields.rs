@@ -13,10 +13,13 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   connections.open                   open now, tunnels included
   connections.open_http1             open now with HTTP/1
   connections.open_http2             open now with HTTP/2
+  connections.open_http3             open now with HTTP/3
   connections.plain                  accepted without TLS
-  connections.tls                    accepted with TLS
+  connections.tls                    accepted with TLS, over TCP
+  connections.quic                   accepted over QUIC
   connections.http1                  that spoke HTTP/1
   connections.http2                  that spoke HTTP/2
+  connections.http3                  that spoke HTTP/3
   connections.handshakes_failed      closed because the TLS handshake failed or timed out
   connections.refused                closed because the PROXY header was missing or malformed
   connections.refused_banned         closed because the client was banned
@@ -24,6 +27,7 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   requests.total                     requests, malformed ones included
   requests.http1                     over HTTP/1.0 and 1.1
   requests.http2                     over HTTP/2
+  requests.http3                     over HTTP/3
   requests.in_progress               in flight now
   requests.status_1xx                answered with 101: tunnels
   requests.status_2xx                answered with a status 200 to 299
@@ -56,6 +60,33 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   http2.connection_errors.http_1_1_required
   http2.connection_errors.other
                                      … with a code that is not in the RFC
+  http3.streams_opened               the same for HTTP/3
+  http3.streams_active               open now
+  http3.streams_reset_by_peer        reset by clients
+  http3.streams_reset_by_us          reset by the server, refused ones included
+  http3.streams_refused              refused because the client had reached its limit
+  http3.connection_errors.h3_general_protocol_error
+                                     connections that the server closed with this code (RFC 9114, section 8.1)
+  http3.connection_errors.h3_internal_error
+  http3.connection_errors.h3_stream_creation_error
+  http3.connection_errors.h3_closed_critical_stream
+  http3.connection_errors.h3_frame_unexpected
+  http3.connection_errors.h3_frame_error
+  http3.connection_errors.h3_excessive_load
+  http3.connection_errors.h3_id_error
+  http3.connection_errors.h3_settings_error
+  http3.connection_errors.h3_missing_settings
+  http3.connection_errors.h3_request_rejected
+  http3.connection_errors.h3_request_cancelled
+  http3.connection_errors.h3_request_incomplete
+  http3.connection_errors.h3_message_error
+  http3.connection_errors.h3_connect_error
+  http3.connection_errors.h3_version_fallback
+  http3.connection_errors.qpack_decompression_failed
+  http3.connection_errors.qpack_encoder_stream_error
+  http3.connection_errors.qpack_decoder_stream_error
+  http3.connection_errors.other
+                                     … with a code that is not in the RFCs
   pacing.connections_waiting         HTTP/2 connections with more to send than the network takes now
   pacing.queue_delay.count           bytes of HTTP/2 whose queue delay in a socket was measured
   pacing.queue_delay.p50_us          median queue delay in microseconds; null without measurements

@@ -27,7 +27,9 @@ pub(super) fn text(status: &Value) -> String {
             let _ = writeln!(text, "{name}{labels} {number}");
         }
     }
-    connection_errors(status, &mut text);
+    for (version, rfc) in [("2", "RFC 9113, section 7"), ("3", "RFC 9114, section 8.1")] {
+        connection_errors(version, rfc, status, &mut text);
+    }
     queue_delay(status, &mut text);
     route_metrics::push(status, &mut text);
     application_metrics::push(status, &mut text);
@@ -42,15 +44,12 @@ pub(super) fn text(status: &Value) -> String {
     text
 }
 
-fn connection_errors(status: &Value, text: &mut String) {
-    let Some(codes) = status.pointer("/http2/connection_errors").and_then(Value::as_object) else { return };
-    let name = "serow_http2_connection_errors_total";
-    head(
-        text,
-        name,
-        "counter",
-        "HTTP/2 connections that the server ended for an error, by its code (RFC 9113, section 7).",
-    );
+fn connection_errors(version: &str, rfc: &str, status: &Value, text: &mut String) {
+    let codes = status.pointer(&format!("/http{version}/connection_errors"));
+    let Some(codes) = codes.and_then(Value::as_object) else { return };
+    let name = &*format!("serow_http{version}_connection_errors_total");
+    let help = format!("HTTP/{version} connections that the server ended for an error, by its code ({rfc}).");
+    head(text, name, "counter", &help);
     // Whatever a generation calls a code: nothing else fits into the format.
     let is_plain =
         |code: &str| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
@@ -122,18 +121,30 @@ const METRICS: &[Metric] = &[
     counter(
         "serow_connections_accepted_total",
         "Connections that were accepted.",
-        &[("{tls=\"no\"}", "/connections/plain"), ("{tls=\"yes\"}", "/connections/tls")],
+        &[
+            ("{tls=\"no\"}", "/connections/plain"),
+            ("{tls=\"yes\"}", "/connections/tls"),
+            ("{tls=\"quic\"}", "/connections/quic"),
+        ],
     ),
     counter(
         "serow_connections_total",
         "Connections by the version of HTTP that they turned out to speak.",
-        &[("{http=\"1\"}", "/connections/http1"), ("{http=\"2\"}", "/connections/http2")],
+        &[
+            ("{http=\"1\"}", "/connections/http1"),
+            ("{http=\"2\"}", "/connections/http2"),
+            ("{http=\"3\"}", "/connections/http3"),
+        ],
     ),
     gauge("serow_connections_open", "Connections that are open, tunnels included.", &[("", "/connections/open")]),
     gauge(
         "serow_connections_open_by_version",
         "Connections that are open, by the version of HTTP that they speak.",
-        &[("{http=\"1\"}", "/connections/open_http1"), ("{http=\"2\"}", "/connections/open_http2")],
+        &[
+            ("{http=\"1\"}", "/connections/open_http1"),
+            ("{http=\"2\"}", "/connections/open_http2"),
+            ("{http=\"3\"}", "/connections/open_http3"),
+        ],
     ),
     counter(
         "serow_connections_failed_total",
@@ -148,7 +159,11 @@ const METRICS: &[Metric] = &[
     counter(
         "serow_requests_total",
         "Requests, malformed ones included.",
-        &[("{http=\"1\"}", "/requests/http1"), ("{http=\"2\"}", "/requests/http2")],
+        &[
+            ("{http=\"1\"}", "/requests/http1"),
+            ("{http=\"2\"}", "/requests/http2"),
+            ("{http=\"3\"}", "/requests/http3"),
+        ],
     ),
     gauge(
         "serow_requests_in_progress",
@@ -177,9 +192,16 @@ const METRICS: &[Metric] = &[
         "Streams of HTTP/2 that were cut off.",
         &[("{by=\"client\"}", "/http2/streams_reset_by_peer"), ("{by=\"server\"}", "/http2/streams_reset_by_us")],
     ),
+    counter("serow_http3_streams_total", "Streams of HTTP/3 that clients opened.", &[("", "/http3/streams_opened")]),
+    gauge("serow_http3_streams_active", "Streams of HTTP/3 that are open.", &[("", "/http3/streams_active")]),
+    counter(
+        "serow_http3_streams_reset_total",
+        "Streams of HTTP/3 that were cut off.",
+        &[("{by=\"client\"}", "/http3/streams_reset_by_peer"), ("{by=\"server\"}", "/http3/streams_reset_by_us")],
+    ),
     gauge(
         "serow_http2_connections_waiting",
-        "HTTP/2 connections that have more to send than goes out.",
+        "HTTP/2 and HTTP/3 connections that have more to send than goes out.",
         &[("", "/pacing/connections_waiting")],
     ),
     counter(

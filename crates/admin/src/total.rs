@@ -118,12 +118,14 @@ fn set_quantiles(delays: &mut Map<String, Value>) {
 }
 
 /// What is so just now, and not since the beginning.
-pub(super) const MOMENTARY: [&str; 6] = [
+pub(super) const MOMENTARY: [&str; 8] = [
     "/connections/open",
     "/connections/open_http1",
     "/connections/open_http2",
+    "/connections/open_http3",
     "/requests/in_progress",
     "/http2/streams_active",
+    "/http3/streams_active",
     "/pacing/connections_waiting",
 ];
 

@@ -126,12 +126,7 @@ impl Server {
     ///
     /// Where no head waits.
     #[inline]
-    pub fn write_head(
-        &mut self,
-        stream: StreamId,
-        date: &[u8],
-        output: &mut Vec<u8>,
-    ) -> Result<Follows, UsageError> {
+    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<Follows, UsageError> {
         self.connection.write_head(stream, date, output)
     }
 

@@ -1,6 +1,6 @@
 //! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use serow_message::Handler;
 use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
@@ -10,18 +10,32 @@ use tokio::{
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
 };
 
-use crate::{Error, ProxyProtocol, connection, stop::Phase, worker::Worker};
+use crate::{
+    Error, ProxyProtocol, connection,
+    quic_accepting::{self, QuicSocket},
+    stop::Phase,
+    worker::Worker,
+};
 
-/// A listening socket, with the TLS acceptor for its connections where there is one.
+/// A listening socket, and what its connections are to have.
 pub(crate) struct Endpoint {
     pub(crate) listener: Listener,
+    pub(crate) terms: Terms,
+}
+
+/// What the connections of a listener have in common.
+#[derive(Clone, Default)]
+pub(crate) struct Terms {
     pub(crate) tls: Option<TlsAcceptor>,
+    /// The value of Alt-Svc, where HTTP/3 is served at the same address (RFC 7838 §3).
+    pub(crate) alternative: Option<Arc<[u8]>>,
 }
 
 /// Serves until `stop` changes its phase.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
     listeners: Vec<Endpoint>,
+    quic: Vec<QuicSocket>,
     stop: watch::Receiver<Phase>,
 ) -> Result<(), Error> {
     let runtime = thread_runtime()?;
@@ -31,6 +45,10 @@ pub(crate) fn run<H: Handler>(
         spawn_local(async move { ticking.deadlines.run(&ticking.clock).await });
         let asked = Rc::clone(&worker);
         spawn_local(async move { asked.make_room_for_others().await });
+        for socket in quic {
+            // Connections receive by it to their end, also while the server stops.
+            spawn_local(quic_accepting::accept(Rc::clone(&worker), socket));
+        }
         serve(worker, listeners, stop).await
     })
 }
@@ -41,9 +59,9 @@ async fn serve<H: Handler>(
     mut stop: watch::Receiver<Phase>,
 ) -> Result<(), Error> {
     let mut accepting = JoinSet::new();
-    for Endpoint { listener, tls } in listeners {
+    for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
-        accepting.spawn_local(accept(Rc::clone(&worker), acceptor, tls, stop.clone()));
+        accepting.spawn_local(accept(Rc::clone(&worker), acceptor, terms, stop.clone()));
     }
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
@@ -76,7 +94,7 @@ async fn serve<H: Handler>(
 async fn accept<H: Handler>(
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
-    tls: Option<TlsAcceptor>,
+    terms: Terms,
     mut stop: watch::Receiver<Phase>,
 ) {
     let mut left = acceptor.listener().port_drained();
@@ -86,11 +104,11 @@ async fn accept<H: Handler>(
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
             () = end_of_accepting(&mut stop, &mut left) => break,
         };
-        if take_in(&worker, accepted, tls.as_ref()).await.is_break() {
+        if take_in(&worker, accepted, &terms).await.is_break() {
             return;
         }
     }
-    accept_rest(&worker, &mut acceptor, tls.as_ref()).await;
+    accept_rest(&worker, &mut acceptor, &terms).await;
 }
 
 /// Ready when the server stops and, where a port is shared, no new connections arrive any more.
@@ -115,7 +133,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
 }
 
 /// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
-async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, tls: Option<&TlsAcceptor>) {
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &Terms) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
         // look at it.
@@ -123,7 +141,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
         loop {
             match poll_fn(|context| Poll::Ready(acceptor.poll_accept(context))).await {
                 Poll::Ready(accepted) => {
-                    if take_in(worker, accepted, tls).await.is_break() {
+                    if take_in(worker, accepted, terms).await.is_break() {
                         return;
                     }
                 }
@@ -139,10 +157,10 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,
-    tls: Option<&TlsAcceptor>,
+    terms: &Terms,
 ) -> ControlFlow<()> {
     match accepted {
-        Ok(accepted) => start(worker, accepted, tls),
+        Ok(accepted) => start(worker, accepted, terms),
         Err(error @ AcceptError::Exhausted(_)) => {
             tracing::warn!("{error}");
             worker.close_longest_idle();
@@ -156,9 +174,9 @@ async fn take_in<H: Handler>(
     ControlFlow::Continue(())
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Terms) {
     worker.counters.accepted.add(1);
-    worker.counters.accepted_tls.add(tls.is_some().into());
+    worker.counters.accepted_tls.add(terms.tls.is_some().into());
     let mut guard = worker.enter();
     if let serow_net::Peer::Tcp(address) = accepted.peer
         && worker.settings.proxy_protocol == ProxyProtocol::Off
@@ -169,5 +187,5 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&Tl
             Err(refusal) => return worker.counters.note_refused_client(refusal),
         }
     }
-    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), guard));
+    spawn_local(connection::serve(Rc::clone(worker), accepted, terms.clone(), guard));
 }

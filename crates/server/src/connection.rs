@@ -9,6 +9,7 @@ use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSes
 
 use crate::{
     ProxyProtocol, Versions,
+    accepting::Terms,
     client_rules::ClientRefusal,
     connection_counter::ConnectionGuard,
     http1, http2,
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
-    tls: Option<TlsAcceptor>,
+    Terms { tls, alternative }: Terms,
     mut guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
@@ -33,6 +34,7 @@ pub(crate) async fn serve<H: Handler>(
         Err(error) => return tracing::warn!(%error, "cannot register a connection with the event loop"),
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
+    transport.alternative = alternative;
     transport.allow_idle(worker.settings.timeouts.head);
     let begun = match begin(&worker, &mut transport, peer, tls.as_ref(), &mut guard).await {
         Ok(begun) => begun,

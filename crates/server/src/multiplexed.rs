@@ -11,8 +11,9 @@ mod tunnel;
 mod turn;
 mod websocket;
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
+use serow_http3::Follows;
 use serow_message::Connection;
 
 use self::exchanges::Exchanges;
@@ -29,13 +30,27 @@ pub(crate) struct Multiplexed<M, H, C, F> {
     request_log: RequestLog,
     call: C,
     stream_counter: StreamCounter,
+    /// What follows on the stream that was written last.
+    follows: Follows,
+    /// The value of Alt-Svc for responses, where HTTP/3 is served at the same address.
+    pub(crate) alternative: Option<Arc<[u8]>>,
 }
 
 impl<M: Machine, H, C, F> Multiplexed<M, H, C, F> {
     pub(crate) fn new(worker: Rc<Worker<H>>, machine: M, connection: Connection, call: C) -> Self {
-        let stream_counter = StreamCounter::new(&worker.counters);
+        let stream_counter = StreamCounter::new(&worker.counters, M::streams);
         let (exchanges, request_log) = (Exchanges::new(), RequestLog::default());
-        Self { worker, machine, connection, exchanges, request_log, call, stream_counter }
+        Self {
+            worker,
+            machine,
+            connection,
+            exchanges,
+            request_log,
+            call,
+            stream_counter,
+            follows: Follows::More,
+            alternative: None,
+        }
     }
 
     /// Passes the machine's counters on. `is_held_back`: there is more to send than can be sent at present.

@@ -18,9 +18,11 @@ use tokio::runtime::Handle;
 
 use crate::{
     AccessLog, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
-    accepting::{self, Endpoint},
+    accepting::{self, Endpoint, Terms},
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
+    quic_accepting::QuicSocket,
+    quic_sockets::QuicSockets,
     settings::Settings,
     shared_ports::leave,
     signals::Signals,
@@ -49,6 +51,7 @@ pub struct Server {
     clients: ClientRules,
     log: Option<LogMaker>,
     ignores_signals: bool,
+    http3: bool,
 }
 
 /// A listener.
@@ -149,6 +152,15 @@ impl Server {
         self
     }
 
+    /// Also serves HTTP/3 (RFC 9114), at the same addresses over UDP, wherever TLS is served on a TCP port; by default it
+    /// does not. Responses over HTTP/1.1 and HTTP/2 tell clients so (Alt-Svc). Where an address cannot be bound for UDP, a
+    /// warning says so, and the server goes on without it.
+    #[must_use]
+    pub fn http3(mut self, enabled: bool) -> Self {
+        self.http3 = enabled;
+        self
+    }
+
     /// Does not handle TERM and INT: [`Stopper::stop`] ends the server. For one that serves beside another in
     /// the same
     /// process.
@@ -190,20 +202,38 @@ impl Server {
         let tls = self.tls.map(|tls| TlsSettings { protocols: versions.choose(tls.protocols), ..tls });
         let tls = tls.map(TlsAcceptor::new).transpose()?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
+        let mut quic = QuicSockets::new(workers, self.http3, self.listen.share, &self.settings);
         for (place, scheme) in places {
             let tls = match scheme {
                 Scheme::Http => None,
                 Scheme::Https => Some(tls.clone().ok_or(TlsSettingsError::NoCertificate)?),
             };
-            for (worker, listeners) in endpoints.iter_mut().zip(place.listeners(&self.listen, workers)?) {
-                worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
+            let listeners = place.listeners(&self.listen, workers)?;
+            let address = listeners.first().and_then(|listeners| listeners.first()).map(Listener::local_address);
+            let alternative = match (address, &tls) {
+                (Some(Address::Tcp(address)), Some(tls)) => quic.open(*address, tls),
+                _ => None,
+            };
+            let terms = Terms { tls, alternative };
+            for (worker, listeners) in endpoints.iter_mut().zip(listeners) {
+                worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, terms: terms.clone() }));
             }
         }
         let port_drain = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let signals = Signals::listen(!self.ignores_signals)?;
         let Self { settings, clients, log, .. } = self;
-        Ok(BoundServer { endpoints, port_drain, settings, clients, log, signals, stopper, status })
+        Ok(BoundServer {
+            endpoints,
+            quic: quic.into_workers(),
+            port_drain,
+            settings,
+            clients,
+            log,
+            signals,
+            stopper,
+            status,
+        })
     }
 
     /// Listens and serves until TERM or INT. Blocks the thread; in an async `main` call [`Self::serve`].
@@ -260,6 +290,8 @@ impl Place {
 pub struct BoundServer {
     /// For each worker, its sockets.
     endpoints: Vec<Vec<Endpoint>>,
+    /// For each worker, its UDP sockets.
+    quic: Vec<Vec<QuicSocket>>,
     port_drain: PortDrain,
     settings: Settings,
     clients: ClientRules,
@@ -280,7 +312,7 @@ impl BoundServer {
         let endpoints = self.endpoints.first().into_iter().flatten();
         endpoints.map(|endpoint| {
             let url = endpoint.listener.local_address().url();
-            if endpoint.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
+            if endpoint.terms.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
         })
     }
 
@@ -318,19 +350,20 @@ impl BoundServer {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
         }
-        let Self { endpoints, port_drain, settings, clients, log, signals, stopper, status } = self;
+        let Self { endpoints, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
         let clients = ClientPolicy::new(clients);
         let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
-        for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
+        let sockets = endpoints.into_iter().zip(quic);
+        for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
             let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
             let counters = Arc::clone(counters);
             let serve = move || {
                 let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
-                accepting::run(worker, endpoints, stop).inspect_err(|_| stopper.stop())
+                accepting::run(worker, endpoints, quic, stop).inspect_err(|_| stopper.stop())
             };
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
                 Ok(thread) => threads.push(thread),

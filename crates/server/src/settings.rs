@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serow_pacing::Pacing;
+use serow_quic::TransportSettings;
 use serow_tls::Protocol;
 
 /// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late,
@@ -78,12 +79,30 @@ impl Limits {
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
 
+    pub(crate) fn http3(&self) -> serow_http3::Limits {
+        let Self { body, head, fields, target, .. } = *self;
+        let target = target.min(MAX_TARGET_LENGTH);
+        serow_http3::Limits { body, head, fields, target, ..serow_http3::Limits::default() }
+    }
+
+    pub(crate) fn quic(&self, idle: Duration) -> TransportSettings {
+        let streams = self.http3().streams;
+        TransportSettings { streams, stream_window: QUIC_STREAM_WINDOW, window: QUIC_WINDOW, idle }
+    }
+
     pub(crate) fn http2(&self) -> serow_http2::Limits {
         let Self { body, head, fields, target, .. } = *self;
         let target = target.min(MAX_TARGET_LENGTH);
         serow_http2::Limits { body, head, fields, target, ..serow_http2::Limits::default() }
     }
 }
+
+/// The memory that a QUIC connection may make us use for what nobody reads: 8 streams' worth. nghttp2's and quinn's
+/// defaults lie around it.
+const QUIC_WINDOW: u32 = 4 << 20;
+
+/// What a stream may send before its reader has read anything: 40 Mbit/s over 100 ms.
+const QUIC_STREAM_WINDOW: u32 = 512 * 1024;
 
 /// Room for a photograph or a document; nginx allows 1 MiB, which many administrators raise first.
 const MAX_BODY: u64 = 10 << 20;

@@ -6,6 +6,7 @@
 mod counter;
 mod counters;
 mod report;
+mod stream_counters;
 mod streams;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 
 use serow_pacing::DelayHistogram;
 
-pub(crate) use self::{counter::Counter, counters::Counters, streams::StreamCounter};
+pub(crate) use self::{counter::Counter, counters::Counters, stream_counters::StreamCounters, streams::StreamCounter};
 
 pub use self::report::{
     ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, StatusReport, StreamCounts,
@@ -72,21 +73,28 @@ impl Status {
             connections: ConnectionCounts::default(),
             requests: RequestCounts::default(),
             http2: StreamCounts::default(),
+            http3: StreamCounts::default(),
             pacing: PacingCounts::default(),
         };
         let delays = DelayHistogram::new();
-        let mut errors = [0; 14];
+        let mut errors = [[0; stream_counters::ERRORS]; 2];
         for counters in workers {
             report.requests.add(counters);
             report.connections.add(counters);
-            report.http2.add(counters);
+            report.http2.add(&counters.streams_http2);
+            report.http3.add(&counters.streams_http3);
             report.pacing.connections_waiting += counters.held_back.count();
             delays.add(&counters.queue_delay);
-            for (sum, count) in errors.iter_mut().zip(counters.connection_errors()) {
-                *sum += count;
+            for (sums, streams) in errors.iter_mut().zip([&counters.streams_http2, &counters.streams_http3]) {
+                for (sum, count) in sums.iter_mut().zip(streams.connection_errors()) {
+                    *sum += count;
+                }
             }
         }
-        report.http2.set_connection_errors(&errors);
+        let [http2, http3] = errors;
+        report.http2.set_connection_errors(&http2, |place| serow_http2::ErrorCode(place).name());
+        let of_http3 = |place: u32| counters::HTTP3_ERRORS.get(place.checked_sub(1)? as usize)?.name();
+        report.http3.set_connection_errors(&http3, of_http3);
         report.pacing.queue_delay = DelayCounts::of(&delays);
         report
     }
@@ -98,11 +106,13 @@ impl RequestCounts {
         let [left, informational, success, redirection, client, server, other @ ..] = counters.answered();
         let other = other.iter().sum::<u64>();
         let (http1, http2) = (counters.requests_http1.count(), counters.requests_http2.count());
+        let http3 = counters.requests_http3.count();
         let over = left + informational + success + redirection + client + server + other;
         self.http1 += http1;
         self.http2 += http2;
-        self.total += http1 + http2;
-        self.in_progress += (http1 + http2).saturating_sub(over);
+        self.http3 += http3;
+        self.total += http1 + http2 + http3;
+        self.in_progress += (http1 + http2 + http3).saturating_sub(over);
         self.status_1xx += informational;
         self.status_2xx += success;
         self.status_3xx += redirection;
@@ -118,14 +128,18 @@ impl RequestCounts {
 impl ConnectionCounts {
     fn add(&mut self, counters: &Counters) {
         let (accepted, tls) = (counters.accepted.count(), counters.accepted_tls.count());
+        let quic = counters.accepted_quic.count();
         self.accepted += accepted;
         self.tls += tls;
-        self.plain += accepted.saturating_sub(tls);
+        self.quic += quic;
+        self.plain += accepted.saturating_sub(tls + quic);
         self.open += counters.connections.count() as u64;
         self.open_http1 += counters.open_http1.count();
         self.open_http2 += counters.open_http2.count();
+        self.open_http3 += counters.open_http3.count();
         self.http1 += counters.begun_http1.count();
         self.http2 += counters.begun_http2.count();
+        self.http3 += counters.begun_http3.count();
         self.handshakes_failed += counters.handshakes_failed.count();
         self.refused += counters.refused.count();
         let [banned, crowded] = counters.refused_clients();
@@ -135,12 +149,12 @@ impl ConnectionCounts {
 }
 
 impl StreamCounts {
-    fn add(&mut self, counters: &Counters) {
-        self.streams_opened += counters.streams_opened.count();
-        self.streams_active += counters.streams_active.count();
-        self.streams_reset_by_peer += counters.streams_reset_by_peer.count();
-        self.streams_reset_by_us += counters.streams_reset_by_us.count();
-        self.streams_refused += counters.streams_refused.count();
+    fn add(&mut self, counters: &StreamCounters) {
+        self.streams_opened += counters.opened.count();
+        self.streams_active += counters.active.count();
+        self.streams_reset_by_peer += counters.reset_by_peer.count();
+        self.streams_reset_by_us += counters.reset_by_us.count();
+        self.streams_refused += counters.refused.count();
     }
 }
 

@@ -4,6 +4,7 @@ use std::{
     future::poll_fn,
     io,
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -27,6 +28,8 @@ pub(crate) struct Transport<H> {
     /// The bytes of the output already sent.
     sent: usize,
     pub(crate) deadline: ConnectionDeadline,
+    /// The value of Alt-Svc for responses, where HTTP/3 is served at the same address.
+    pub(crate) alternative: Option<Arc<[u8]>>,
     /// Bytes sent since this task last yielded to the others of its thread.
     sent_in_turn: usize,
 }
@@ -67,6 +70,7 @@ impl<H: Handler> Transport<H> {
             output: Vec::new(),
             sent: 0,
             deadline,
+            alternative: None,
             sent_in_turn: 0,
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     AccessLog,
     client_rules::ClientPolicy,
     connection_counter::{ConnectionCounter, ConnectionGuard},
+    quic_accepting::Handshakes,
     settings::Settings,
     status::Counters,
 };
@@ -31,6 +32,8 @@ pub(crate) struct Worker<H> {
     /// The connections of all workers, if their number is limited.
     limited: Option<ConnectionCounter>,
     draining: Cell<bool>,
+    /// The handshakes of QUIC in progress.
+    pub(crate) handshakes: Handshakes,
 }
 
 impl<H> Worker<H> {
@@ -54,6 +57,7 @@ impl<H> Worker<H> {
             counters,
             limited,
             draining: Cell::new(false),
+            handshakes: Handshakes::default(),
         }
     }
 

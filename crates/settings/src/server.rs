@@ -95,7 +95,7 @@ impl ServerSettings {
         let trusted: TrustedProxies = listening.trust.iter().map(|network| network.0).collect();
         let bans = Bans::new(trusted.clone());
         let server = server.clients(client_rules(&limits, bans.clone(), trusted.clone()));
-        let server = server.versions(versions(&http)).pacing(http.pacing.0);
+        let server = server.versions(versions(&http)).pacing(http.pacing.0).http3(http.http3.is_on());
         Ok(Self {
             listeners,
             listen_options,

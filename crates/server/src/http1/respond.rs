@@ -12,17 +12,23 @@ use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Re
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{exchange::Sent, transport::TransportError};
+use crate::{
+    exchange::{Sent, announce},
+    transport::TransportError,
+};
 
 impl<H: Handler> Http1<H> {
     /// Sends a response, and notes in `sent` what was sent.
     #[inline]
     pub(super) async fn respond(
         &mut self,
-        response: Response,
+        mut response: Response,
         forwarding: &BodyForwarding,
         sent: &mut Sent,
     ) -> Result<(), End> {
+        if let Some(alternative) = &self.transport.alternative {
+            announce(alternative, &mut response.headers);
+        }
         if self.worker.is_draining() {
             self.machine.close();
         }

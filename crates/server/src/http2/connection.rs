@@ -45,7 +45,8 @@ where
         let now = Duration::from_millis(worker.clock.now().milliseconds());
         let machine = Server::new(worker.settings.limits.http2(), now);
         let pace = Pace::new(worker.settings.pacing);
-        let requests = Multiplexed::new(worker, machine, connection, call);
+        let mut requests = Multiplexed::new(worker, machine, connection, call);
+        requests.alternative.clone_from(&transport.alternative);
         Self { requests, transport, waiting: Waiting::Head, pace }
     }
 

@@ -35,7 +35,7 @@ where
                 Err(error) => {
                     tracing::debug!(peer = ?self.requests.connection.peer(), %error, "closed a connection with GOAWAY");
                     if let ProtocolError::Connection { code, .. } = error {
-                        self.requests.worker.counters.note_connection_error(code);
+                        self.requests.worker.counters.note_http2_error(code);
                     }
                     return Understood::TransportError;
                 }

@@ -73,7 +73,8 @@ where
             if turn.bytes >= MUCH {
                 self.transport.expect_much();
             }
-            self.requests.take_turn(turn, self.transport.output());
+            // The machine has written the end of the stream, too.
+            let _ = self.requests.take_turn(turn, self.transport.output());
         }
     }
 }

@@ -75,7 +75,7 @@ where
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
         self.transport.deadline.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
-            self.requests.worker.counters.note_connection_error(code);
+            self.requests.worker.counters.note_http2_error(code);
             self.requests.machine.fail(code, "timed out waiting for the client");
             End::Close
         })

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use serow_http2::{Counters, ErrorCode, Server};
+use serow_http3::Follows;
 use serow_message::{BodyLength, Headers, Priority, ResponseHead, StatusCode, UsageError};
-use serow_streams::StreamId;
+use serow_streams::{Counters, StreamId};
 
 use crate::status;
 
@@ -27,6 +27,9 @@ pub(crate) trait Machine {
     /// The counter of requests of this version.
     fn requests(counters: &status::Counters) -> &status::Counter;
 
+    /// The counters of its streams.
+    fn streams(counters: &status::Counters) -> &status::StreamCounters;
+
     fn send_head(
         &mut self,
         stream: StreamId,
@@ -39,16 +42,27 @@ pub(crate) trait Machine {
     fn send_continue(&mut self, stream: StreamId);
     fn has_sent_length(&self, stream: StreamId) -> bool;
     fn set_ready(&mut self, stream: StreamId, ready: bool);
-    fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError>;
-    fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), UsageError>;
+    fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<Follows, UsageError>;
+    fn write_data(
+        &mut self,
+        stream: StreamId,
+        data: &[u8],
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError>;
     fn begin_data(
         &mut self,
         stream: StreamId,
         length: usize,
         end: bool,
         output: &mut Vec<u8>,
-    ) -> Result<(), UsageError>;
-    fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), UsageError>;
+    ) -> Result<Follows, UsageError>;
+    fn write_trailers(
+        &mut self,
+        stream: StreamId,
+        trailers: &Headers,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError>;
     fn note_consumed(&mut self, stream: StreamId, bytes: usize);
     fn abandon_body(&mut self, stream: StreamId);
     fn reset(&mut self, stream: StreamId, code: Self::Code);
@@ -120,30 +134,40 @@ macro_rules! delegate {
     };
 }
 
-impl Machine for Server {
-    type Code = ErrorCode;
+impl Machine for serow_http2::Server {
+    type Code = serow_http2::ErrorCode;
 
-    const CANCEL: ErrorCode = ErrorCode::CANCEL;
-    const INTERNAL_ERROR: ErrorCode = ErrorCode::INTERNAL_ERROR;
+    const CANCEL: serow_http2::ErrorCode = serow_http2::ErrorCode::CANCEL;
+    const INTERNAL_ERROR: serow_http2::ErrorCode = serow_http2::ErrorCode::INTERNAL_ERROR;
     /// RFC 9113 §4.1.
     const DATA_HEADER: usize = 9;
 
-    fn is_malformed(code: ErrorCode) -> bool {
-        code == ErrorCode::PROTOCOL_ERROR
+    fn is_malformed(code: serow_http2::ErrorCode) -> bool {
+        code == serow_http2::ErrorCode::PROTOCOL_ERROR
     }
 
     fn requests(counters: &status::Counters) -> &status::Counter {
         &counters.requests_http2
     }
 
-    #[inline]
-    fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
-        Self::write_head(self, stream, date, output)
+    fn streams(counters: &status::Counters) -> &status::StreamCounters {
+        &counters.streams_http2
     }
 
     #[inline]
-    fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), UsageError> {
-        Self::write_data(self, stream, data, end, output)
+    fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<Follows, UsageError> {
+        Self::write_head(self, stream, date, output).map(|()| Follows::More)
+    }
+
+    #[inline]
+    fn write_data(
+        &mut self,
+        stream: StreamId,
+        data: &[u8],
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError> {
+        Self::write_data(self, stream, data, end, output).map(|()| Follows::More)
     }
 
     #[inline]
@@ -153,12 +177,17 @@ impl Machine for Server {
         length: usize,
         end: bool,
         output: &mut Vec<u8>,
-    ) -> Result<(), UsageError> {
-        Self::begin_data(self, stream, length, end, output)
+    ) -> Result<Follows, UsageError> {
+        Self::begin_data(self, stream, length, end, output).map(|()| Follows::More)
     }
 
-    fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), UsageError> {
-        Self::write_trailers(self, stream, trailers, output)
+    fn write_trailers(
+        &mut self,
+        stream: StreamId,
+        trailers: &Headers,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError> {
+        Self::write_trailers(self, stream, trailers, output).map(|()| Follows::More)
     }
 
     #[inline]
@@ -166,5 +195,67 @@ impl Machine for Server {
         Self::note_consumed(self, stream, bytes);
     }
 
-    delegate!(Server);
+    delegate!(serow_http2::Server);
+}
+
+impl Machine for serow_http3::Server {
+    type Code = serow_http3::ErrorCode;
+
+    const CANCEL: serow_http3::ErrorCode = serow_http3::ErrorCode::REQUEST_CANCELLED;
+    const INTERNAL_ERROR: serow_http3::ErrorCode = serow_http3::ErrorCode::INTERNAL_ERROR;
+    /// RFC 9114 §7.1: the type in one byte, and the length in two, where it is below 16,384.
+    const DATA_HEADER: usize = 3;
+
+    fn is_malformed(code: serow_http3::ErrorCode) -> bool {
+        code == serow_http3::ErrorCode::MESSAGE_ERROR
+    }
+
+    fn requests(counters: &status::Counters) -> &status::Counter {
+        &counters.requests_http3
+    }
+
+    fn streams(counters: &status::Counters) -> &status::StreamCounters {
+        &counters.streams_http3
+    }
+
+    #[inline]
+    fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<Follows, UsageError> {
+        Self::write_head(self, stream, date, output)
+    }
+
+    #[inline]
+    fn write_data(
+        &mut self,
+        stream: StreamId,
+        data: &[u8],
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError> {
+        self.write_data(stream, data, end, output)
+    }
+
+    #[inline]
+    fn begin_data(
+        &mut self,
+        stream: StreamId,
+        length: usize,
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError> {
+        self.begin_data(stream, length, end, output)
+    }
+
+    fn write_trailers(
+        &mut self,
+        stream: StreamId,
+        trailers: &Headers,
+        output: &mut Vec<u8>,
+    ) -> Result<Follows, UsageError> {
+        self.write_trailers(stream, trailers, output)
+    }
+
+    /// QUIC's windows open as its streams are read.
+    fn note_consumed(&mut self, _: StreamId, _: usize) {}
+
+    delegate!(serow_http3::Server);
 }

@@ -3,6 +3,7 @@
 use std::{future::Future, pin::pin, task::Context};
 
 use bytes::Buf;
+use serow_http3::Follows;
 use serow_message::{FileRange, Handler, Request, Response, UsageError};
 use serow_streams::{StreamId, Turn};
 use tokio::task::yield_now;
@@ -16,8 +17,14 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Writes the part of a response whose turn it is to the output.
-    pub(crate) fn take_turn(&mut self, turn: Turn, output: &mut Vec<u8>) {
+    /// Writes the part of a response whose turn it is to the output; returns what follows on its stream.
+    pub(crate) fn take_turn(&mut self, turn: Turn, output: &mut Vec<u8>) -> Follows {
+        self.follows = Follows::More;
+        self.write_turn(turn, output);
+        self.follows
+    }
+
+    fn write_turn(&mut self, turn: Turn, output: &mut Vec<u8>) {
         let Turn { stream, head, bytes } = turn;
         let index = self.exchanges.find(stream);
         index.inspect(|index| self.note_priority(*index));
@@ -25,7 +32,7 @@ where
         if head {
             let date = self.worker.clock.date_value();
             // The machine said that it is its turn.
-            let _ = self.machine.write_head(stream, &date, output);
+            self.follows = self.machine.write_head(stream, &date, output).unwrap_or(Follows::More);
         }
         let Some(index) = index else { return };
         let Some(exchange) = self.exchanges.get(index) else { return };
@@ -34,8 +41,9 @@ where
             Stage::Bytes(rest) => {
                 let length = rest.len().min(bytes);
                 let end = length == rest.len();
-                if let Err(misuse) = self.machine.write_data(stream, &rest[..length], end, output) {
-                    return self.break_off(index, misuse);
+                match self.machine.write_data(stream, &rest[..length], end, output) {
+                    Ok(follows) => self.follows = follows,
+                    Err(misuse) => return self.break_off(index, misuse),
                 }
                 rest.advance(length);
                 exchange.note_sent(length, &self.worker);
@@ -60,9 +68,12 @@ where
                 let end = range.length == 0;
                 let data = output.len() - length;
                 let mut header = Vec::with_capacity(M::DATA_HEADER);
-                if let Err(misuse) = self.machine.begin_data(stream, length, end, &mut header) {
-                    output.truncate(data - M::DATA_HEADER);
-                    return self.break_off(index, misuse);
+                match self.machine.begin_data(stream, length, end, &mut header) {
+                    Ok(follows) => self.follows = follows,
+                    Err(misuse) => {
+                        output.truncate(data - M::DATA_HEADER);
+                        return self.break_off(index, misuse);
+                    }
                 }
                 // Nothing where the windows are shut; frames that go first, too, where some have come up meanwhile.
                 output.splice(data - M::DATA_HEADER..data, header);
@@ -89,14 +100,15 @@ where
             Some(Some(trailers)) if is_last_piece => self
                 .machine
                 .write_data(stream, &streaming.piece[..length], false, output)
-                .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
+                .and_then(|_| self.machine.write_trailers(stream, trailers, output)),
             // More than was announced.
             _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
-            _ if length == 0 && !end => Ok(()),
+            _ if length == 0 && !end => Ok(Follows::More),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };
-        if let Err(misuse) = written {
-            return self.break_off(index, misuse);
+        match written {
+            Ok(follows) => self.follows = follows,
+            Err(misuse) => return self.break_off(index, misuse),
         }
         streaming.piece.advance(length);
         exchange.note_sent(length, &self.worker);

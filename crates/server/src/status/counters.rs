@@ -1,10 +1,9 @@
 //! The counters of a worker.
 
-use serow_http2::ErrorCode;
 use serow_message::StatusCode;
 use serow_pacing::DelayHistogram;
 
-use super::counter::Counter;
+use super::{counter::Counter, stream_counters::StreamCounters};
 use crate::client_rules::ClientRefusal;
 use crate::connection_counter::ConnectionCounter;
 
@@ -15,27 +14,26 @@ use crate::connection_counter::ConnectionCounter;
 pub(crate) struct Counters {
     pub(crate) requests_http1: Counter,
     pub(crate) requests_http2: Counter,
+    pub(crate) requests_http3: Counter,
     /// Finished requests by the class of their status; index 0: the client disconnected before the response (499).
     answered: [Counter; 10],
     pub(crate) body_bytes_received: Counter,
     pub(crate) body_bytes_sent: Counter,
     pub(crate) accepted: Counter,
     pub(crate) accepted_tls: Counter,
+    pub(crate) accepted_quic: Counter,
     pub(crate) refused: Counter,
     refused_banned: Counter,
     refused_crowded: Counter,
     pub(crate) handshakes_failed: Counter,
     pub(crate) begun_http1: Counter,
     pub(crate) begun_http2: Counter,
+    pub(crate) begun_http3: Counter,
     pub(crate) open_http1: Counter,
     pub(crate) open_http2: Counter,
-    pub(crate) streams_opened: Counter,
-    pub(crate) streams_active: Counter,
-    pub(crate) streams_reset_by_peer: Counter,
-    pub(crate) streams_reset_by_us: Counter,
-    pub(crate) streams_refused: Counter,
-    /// By the error codes of RFC 9113; unknown codes are counted at index 0, which NO_ERROR does not use.
-    connection_errors: [Counter; 14],
+    pub(crate) open_http3: Counter,
+    pub(crate) streams_http2: StreamCounters,
+    pub(crate) streams_http3: StreamCounters,
     /// Connections that have more to send than they may send at present.
     pub(crate) held_back: Counter,
     pub(crate) queue_delay: DelayHistogram,
@@ -79,10 +77,19 @@ impl Counters {
 
     /// Counts an HTTP/2 connection that the server closed with this error code.
     #[cold]
-    pub(crate) fn note_connection_error(&self, code: ErrorCode) {
-        if code != ErrorCode::NO_ERROR {
-            let place = usize::try_from(code.0).ok().filter(|code| *code < self.connection_errors.len());
-            self.connection_errors[place.unwrap_or(0)].add(1);
+    pub(crate) fn note_http2_error(&self, code: serow_http2::ErrorCode) {
+        if code != serow_http2::ErrorCode::NO_ERROR {
+            let known = code.name().is_some();
+            self.streams_http2.note_connection_error(if known { code.0 as usize } else { 0 });
+        }
+    }
+
+    /// Counts an HTTP/3 connection that the server closed with this error code.
+    #[cold]
+    pub(crate) fn note_http3_error(&self, code: serow_http3::ErrorCode) {
+        if code != serow_http3::ErrorCode::NO_ERROR {
+            let place = HTTP3_ERRORS.iter().position(|known| *known == code).map_or(0, |place| place + 1);
+            self.streams_http3.note_connection_error(place);
         }
     }
 
@@ -90,11 +97,33 @@ impl Counters {
     pub(super) fn answered(&self) -> [u64; 10] {
         self.answered.each_ref().map(Counter::count)
     }
-
-    pub(super) fn connection_errors(&self) -> [u64; 14] {
-        self.connection_errors.each_ref().map(Counter::count)
-    }
 }
+
+/// The codes of HTTP/3 that are errors, in the order of their counters.
+pub(super) const HTTP3_ERRORS: [serow_http3::ErrorCode; 19] = {
+    use serow_http3::ErrorCode;
+    [
+        ErrorCode::GENERAL_PROTOCOL_ERROR,
+        ErrorCode::INTERNAL_ERROR,
+        ErrorCode::STREAM_CREATION_ERROR,
+        ErrorCode::CLOSED_CRITICAL_STREAM,
+        ErrorCode::FRAME_UNEXPECTED,
+        ErrorCode::FRAME_ERROR,
+        ErrorCode::EXCESSIVE_LOAD,
+        ErrorCode::ID_ERROR,
+        ErrorCode::SETTINGS_ERROR,
+        ErrorCode::MISSING_SETTINGS,
+        ErrorCode::REQUEST_REJECTED,
+        ErrorCode::REQUEST_CANCELLED,
+        ErrorCode::REQUEST_INCOMPLETE,
+        ErrorCode::MESSAGE_ERROR,
+        ErrorCode::CONNECT_ERROR,
+        ErrorCode::VERSION_FALLBACK,
+        ErrorCode::QPACK_DECOMPRESSION_FAILED,
+        ErrorCode::QPACK_ENCODER_STREAM_ERROR,
+        ErrorCode::QPACK_DECODER_STREAM_ERROR,
+    ]
+};
 
 /// See [`crate::exchange::client_left`].
 const CLIENT_LEFT: u16 = 499;
@@ -116,9 +145,16 @@ mod tests {
     fn errors_are_counted_by_their_code() {
         let counters = Counters::default();
         for code in [0, 1, 1, 13, 14, u32::MAX] {
-            counters.note_connection_error(ErrorCode(code));
+            counters.note_http2_error(serow_http2::ErrorCode(code));
         }
-        assert_eq!(counters.connection_errors(), [2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        for code in [0x100, 0x101, 0x101, 0x202, 0x203, u64::MAX] {
+            counters.note_http3_error(serow_http3::ErrorCode(code));
+        }
+        let seen = [&counters.streams_http2, &counters.streams_http3].map(|streams| {
+            let errors = streams.connection_errors();
+            (errors[0], errors[1], errors[13], errors[19])
+        });
+        assert_eq!(seen, [(2, 2, 1, 0), (2, 2, 0, 1)]);
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use serow_http2::ErrorCode;
-
 /// The status of a server: the sums of all workers' counters. Workers go on counting meanwhile, so two numbers may
 /// differ by what happened in between.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +21,8 @@ pub struct StatusReport {
     pub requests: RequestCounts,
     /// The streams of HTTP/2.
     pub http2: StreamCounts,
+    /// The streams of HTTP/3.
+    pub http3: StreamCounts,
     /// How long responses wait in the kernel behind one another.
     pub pacing: PacingCounts,
 }
@@ -39,14 +39,20 @@ pub struct ConnectionCounts {
     pub open_http1: u64,
     /// Open now, with HTTP/2.
     pub open_http2: u64,
+    /// Open now, with HTTP/3.
+    pub open_http3: u64,
     /// Accepted by listeners without TLS.
     pub plain: u64,
-    /// Accepted by listeners with TLS.
+    /// Accepted by TCP listeners with TLS.
     pub tls: u64,
+    /// Accepted over QUIC.
+    pub quic: u64,
     /// Connections negotiated to HTTP/1.
     pub http1: u64,
     /// Connections negotiated to HTTP/2.
     pub http2: u64,
+    /// Connections negotiated to HTTP/3.
+    pub http3: u64,
     /// Failed TLS handshakes, including timeouts. A client that disconnected without sending anything is not counted.
     pub handshakes_failed: u64,
     /// Closed because the required PROXY header was missing or malformed.
@@ -67,6 +73,8 @@ pub struct RequestCounts {
     pub http1: u64,
     /// Over HTTP/2.
     pub http2: u64,
+    /// Over HTTP/3.
+    pub http3: u64,
     /// In progress: the response is not ready yet, or not completely sent.
     pub in_progress: u64,
     /// Responses with a status 1xx, which is 101: the connection became a tunnel.
@@ -89,7 +97,7 @@ pub struct RequestCounts {
     pub body_bytes_sent: u64,
 }
 
-/// HTTP/2 streams, since the server started unless noted otherwise.
+/// The streams of HTTP/2 or HTTP/3, since the server started unless noted otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamCounts {
@@ -103,25 +111,25 @@ pub struct StreamCounts {
     pub streams_reset_by_us: u64,
     /// Refused, since the client had reached the limit of concurrent streams.
     pub streams_refused: u64,
-    /// Connections that the server closed because of an error, by error code (RFC 9113 §7); those with unknown codes
+    /// Connections that the server closed because of an error, by error code (RFC 9113 §7, RFC 9114 §8.1); those with unknown codes
     /// come last.
     pub connection_errors: Vec<(ConnectionError, u64)>,
 }
 
-/// The error code with which the server closed an HTTP/2 connection.
+/// The error code with which the server closed an HTTP/2 or HTTP/3 connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// The name of the code in RFC 9113 §7, such as `PROTOCOL_ERROR`.
+    /// The name of the code in its RFC, such as `PROTOCOL_ERROR` or `H3_FRAME_ERROR`.
     Code(&'static str),
     /// A code that the RFC does not define.
     Other,
 }
 
 impl StreamCounts {
-    /// Builds the list from the counts by code.
-    pub(super) fn set_connection_errors(&mut self, counts: &[u64]) {
-        let known = counts.iter().zip(0..).skip(1).filter_map(|(count, code)| {
-            let name = ErrorCode(code).name()?;
+    /// Builds the list from the counts, and the names of the codes that they belong to.
+    pub(super) fn set_connection_errors(&mut self, counts: &[u64], name: impl Fn(u32) -> Option<&'static str>) {
+        let known = counts.iter().zip(0..).skip(1).filter_map(|(count, place)| {
+            let name = name(place)?;
             Some((ConnectionError::Code(name), *count))
         });
         let other = counts.first().map(|count| (ConnectionError::Other, *count));

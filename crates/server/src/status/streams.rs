@@ -4,36 +4,38 @@ use std::sync::Arc;
 
 use serow_http2::Counters as Counted;
 
-use super::Counters;
+use super::{Counters, stream_counters::StreamCounters};
 
-/// The counts of an HTTP/2 connection that the worker's counters contain. The machine counts by itself; this passes the
+/// The counts of a connection that the worker's counters contain. The machine counts by itself; this passes the
 /// differences on.
 pub(crate) struct StreamCounter {
     counters: Arc<Counters>,
+    /// Those of the connection's version of HTTP.
+    select: fn(&Counters) -> &StreamCounters,
     told: Counted,
     active: u64,
     is_held_back: bool,
 }
 
 impl StreamCounter {
-    pub(crate) fn new(counters: &Arc<Counters>) -> Self {
-        Self { counters: Arc::clone(counters), told: Counted::default(), active: 0, is_held_back: false }
+    pub(crate) fn new(counters: &Arc<Counters>, select: fn(&Counters) -> &StreamCounters) -> Self {
+        Self { counters: Arc::clone(counters), select, told: Counted::default(), active: 0, is_held_back: false }
     }
 
     /// Passes the differences on.
     pub(crate) fn tell(&mut self, counted: Counted, active: usize, is_held_back: bool) {
-        let (counters, told) = (&*self.counters, &self.told);
+        let (counters, streams, told) = (&*self.counters, (self.select)(&self.counters), &self.told);
         if counted != *told {
-            counters.streams_opened.add(counted.opened - told.opened);
-            counters.streams_refused.add(counted.refused - told.refused);
-            counters.streams_reset_by_peer.add(counted.reset_by_peer - told.reset_by_peer);
-            counters.streams_reset_by_us.add(counted.reset_by_us - told.reset_by_us);
+            streams.opened.add(counted.opened - told.opened);
+            streams.refused.add(counted.refused - told.refused);
+            streams.reset_by_peer.add(counted.reset_by_peer - told.reset_by_peer);
+            streams.reset_by_us.add(counted.reset_by_us - told.reset_by_us);
             self.told = counted;
         }
         let active = active as u64;
         if active != self.active {
-            counters.streams_active.add(active);
-            counters.streams_active.take_away(self.active);
+            streams.active.add(active);
+            streams.active.take_away(self.active);
             self.active = active;
         }
         if is_held_back != self.is_held_back {
@@ -57,18 +59,19 @@ mod tests {
     #[test]
     fn several_connections_add_up_and_leave_nothing_behind() {
         let counters = Arc::new(Counters::default());
+        let new = || StreamCounter::new(&counters, |counters| &counters.streams_http2);
         let counted = Counted { opened: 3, refused: 1, reset_by_peer: 1, reset_by_us: 2 };
-        let (mut one, mut other) = (StreamCounter::new(&counters), StreamCounter::new(&counters));
+        let (mut one, mut other) = (new(), new());
         one.tell(counted, 2, true);
         one.tell(Counted { opened: 5, ..counted }, 1, true);
         other.tell(counted, 3, false);
         let seen = || {
             [
-                counters.streams_opened.count(),
-                counters.streams_refused.count(),
-                counters.streams_reset_by_peer.count(),
-                counters.streams_reset_by_us.count(),
-                counters.streams_active.count(),
+                counters.streams_http2.opened.count(),
+                counters.streams_http2.refused.count(),
+                counters.streams_http2.reset_by_peer.count(),
+                counters.streams_http2.reset_by_us.count(),
+                counters.streams_http2.active.count(),
                 counters.held_back.count(),
             ]
         };

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::without_options;
+use super::{Switch, without_options};
 use crate::values::{Paced, choice};
 
 /// HTTP versions, and how responses share a connection.
@@ -19,6 +19,13 @@ pub struct HttpOptions {
     /// other connection is closed.
     #[arg(long, value_name = "VERSIONS", default_value = "both")]
     pub http: VersionsOfHttp,
+
+    /// HTTP/3 beside TLS: on or off.
+    ///
+    /// Wherever TLS is served on a TCP port, HTTP/3 is served on the same UDP port; a firewall has to let it through.
+    /// Responses over HTTP/1.1 and HTTP/2 tell clients about it (Alt-Svc). Where UDP cannot be bound, a warning says so.
+    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
+    pub http3: Switch,
 
     /// How much response data of an HTTP/2 connection may wait in the kernel: adaptive, off or a size.
     ///

@@ -1,0 +1,44 @@
+//! An HTTP/3 connection: the exchanges of HTTP/2, over the streams of QUIC.
+
+mod connection;
+mod handshake;
+mod receiving;
+mod sending;
+mod waiting;
+
+use std::{future::poll_fn, rc::Rc};
+
+use serow_message::Handler;
+
+use self::connection::{End, Http3};
+use crate::{connection_counter::ConnectionGuard, worker::Worker};
+
+/// Serves a connection from its handshake to its end, and counts it until then.
+pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, mut quic: serow_quic::Connection, guard: ConnectionGuard) {
+    let handshaking = worker.handshakes.begin();
+    let completed = handshake::complete(&worker, &mut quic).await;
+    drop(handshaking);
+    let Some(connection) = completed else {
+        worker.counters.handshakes_failed.add(1);
+        drop(guard);
+        return poll_fn(|context| quic.poll_drained(context)).await;
+    };
+    worker.counters.begun_http3.add(1);
+    let open = worker.counters.open_http3.enter();
+    let handler = &worker.handler;
+    let mut http3 = Http3::new(Rc::clone(&worker), quic, connection, |request| handler.call(request));
+    let end = poll_fn(|context| {
+        let polled = http3.poll(context);
+        http3.tell_counters();
+        polled
+    });
+    match end.await {
+        End::Close { code, reason } => http3.close(code, reason),
+        End::Lost => http3.lose(),
+    }
+    http3.tell_counters();
+    let mut quic = http3.into_quic();
+    // For QUIC the connection lives on, to answer late packets; for everyone else it has ended.
+    drop((open, guard));
+    poll_fn(|context| quic.poll_drained(context)).await;
+}

@@ -1,0 +1,127 @@
+//! Sending, in the order of the scheduler.
+//!
+//! QUIC gets no more than a congestion window, so that what has become more urgent meanwhile goes first; and what it has
+//! not sent yet it sends by urgency, too.
+
+use std::{future::Future, task::Context};
+
+use bytes::Bytes;
+use serow_http3::Follows;
+use serow_message::{Handler, Request, Response};
+use serow_quic::{Sent, StreamId as QuicStream, WriteError};
+use serow_streams::StreamId;
+
+use super::{
+    connection::Http3,
+    receiving::{of_quic, to_quic},
+};
+
+/// What was taken from exchanges, and QUIC had no room for: at most a turn of each stream.
+#[derive(Default)]
+pub(super) struct Unwritten {
+    pieces: Vec<(StreamId, Bytes, Follows)>,
+}
+
+impl Unwritten {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The stream was cut off.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.pieces.retain(|(of, ..)| *of != stream);
+    }
+}
+
+impl<H, C, F> Http3<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Sends until nothing is left that may be sent; returns whether anything was.
+    pub(super) fn send(&mut self, context: &mut Context<'_>) -> bool {
+        let mut has_sent = false;
+        for _ in 0..BATCHES_IN_TURN {
+            self.write_own_streams();
+            self.write_responses();
+            match self.quic.send(context) {
+                Sent::Datagrams { .. } => has_sent = true,
+                Sent::Nothing | Sent::Blocked => return has_sent,
+            }
+        }
+        crate::multiplexed::give_way(context);
+        has_sent
+    }
+
+    /// Lets the exchanges write in the order of the scheduler, as long as QUIC takes it.
+    fn write_responses(&mut self) {
+        let quic = self.quic.machine();
+        let window = quic.congestion_state().window();
+        quic.set_send_window(window + AHEAD);
+        let mut written = 0;
+        while written < WRITTEN_AT_ONCE
+            && let Some(turn) = self.requests.machine.next_turn(TURN)
+        {
+            let stream = turn.stream;
+            if turn.head {
+                let urgency = self.requests.machine.priority(stream).urgency;
+                // What the client has stopped gets no priority any more.
+                let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(-i32::from(urgency));
+            }
+            let mut output = Vec::with_capacity(turn.bytes + HEAD);
+            let follows = self.requests.take_turn(turn, &mut output);
+            self.obey();
+            written += output.len();
+            self.write(stream, output.into(), follows);
+        }
+    }
+
+    /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does, and nobody has
+    /// if it takes nothing of any.
+    fn write(&mut self, stream: StreamId, mut piece: Bytes, follows: Follows) {
+        let mut sender = self.quic.machine().send_stream(to_quic(stream));
+        while !piece.is_empty() {
+            match sender.write_chunks(std::slice::from_mut(&mut piece)) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => {
+                    self.unwritten.pieces.push((stream, piece, follows));
+                    self.requests.machine.set_writable(stream, false);
+                    let is_full = self.is_full();
+                    self.requests.machine.set_connection_writable(!is_full);
+                    return;
+                }
+                // The client does not want it: an event says so.
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
+            }
+        }
+        if follows == Follows::Fin {
+            let _ = sender.finish();
+        }
+    }
+
+    /// QUIC has room for a stream again.
+    pub(super) fn note_writable(&mut self, id: QuicStream) {
+        let stream = of_quic(id);
+        self.requests.machine.set_connection_writable(true);
+        let Some(place) = self.unwritten.pieces.iter().position(|(of, ..)| *of == stream) else { return };
+        let (stream, piece, follows) = self.unwritten.pieces.remove(place);
+        self.requests.machine.set_writable(stream, true);
+        self.write(stream, piece, follows);
+    }
+}
+
+/// Bytes that QUIC may hold beyond its congestion window, so that it has a packet's content as soon as it may send one.
+const AHEAD: u64 = 16 * 1024;
+
+/// Bytes of a turn: one less than the scheduler's, so that the length of the frame takes two bytes.
+const TURN: usize = serow_streams::scheduler::TURN as usize - 1;
+
+/// Room for a head, so that most need no second allocation.
+const HEAD: usize = 256;
+
+/// Bytes that are written before packets are sent: as many as fit into one call.
+const WRITTEN_AT_ONCE: usize = 64 * 1024;
+
+/// Batches of packets of one connection after which others have their turn.
+const BATCHES_IN_TURN: usize = 8;

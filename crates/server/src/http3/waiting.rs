@@ -1,0 +1,100 @@
+//! The timeouts of an HTTP/3 connection: what it waits for, and for how long.
+
+use std::{
+    future::Future,
+    task::{Context, Poll, ready},
+};
+
+use serow_http3::ErrorCode;
+use serow_message::{Handler, Request, Response};
+
+use super::connection::{End, Http3};
+
+/// What the client has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// Send the rest of a head.
+    Head,
+    /// Send another request.
+    Request,
+    /// Send a last request, since the connection is draining.
+    DrainGrace,
+    /// Nothing: exchanges are in progress.
+    Nothing,
+    /// Not known yet, since a request has arrived, which may have a response already.
+    Undecided,
+}
+
+impl<H, C, F> Http3<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Ready when the client took too long; otherwise the task is woken then.
+    pub(super) fn poll_overdue(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        let waiting = self.waits_for();
+        let timeouts = &self.requests.worker.settings.timeouts;
+        if waiting != self.waiting {
+            self.waiting = waiting;
+            match waiting {
+                Waiting::Head => self.deadline.allow_idle(timeouts.head),
+                Waiting::Request => self.deadline.allow_idle(timeouts.idle),
+                Waiting::DrainGrace | Waiting::Undecided => {}
+                Waiting::Nothing => self.deadline.allow(timeouts.idle / PINGS),
+            }
+        }
+        if waiting == Waiting::DrainGrace {
+            let quic = &self.quic;
+            ready!(self.deadline.poll_drain_grace(context, || quic.round_trip()));
+            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2).
+            self.requests.machine.finish_shutdown();
+            return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
+        }
+        if waiting == Waiting::Request {
+            self.requests.exchanges.rest();
+            self.requests.machine.release_memory();
+        }
+        // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
+        ready!(self.deadline.poll_overdue(context));
+        if waiting == Waiting::Nothing {
+            // A handler takes its time. Without a packet both sides would forget the connection (RFC 9000 §10.1.2).
+            self.quic.machine().ping();
+            self.waiting = Waiting::Undecided;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let code = if waiting == Waiting::Head { ErrorCode::EXCESSIVE_LOAD } else { ErrorCode::NO_ERROR };
+        self.requests.worker.counters.note_http3_error(code);
+        Poll::Ready(End::Close { code, reason: "timed out waiting for the client" })
+    }
+
+    /// Starts the timeout of the exchanges that cannot send until the client opens a window: as over HTTP/2.
+    pub(super) fn watch_windows(&mut self) {
+        let time = self.requests.worker.settings.timeouts.body;
+        for stream in self.requests.machine.waiting_for_window() {
+            let exchanges = &mut self.requests.exchanges;
+            let Some(place) = exchanges.find(stream).and_then(|index| exchanges.place(index)) else { continue };
+            let mut context = Context::from_waker(&place.waker);
+            if let Some(exchange) = &mut place.exchange {
+                // Whether it is over is looked at when the exchange is woken.
+                let _ = exchange.deadline(&self.requests.worker).poll_sending(&mut context, time);
+            }
+        }
+    }
+
+    fn waits_for(&self) -> Waiting {
+        if !self.requests.exchanges.is_empty() {
+            Waiting::Nothing
+        } else if self.requests.worker.is_draining() {
+            Waiting::DrainGrace
+        } else if self.requests.machine.is_within_head() {
+            Waiting::Head
+        } else {
+            Waiting::Request
+        }
+    }
+}
+
+/// So many packets at least are sent in the time after which both sides forget a silent connection.
+const PINGS: u32 = 3;

@@ -1,0 +1,96 @@
+//! New QUIC connections of a worker thread.
+
+use std::{cell::Cell, future::poll_fn, os::fd::OwnedFd, rc::Rc, sync::Arc};
+
+use serow_message::Handler;
+use serow_net::PAUSE_AFTER_EXHAUSTION;
+use serow_quic::{Endpoint, Incoming, ServerSettings};
+use tokio::task::spawn_local;
+
+use crate::{http3, worker::Worker};
+
+/// Counts the handshakes in progress of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct Handshakes(Cell<usize>);
+
+/// Counts one handshake until it is dropped.
+#[derive(Debug)]
+pub(crate) struct HandshakeGuard<'a>(&'a Handshakes);
+
+impl Handshakes {
+    /// Counts one more.
+    pub(crate) fn begin(&self) -> HandshakeGuard<'_> {
+        self.0.set(self.0.get() + 1);
+        HandshakeGuard(self)
+    }
+
+    /// Whether clients have to show first that their addresses are theirs.
+    fn are_many(&self) -> bool {
+        self.0.get() >= MANY_HANDSHAKES
+    }
+}
+
+impl Drop for HandshakeGuard<'_> {
+    fn drop(&mut self) {
+        self.0.0.set(self.0.0.get() - 1);
+    }
+}
+
+/// A UDP socket of a worker.
+pub(crate) struct QuicSocket {
+    pub(crate) socket: OwnedFd,
+    /// Its place in the group of sockets of its address.
+    pub(crate) slot: u8,
+    pub(crate) settings: Arc<ServerSettings>,
+}
+
+/// Receives for the connections of a socket, and starts new ones until the server stops.
+pub(crate) async fn accept<H: Handler>(worker: Rc<Worker<H>>, socket: QuicSocket) {
+    let QuicSocket { socket, slot, settings } = socket;
+    let endpoint = match Endpoint::new(socket, slot, settings) {
+        Ok(endpoint) => endpoint,
+        Err(error) => return tracing::error!(%error, "cannot register a UDP socket with the event loop"),
+    };
+    loop {
+        match poll_fn(|context| endpoint.poll_incoming(context)).await {
+            Ok(incoming) => start(&worker, &endpoint, incoming),
+            Err(error) => {
+                tracing::warn!(%error, "cannot receive from a UDP socket");
+                tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
+            }
+        }
+    }
+}
+
+fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Incoming) {
+    if worker.is_draining() {
+        // The client tries again, elsewhere or over TCP.
+        return endpoint.refuse(incoming);
+    }
+    let address = incoming.remote_address();
+    if !incoming.is_validated() && worker.handshakes.are_many() {
+        // Whoever forges addresses gets no state here (RFC 9000 §8.1).
+        let _ = endpoint.retry(incoming);
+        return;
+    }
+    if worker.is_full() && !worker.close_longest_idle() {
+        return endpoint.refuse(incoming);
+    }
+    let mut guard = worker.enter();
+    match worker.clients.admit(address.ip().to_canonical()) {
+        Ok(client) => guard.count_for(client),
+        Err(refusal) => {
+            worker.counters.note_refused_client(refusal);
+            // It learns nothing, which costs the least.
+            return endpoint.ignore(incoming);
+        }
+    }
+    let Some(connection) = endpoint.accept(incoming) else { return };
+    worker.counters.accepted.add(1);
+    worker.counters.accepted_quic.add(1);
+    spawn_local(http3::serve(Rc::clone(worker), connection, guard));
+}
+
+/// Handshakes in progress of one worker above which clients are asked for a round trip more (RFC 9000 §8.1.2). A busy
+/// server has a few; a flood of forged addresses never ends one.
+const MANY_HANDSHAKES: usize = 100;
