@@ -1,0 +1,7 @@
+//! HTTP/3 from outside, without a network.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod qifs;
+mod qpack_connection;
+#[path = "../../../http1/tests/suite/suites/mod.rs"]
+mod suites;
