@@ -171,16 +171,20 @@ impl Encoder {
         line.is_named(kind, name).then(|| self.absolute(newer))
     }
 
-    /// The absolute index of the entry of this field.
-    pub(super) fn find_field(&mut self, kind: Name, name: &[u8], value: &[u8], hashes: Hashes) -> Option<u64> {
-        for number in self.recent.find_field(hashes.field) {
-            let newer = self.newer_than(number);
-            if self.table.is(newer, kind, name, value) {
-                self.recent.note_name(hashes.name, number);
-                return Some(self.absolute(newer));
-            }
-        }
-        None
+    /// The absolute indexes of the newest entry of this field, and of the newest that the peer is known to have.
+    pub(super) fn find_field(&self, kind: Name, name: &[u8], value: &[u8], hashes: Hashes) -> Option<(u64, u64)> {
+        let numbers = self.recent.find_field(hashes.field).into_iter();
+        let places = numbers.map(|number| self.newer_than(number));
+        let mut entries =
+            places.filter(|newer| self.table.is(*newer, kind, name, value)).map(|newer| self.absolute(newer));
+        let newest = entries.next()?;
+        let known = if self.is_known(newest) { None } else { entries.find(|absolute| self.is_known(*absolute)) };
+        Some((newest, known.unwrap_or(newest)))
+    }
+
+    /// From now on this entry is the one to look at first for its name.
+    pub(super) fn note_name(&mut self, absolute: u64, hashes: Hashes) {
+        self.recent.note_name(hashes.name, absolute as u16);
     }
 
     /// Whether a field of this hash came before, not long ago; from now on it did.

@@ -109,7 +109,7 @@ impl<'a> FieldSection<'a> {
         }
         let hashes = Hashes::of(kind, name, value);
         let entry = match self.encoder.find_field(kind, name, value, hashes) {
-            Some(absolute) => Some(self.renewed(absolute, hashes)),
+            Some((newest, known)) => Some(self.renewed(newest, known, hashes)),
             None if self.is_worth_entry(kind, policy) || self.encoder.is_repeated(hashes) => {
                 self.encoder.insert(kind, name, value, hashes, self.oldest)
             }
@@ -133,13 +133,18 @@ impl<'a> FieldSection<'a> {
         policy == Policy::Index && kind != Name::Other && self.may_block()
     }
 
-    /// The entry, or a copy of it if it is about to leave the table and the section can refer to the copy.
-    fn renewed(&mut self, absolute: u64, hashes: Hashes) -> u64 {
-        if !self.encoder.is_old(absolute) || !self.can_refer(absolute) {
-            return absolute;
+    /// The entry of a field to refer to: the newest; a copy of it if it is about to leave the table; or, while the
+    /// section cannot refer to that, one that the peer has.
+    fn renewed(&mut self, newest: u64, known: u64, hashes: Hashes) -> u64 {
+        if !self.can_refer(newest) {
+            return known;
         }
-        let copy = self.encoder.duplicate(absolute, hashes, self.oldest.min(absolute));
-        copy.filter(|copy| self.can_refer(*copy)).unwrap_or(absolute)
+        self.encoder.note_name(newest, hashes);
+        if !self.encoder.is_old(newest) {
+            return newest;
+        }
+        let copy = self.encoder.duplicate(newest, hashes, self.oldest.min(newest));
+        copy.filter(|copy| self.can_refer(*copy)).unwrap_or(newest)
     }
 
     /// Whether the section may refer to an entry: one that the peer has, or may wait for.
