@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod qifs;
+mod qpack;
 mod qpack_connection;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
