@@ -4,5 +4,6 @@
 mod qifs;
 mod qpack;
 mod qpack_connection;
+mod qpack_order;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
