@@ -1,4 +1,10 @@
-//! HTTP/3 from outside: frames, streams and their order, without a network.
+//! HTTP/3 from outside: frames, QPACK, streams and their order, without a network.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod get;
+mod qifs;
+mod qpack;
+mod qpack_connection;
+mod qpack_order;
+#[path = "../../../http1/tests/suite/suites/mod.rs"]
+mod suites;
