@@ -3,22 +3,9 @@
 use std::time::Duration;
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
+use serow_reuse_port::quic_steering::{CONNECTION_ID_CHECK as CHECK, CONNECTION_ID_LENGTH};
 
-/// Bytes of our connection IDs: two that name the socket, and ten that nobody guesses.
-pub const CONNECTION_ID_LENGTH: usize = 12;
-
-/// How many sockets connection IDs can name: a slot has a byte.
-pub const SLOTS: usize = 256;
-
-/// The second byte is the slot and this one, so that the IDs that clients choose for their first packets are seldom taken
-/// for ours.
-pub(crate) const CHECK: u8 = 0x5e;
-
-/// Generates connection IDs that name the socket of this slot in its group:
-///
-/// ```text
-///   slot XOR third byte    slot XOR CHECK    ten random bytes
-/// ```
+/// Generates connection IDs that name the socket of this slot in its group ([layout](CONNECTION_ID_LENGTH)).
 ///
 /// Whoever watches the network learns from them how many sockets the server has, and no more than the addresses of
 /// packets tell about which connection they belong to (RFC 9000 §5.1).

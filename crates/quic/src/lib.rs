@@ -8,7 +8,7 @@
 //! | the socket of a thread, and which connection a datagram is for | `endpoint.rs` |
 //! | one connection: events, timers, sending | `connection.rs` |
 //! | connection IDs that name the socket of their owner | `connection_id.rs` |
-//! | the program by which the kernel finds that socket | `steering.rs` |
+//! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
 //! | transport parameters, and TLS for QUIC | `settings.rs` |
 #![forbid(unsafe_code)]
@@ -18,7 +18,6 @@ mod connection_id;
 mod endpoint;
 mod secrets;
 mod settings;
-mod steering;
 
 pub use quinn_proto::{
     ConnectionError, Dir, Event, ReadError, ReadableError, StreamEvent, StreamId, TransportErrorCode, VarInt,
@@ -27,9 +26,7 @@ pub use quinn_proto::{
 
 pub use self::{
     connection::{Connection, Handshake, Sent},
-    connection_id::{CONNECTION_ID_LENGTH, SLOTS},
     endpoint::{Endpoint, Incoming},
     secrets::Secrets,
     settings::{ServerSettings, TransportSettings},
-    steering::steering_program,
 };

@@ -23,6 +23,7 @@ mod handshakes;
 mod layout;
 mod probe;
 mod program;
+pub mod quic_steering;
 mod table;
 
 use std::{convert::Infallible, io, net::SocketAddr, time::Duration};

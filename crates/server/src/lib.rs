@@ -60,6 +60,7 @@ pub use self::{
     access_log::{AccessLog, Served, ServedStream},
     client_rules::ClientRules,
     error::Error,
+    quic_sockets::SharedQuicSockets,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},
     status::{

@@ -63,7 +63,7 @@ pub(crate) async fn accept<H: Handler>(worker: Rc<Worker<H>>, socket: QuicSocket
 }
 
 fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Incoming) {
-    if worker.is_draining() {
+    if worker.refuses_new_clients() {
         // The client tries again, elsewhere or over TCP.
         return endpoint.refuse(incoming);
     }

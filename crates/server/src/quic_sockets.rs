@@ -1,33 +1,59 @@
 //! The UDP sockets of a server.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc};
 
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
-use serow_quic::{SLOTS, Secrets, ServerSettings, TransportSettings, steering_program};
+use serow_quic::{Secrets, ServerSettings, TransportSettings};
+use serow_reuse_port::quic_steering::{SLOTS, steering_program};
 use serow_tls::TlsAcceptor;
 
 use crate::{quic_accepting::QuicSocket, settings::Settings};
 
-/// Opens UDP sockets beside those for TCP.
+/// UDP sockets that another process opened and passed on: the process that holds the sockets of all generations of a
+/// server, and directs the packets of each connection to the generation that it belongs to.
+#[derive(Debug)]
+pub struct SharedQuicSockets {
+    /// For each address, sockets with their places in the group of all sockets of the address.
+    pub sockets: Vec<(SocketAddr, Vec<(OwnedFd, u8)>)>,
+    /// What all generations make stateless resets and tokens with.
+    pub secret: [u8; 32],
+}
+
+/// How a server gets its UDP sockets.
+#[derive(Clone, Default)]
+pub(crate) enum QuicSource {
+    /// It has none.
+    #[default]
+    Off,
+    /// It opens them beside those for TCP.
+    Own,
+    Shared(Arc<SharedQuicSockets>),
+}
+
+/// Opens UDP sockets beside those for TCP, and divides them among the workers.
 pub(crate) struct QuicSockets {
     /// For each worker, its sockets.
     workers: Vec<Vec<QuicSocket>>,
-    enabled: bool,
+    source: QuicSource,
     share: bool,
     secrets: Secrets,
     transport: TransportSettings,
 }
 
 impl QuicSockets {
-    pub(crate) fn new(workers: usize, enabled: bool, share: bool, settings: &Settings) -> Self {
+    pub(crate) fn new(workers: usize, source: QuicSource, share: bool, settings: &Settings) -> Self {
         let transport = settings.limits.quic(settings.timeouts.idle);
         let workers = (0..workers).map(|_| Vec::new()).collect();
-        Self { workers, enabled, share, secrets: Secrets::random(), transport }
+        let secrets = match &source {
+            QuicSource::Shared(shared) => Secrets::derive(&shared.secret),
+            QuicSource::Off | QuicSource::Own => Secrets::random(),
+        };
+        Self { workers, source, share, secrets, transport }
     }
 
-    /// Opens a socket for each worker at this address; gives the value of Alt-Svc, if it is served there.
+    /// Opens sockets at this address; gives the value of Alt-Svc, if HTTP/3 is served there.
     pub(crate) fn open(&mut self, address: SocketAddr, tls: &TlsAcceptor) -> Option<Arc<[u8]>> {
-        if !self.enabled {
+        if matches!(self.source, QuicSource::Off) {
             return None;
         }
         let settings = Arc::new(ServerSettings::new(tls.clone(), self.secrets.clone(), self.transport));
@@ -35,8 +61,29 @@ impl QuicSockets {
             tracing::warn!("HTTP/3 is off at {address}: it needs TLS 1.3");
             return None;
         }
-        let count = self.workers.len().min(SLOTS);
-        let sockets = match bind_udp(address, count, self.share) {
+        let sockets = match &self.source {
+            QuicSource::Off => return None,
+            QuicSource::Own => self.bind(address)?,
+            QuicSource::Shared(shared) => of_address(shared, address)?,
+        };
+        let count = self.workers.len();
+        for (number, (socket, slot)) in sockets.into_iter().enumerate() {
+            self.workers[number % count].push(QuicSocket { socket, slot, settings: Arc::clone(&settings) });
+        }
+        Some(format!("h3=\":{}\"; ma={MAX_AGE}", address.port()).into_bytes().into())
+    }
+
+    /// Opens a socket for each worker.
+    fn bind(&self, address: SocketAddr) -> Option<Vec<(OwnedFd, u8)>> {
+        if self.share {
+            tracing::warn!(
+                "HTTP/3 is off at {address}: processes that share a port cannot share the connections of QUIC; \
+                 `serow run` keeps them across reloads without sharing the port"
+            );
+            return None;
+        }
+        let count = self.workers.len().min(SLOTS - 1);
+        let sockets = match bind_udp(address, count, false) {
             Ok(sockets) => sockets,
             Err(error) => {
                 tracing::warn!("HTTP/3 is off at {address}: cannot bind UDP: {error}");
@@ -45,19 +92,23 @@ impl QuicSockets {
         };
         if count > 1
             && let Some(first) = sockets.first()
-            && let Err(error) = attach_reuseport_program(first, &steering_program(0, count.min(255) as u8))
+            && let Err(error) = attach_reuseport_program(first, &steering_program(0, count as u8))
         {
             tracing::warn!("HTTP/3 clients that change their address lose their connections: {error}");
         }
-        for ((slot, socket), worker) in sockets.into_iter().enumerate().zip(&mut self.workers) {
-            worker.push(QuicSocket { socket, slot: slot as u8, settings: Arc::clone(&settings) });
-        }
-        Some(format!("h3=\":{}\"; ma={MAX_AGE}", address.port()).into_bytes().into())
+        Some(sockets.into_iter().zip(0..).collect())
     }
 
     pub(crate) fn into_workers(self) -> Vec<Vec<QuicSocket>> {
         self.workers
     }
+}
+
+/// The sockets of an address that were passed on, if there are any.
+fn of_address(shared: &SharedQuicSockets, address: SocketAddr) -> Option<Vec<(OwnedFd, u8)>> {
+    let (_, sockets) = shared.sockets.iter().find(|(of, sockets)| *of == address && !sockets.is_empty())?;
+    let cloned = sockets.iter().map(|(socket, slot)| Ok((socket.try_clone()?, *slot))).collect::<std::io::Result<_>>();
+    cloned.inspect_err(|error| tracing::warn!("HTTP/3 is off at {address}: {error}")).ok()
 }
 
 /// Seconds for which clients remember that HTTP/3 is served: a day, as RFC 7838 §3.1 has it where nothing is said.

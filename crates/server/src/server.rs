@@ -22,7 +22,7 @@ use crate::{
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
     quic_accepting::QuicSocket,
-    quic_sockets::QuicSockets,
+    quic_sockets::{QuicSockets, QuicSource, SharedQuicSockets},
     settings::Settings,
     shared_ports::leave,
     signals::Signals,
@@ -51,7 +51,7 @@ pub struct Server {
     clients: ClientRules,
     log: Option<LogMaker>,
     ignores_signals: bool,
-    http3: bool,
+    quic: QuicSource,
 }
 
 /// A listener.
@@ -157,7 +157,15 @@ impl Server {
     /// warning says so, and the server goes on without it.
     #[must_use]
     pub fn http3(mut self, enabled: bool) -> Self {
-        self.http3 = enabled;
+        self.quic = if enabled { QuicSource::Own } else { QuicSource::Off };
+        self
+    }
+
+    /// As [`Self::http3`], with sockets that another process opened; those of an address belong to the listener of
+    /// [`Self::listen_on`] with the same address.
+    #[must_use]
+    pub fn http3_on(mut self, sockets: SharedQuicSockets) -> Self {
+        self.quic = QuicSource::Shared(Arc::new(sockets));
         self
     }
 
@@ -202,7 +210,7 @@ impl Server {
         let tls = self.tls.map(|tls| TlsSettings { protocols: versions.choose(tls.protocols), ..tls });
         let tls = tls.map(TlsAcceptor::new).transpose()?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
-        let mut quic = QuicSockets::new(workers, self.http3, self.listen.share, &self.settings);
+        let mut quic = QuicSockets::new(workers, self.quic, self.listen.share, &self.settings);
         for (place, scheme) in places {
             let tls = match scheme {
                 Scheme::Http => None,

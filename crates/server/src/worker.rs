@@ -1,6 +1,11 @@
 //! The state that the connections of a worker thread share.
 
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use std::{
+    cell::Cell,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serow_net::{Buffers, Clock, Deadlines, TICK};
 use tokio::time::timeout;
@@ -32,6 +37,7 @@ pub(crate) struct Worker<H> {
     /// The connections of all workers, if their number is limited.
     limited: Option<ConnectionCounter>,
     draining: Cell<bool>,
+    drain_began: Cell<Option<Instant>>,
     /// The handshakes of QUIC in progress.
     pub(crate) handshakes: Handshakes,
 }
@@ -57,6 +63,7 @@ impl<H> Worker<H> {
             counters,
             limited,
             draining: Cell::new(false),
+            drain_began: Cell::new(None),
             handshakes: Handshakes::default(),
         }
     }
@@ -106,9 +113,15 @@ impl<H> Worker<H> {
         self.draining.get()
     }
 
+    /// Whether the server is stopping, and what arrives cannot have been on its way when it began to.
+    pub(crate) fn refuses_new_clients(&self) -> bool {
+        self.drain_began.get().is_some_and(|began| began.elapsed() > STILL_QUEUED)
+    }
+
     /// From now on connections end with the current response; wakes the idle ones.
     pub(crate) fn begin_draining(&self) {
         self.draining.set(true);
+        self.drain_began.set(Some(Instant::now()));
         self.deadlines.wake_all();
     }
 }
@@ -116,3 +129,7 @@ impl<H> Worker<H> {
 /// Ticks that a connection has to its next request, and to a first one, before it is closed for another: a second. A
 /// first request whose packet is lost is sent again after that (RFC 6298 §2.1).
 const LEAST_IDLE: u32 = 4;
+
+/// How long the first packet of a QUIC client may lie in the queue of a socket: those that arrived before another generation
+/// got the new ones are still served.
+const STILL_QUEUED: Duration = Duration::from_millis(250);

@@ -1,6 +1,6 @@
 //! Listeners.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serow::{Address, Scheme, Server};
 
@@ -39,6 +39,15 @@ impl ListenerSettings {
         match self.scheme() {
             Scheme::Https => server.listen_tls(self.address.to_string()),
             Scheme::Http => server.listen(self.address.to_string()),
+        }
+    }
+
+    /// Where HTTP/3 can be served beside it: at its own address, over UDP.
+    pub fn quic_address(&self) -> Option<SocketAddr> {
+        match (&self.address, self.purpose) {
+            // A port that the kernel chooses for TCP may be in use over UDP.
+            (Address::Tcp(address), Purpose::Encrypted) if address.port() != 0 => Some(*address),
+            _ => None,
         }
     }
 

@@ -46,6 +46,8 @@ pub struct ServerSettings {
     pub level: LevelFilter,
     /// How many threads serve.
     pub workers: usize,
+    /// Whether HTTP/3 is served beside TLS.
+    pub http3: bool,
     /// How long requests in flight may take after the server begins to stop.
     pub grace: Duration,
     /// Bytes of disk that bodies of requests may take together.
@@ -112,6 +114,7 @@ impl ServerSettings {
             clients: ClientRules::of_all(trusted),
             bans,
             workers,
+            http3: http.http3.is_on(),
             grace: timeouts.grace.0,
             max_spool: limits.max_spool.0,
         })

@@ -29,6 +29,7 @@ mod generations;
 mod held;
 mod messages;
 mod overrides;
+mod quic_sockets;
 mod reports;
 mod shared_state;
 

@@ -2,7 +2,7 @@
 
 use std::{io, mem, os::unix::process::parent_id, path::Path, process::ExitCode, thread};
 
-use serow::{Address, BoundServer, ListenOptions};
+use serow::{Address, BoundServer, ListenOptions, Server, SharedQuicSockets};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
@@ -73,7 +73,7 @@ struct Generation {
 
 impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
-        let GenerationSetup { text, overrides, shared } = setup;
+        let GenerationSetup { text, overrides, shared, quic_secret } = setup;
         let mut configuration =
             serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
@@ -91,6 +91,7 @@ impl Generation {
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
         }
+        server = with_http3(server, settings, quic_secret, parent)?;
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
@@ -321,6 +322,29 @@ fn wanted(settings: &ServerSettings) -> Result<Vec<WantedListener>, String> {
         Ok(WantedListener { address, backlog, unix_mode, share, sockets: settings.workers })
     });
     wanted.collect()
+}
+
+/// The server with the UDP sockets of HTTP/3, which the master holds.
+fn with_http3(
+    server: Server,
+    settings: &ServerSettings,
+    secret: Option<[u8; 32]>,
+    parent: &Parent,
+) -> Result<Server, String> {
+    let addresses: Vec<_> = settings.listeners.iter().filter_map(|listener| listener.quic_address()).collect();
+    if !settings.http3 || addresses.is_empty() {
+        return Ok(server.http3(false));
+    }
+    let Some(secret) = secret else {
+        tracing::warn!("HTTP/3 is off: the master is of a version without it; restart the server");
+        return Ok(server.http3(false));
+    };
+    if settings.listen_options.share {
+        tracing::warn!("HTTP/3 is off: processes that share a port cannot share the connections of QUIC");
+        return Ok(server.http3(false));
+    }
+    let sockets = parent.listen_quic(&addresses, settings.workers).map_err(|error| error.to_string())?;
+    Ok(server.http3_on(SharedQuicSockets { sockets: addresses.into_iter().zip(sockets).collect(), secret }))
 }
 
 /// An address as the master receives it.

@@ -48,6 +48,7 @@ impl Child {
         number: u64,
         text: &[u8],
         overrides: &[Value],
+        quic_secret: &str,
         shared: &File,
         received: Sender<ReceivedMessage>,
     ) -> io::Result<(u32, Self)> {
@@ -58,7 +59,7 @@ impl Child {
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
         settings.write_all(text)?;
         // The process reads it when it is ready to.
-        let begin = ToGeneration::Begin { overrides: overrides.to_vec() };
+        let begin = ToGeneration::Begin { overrides: overrides.to_vec(), quic_secret: Some(quic_secret.to_owned()) };
         ours.send(&serde_json::to_vec(&begin)?, &[shared.as_fd(), settings.as_fd()])?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
@@ -96,6 +97,21 @@ impl Child {
         while let Some((listeners, sockets)) = pieces.next() {
             let word = ToGeneration::Sockets { listeners: listeners.to_vec(), complete: pieces.peek().is_none() };
             self.channel.send(&serde_json::to_vec(&word)?, sockets)?;
+        }
+        Ok(())
+    }
+
+    /// Passes UDP sockets with their slots.
+    pub(super) fn hand_over_quic(&self, sockets: &[(usize, u8, BorrowedFd<'_>)]) -> io::Result<()> {
+        let mut pieces = sockets.chunks(MAX_DESCRIPTORS).peekable();
+        if sockets.is_empty() {
+            self.tell(&ToGeneration::QuicSockets { addresses: Vec::new(), slots: Vec::new(), complete: true });
+        }
+        while let Some(piece) = pieces.next() {
+            let (addresses, slots) = piece.iter().map(|(address, slot, _)| (*address, *slot)).unzip();
+            let descriptors: Vec<_> = piece.iter().map(|(.., socket)| *socket).collect();
+            let word = ToGeneration::QuicSockets { addresses, slots, complete: pieces.peek().is_none() };
+            self.channel.send(&serde_json::to_vec(&word)?, &descriptors)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs::File,
     mem,
+    net::SocketAddr,
     time::{Duration, Instant},
 };
 
@@ -32,6 +33,7 @@ use super::{
     held::HeldSockets,
     messages::{FromGeneration, ToGeneration, WantedListener},
     overrides::{NOBODY, Overrides},
+    quic_sockets::QuicSockets,
 };
 use crate::{
     notifications::tell_parent,
@@ -44,6 +46,9 @@ pub(super) struct Driver<D> {
     began: Instant,
     machine: Generations,
     held: HeldSockets,
+    quic: QuicSockets,
+    /// What all generations make stateless resets and tokens of QUIC with, in hexadecimal.
+    quic_secret: String,
     children: HashMap<u32, Child>,
     /// The settings of the starting generation, and of the serving one.
     text: Vec<u8>,
@@ -73,6 +78,8 @@ impl<D: Duties> Driver<D> {
             began: Instant::now(),
             machine: Generations::begin(Duration::ZERO),
             held: HeldSockets::default(),
+            quic: QuicSockets::default(),
+            quic_secret: random_secret(),
             children: HashMap::new(),
             text: Vec::new(),
             accepted: Vec::new(),
@@ -186,10 +193,13 @@ impl<D: Duties> Driver<D> {
 
     fn handle_message(&mut self, (pid, message): ReceivedMessage) {
         match message {
-            FromGeneration::Listen { .. } | FromGeneration::Ready { .. } if !self.machine.awaits(pid) => {
+            FromGeneration::Listen { .. } | FromGeneration::ListenQuic { .. } | FromGeneration::Ready { .. }
+                if !self.machine.awaits(pid) =>
+            {
                 tracing::warn!(pid, "ignored a request of a generation that only a starting one may send");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
+            FromGeneration::ListenQuic { addresses, workers } => self.hand_over_quic(pid, &addresses, workers),
             FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
                 let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
                 match self.duties.open_admin_socket(admin.as_deref(), admin_token.as_deref(), &self.control) {
@@ -240,6 +250,15 @@ impl<D: Duties> Driver<D> {
         }
     }
 
+    /// Passes UDP sockets to a starting generation.
+    fn hand_over_quic(&mut self, pid: u32, addresses: &[SocketAddr], workers: usize) {
+        let Some(child) = self.children.get(&pid) else { return };
+        let sockets = self.quic.provide(pid, addresses, workers);
+        if let Err(error) = child.hand_over_quic(&sockets) {
+            self.give_up(pid, format!("cannot pass on its UDP sockets: {error}"));
+        }
+    }
+
     /// Fails the starting generation, for this reason.
     fn give_up(&mut self, pid: u32, reason: String) {
         self.handle(Event::Failed(pid, reason));
@@ -261,7 +280,9 @@ impl<D: Duties> Driver<D> {
                 gathering.note(pid);
             }
             self.overrides.end(pid);
-            self.handle(Event::Exited(pid, Ending::from(status)));
+            let ending = Ending::from(status);
+            self.quic.end(pid, ending != Ending::Done);
+            self.handle(Event::Exited(pid, ending));
         }
     }
 
@@ -325,7 +346,8 @@ impl<D: Duties> Driver<D> {
         };
         let shared = self.shared.insert(shared);
         let remembered = &self.overrides.remembered;
-        let spawned = Child::spawn(command, number, &self.text, remembered, shared, self.received.0.clone());
+        let spawned =
+            Child::spawn(command, number, &self.text, remembered, &self.quic_secret, shared, self.received.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)
@@ -338,6 +360,8 @@ impl<D: Duties> Driver<D> {
             let remembered = self.overrides.remembered.iter().cloned();
             remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
         }
+        // Before the old one is told to drain: from here on it gets no new connections.
+        self.quic.begin_serving(pid);
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
@@ -395,6 +419,14 @@ fn kill(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, Signal::KILL);
     }
+}
+
+/// 32 random bytes, in hexadecimal.
+fn random_secret() -> String {
+    let mut secret = [0; 32];
+    // Since Linux 3.17; without it no TLS handshake succeeds either.
+    let _ = rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty());
+    secret.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The maximum number of queued messages: generations that send more have to wait.

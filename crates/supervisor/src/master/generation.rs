@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek},
+    net::SocketAddr,
     os::fd::OwnedFd,
     thread,
     time::Duration,
@@ -49,6 +50,9 @@ pub struct GenerationSetup {
     pub overrides: Vec<Value>,
     /// What earlier generations have left for later ones; `None` from a master of an older version.
     pub shared: Option<SharedState>,
+    /// What all generations make stateless resets and tokens of QUIC with; `None` from a master of a version without
+    /// HTTP/3.
+    pub quic_secret: Option<[u8; 32]>,
 }
 
 /// The master's commands to a serving generation.
@@ -94,13 +98,16 @@ impl Parent {
         let parent = Self { channel };
         loop {
             let (word, mut descriptors) = parent.receive()?;
-            if let (ToGeneration::Begin { overrides }, Some(text)) = (word, descriptors.pop()) {
+            if let (ToGeneration::Begin { overrides, quic_secret }, Some(text)) = (word, descriptors.pop()) {
                 let mut file = File::from(text);
                 let mut text = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
                 let shared = descriptors.pop().map(SharedState::new);
-                return Ok((parent, GenerationSetup { text, overrides, shared }));
+                return Ok((
+                    parent,
+                    GenerationSetup { text, overrides, shared, quic_secret: quic_secret.as_deref().and_then(secret) },
+                ));
             }
         }
     }
@@ -129,6 +136,30 @@ impl Parent {
             }
         }
         Ok(sockets)
+    }
+
+    /// Requests UDP sockets, one per thread for each address; returns them with their slots. Where an address could not be
+    /// bound there are none; the master has said why.
+    ///
+    /// # Errors
+    ///
+    /// If the master has ended.
+    pub fn listen_quic(&self, addresses: &[SocketAddr], workers: usize) -> io::Result<Vec<Vec<(OwnedFd, u8)>>> {
+        let mut sockets: Vec<Vec<_>> = addresses.iter().map(|_| Vec::new()).collect();
+        send(&self.channel, &FromGeneration::ListenQuic { addresses: addresses.to_vec(), workers })?;
+        loop {
+            let (ToGeneration::QuicSockets { addresses, slots, complete }, descriptors) = self.receive()? else {
+                continue;
+            };
+            for ((address, slot), descriptor) in addresses.into_iter().zip(slots).zip(descriptors) {
+                if let Some(place) = sockets.get_mut(address) {
+                    place.push((descriptor, slot));
+                }
+            }
+            if complete {
+                return Ok(sockets);
+            }
+        }
     }
 
     /// Reports why this process cannot serve. It has to end then.
@@ -183,6 +214,15 @@ impl Parent {
         let message = self.channel.receive()?.ok_or_else(|| io::Error::other("the master has ended"))?;
         Ok((read(&message)?, message.descriptors))
     }
+}
+
+/// The bytes of a secret.
+fn secret(text: &str) -> Option<[u8; 32]> {
+    let mut secret = [0; 32];
+    for (place, byte) in secret.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(secret)
 }
 
 /// The channel to the master for the final report.

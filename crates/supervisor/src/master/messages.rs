@@ -1,7 +1,7 @@
 //! The messages between master and generations, in JSON. Unknown ones, of a newer version, are ignored; the names on
 //! the wire stay the same, so that a master can start a generation of another version.
 
-use std::{io, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -18,7 +18,14 @@ pub(super) enum ToGeneration {
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,
+        /// What all generations make stateless resets and tokens of QUIC with, in hexadecimal; none from a master of a
+        /// version without HTTP/3.
+        #[serde(default)]
+        quic_secret: Option<String>,
     },
+    /// UDP sockets are attached; `addresses` has the number of the requested address for each, `slots` its place in the
+    /// group; `complete`: these are the last.
+    QuicSockets { addresses: Vec<usize>, slots: Vec<u8>, complete: bool },
     /// Sockets are attached; `listeners` has the number of the listener for each; `complete`: these are the last.
     Sockets { listeners: Vec<usize>, complete: bool },
     /// The requested sockets cannot be opened, for this reason.
@@ -48,6 +55,8 @@ pub(super) enum ToGeneration {
 pub(super) enum FromGeneration {
     /// It requests sockets for these addresses.
     Listen { listeners: Vec<WantedListener> },
+    /// It requests UDP sockets for these addresses, as many for each as it has threads.
+    ListenQuic { addresses: Vec<SocketAddr>, workers: usize },
     /// It serves. `admin` is the address of the admin socket, `admin_token` the token for commands over TCP that change
     /// something; `announcement` is printed for the first generation.
     Ready {

@@ -1,4 +1,7 @@
-//! The program by which the kernel finds the socket of a packet's connection.
+//! The program by which the kernel finds the socket of a QUIC packet's connection.
+//!
+//! Without it, the kernel deals packets out by a hash of addresses: those of a connection would reach another process after
+//! a reload, or after the client's address has changed (RFC 9000 §9).
 
 use libc::{
     BPF_ABS, BPF_ADD, BPF_ALU, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MISC, BPF_MOD, BPF_RET,
@@ -6,7 +9,19 @@ use libc::{
 };
 use serow_net::socket_filter::Instruction;
 
-use crate::connection_id::{CHECK, CONNECTION_ID_LENGTH};
+/// Bytes of connection IDs: two that name the socket, and ten that nobody guesses.
+///
+/// ```text
+///   slot XOR third byte    slot XOR CONNECTION_ID_CHECK    ten random bytes
+/// ```
+pub const CONNECTION_ID_LENGTH: usize = 12;
+
+/// The second byte of a connection ID is the slot and this one, so that the IDs that clients choose for their first packets
+/// are seldom taken for ours.
+pub const CONNECTION_ID_CHECK: u8 = 0x5e;
+
+/// How many sockets connection IDs can name: a slot has a byte.
+pub const SLOTS: usize = 256;
 
 /// A program for the group of sockets (SO_ATTACH_REUSEPORT_CBPF): it looks at a datagram and returns the index of the
 /// socket that gets it. It needs no privilege.
@@ -39,7 +54,7 @@ pub fn steering_program(base: u8, workers: u8) -> Vec<Instruction> {
         simple(BPF_MISC | BPF_TAX),
         load(LONG_ID + 1),
         simple(BPF_ALU | BPF_XOR | BPF_X),
-        jump(BPF_JEQ, CHECK.into(), 0, 2),
+        jump(BPF_JEQ, CONNECTION_ID_CHECK.into(), 0, 2),
         simple(BPF_MISC | BPF_TXA),
         simple(BPF_RET | RETURN_ACCUMULATOR),
         // A new connection: which worker, two random bytes of the ID say. Clients choose eight or more (RFC 9000 §7.2).
