@@ -156,7 +156,9 @@ impl Client {
         match length {
             // RFC 9110 §8.6: no length where the method foresees no content and there is none.
             BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
-            BodyLength::Known(length) => show_length(length, |name, known, value| connection.encoder.encode(name, known, value, &mut output)),
+            BodyLength::Known(length) => {
+                show_length(length, |name, known, value| connection.encoder.encode(name, known, value, &mut output))
+            }
             BodyLength::Unknown => {}
         }
         // The one field of a connection that HTTP/2 has (RFC 9113 §8.2.2).

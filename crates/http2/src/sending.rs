@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{
-    Headers, KnownHeader, ResponseHead, StatusCode, UsageError, content::NO_TRAILERS, refusal_text,
-};
+use serow_message::{Headers, KnownHeader, ResponseHead, StatusCode, UsageError, content::NO_TRAILERS, refusal_text};
 use serow_streams::{QueuedHead, Sending, Turn, has_trailers, show_headers};
 
 use crate::{

@@ -20,8 +20,7 @@ impl Connection {
         let Some(stream) = self.streams.peek(id) else { return };
         if stream.is_over() {
             self.forget(id);
-        } else if stream.has_sent_all() && matches!(stream.receiving, Receiving::Discarded(_)) && !stream.is_at_end()
-        {
+        } else if stream.has_sent_all() && matches!(stream.receiving, Receiving::Discarded(_)) && !stream.is_at_end() {
             self.stop(id, ErrorCode::NO_ERROR);
         }
     }

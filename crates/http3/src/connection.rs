@@ -119,13 +119,7 @@ impl Connection {
 
     /// Takes in what was received on a stream.
     #[inline]
-    pub(crate) fn receive(
-        &mut self,
-        id: StreamId,
-        data: Bytes,
-        fin: bool,
-        now: Duration,
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn receive(&mut self, id: StreamId, data: Bytes, fin: bool, now: Duration) -> Result<(), ProtocolError> {
         self.guarded(now, |connection| match connection.kind(id)? {
             StreamKind::Request => connection.receive_message(id, data, fin),
             StreamKind::Theirs => connection.receive_unidirectional(id, data, fin),
@@ -134,12 +128,7 @@ impl Connection {
     }
 
     /// RESET_STREAM.
-    pub(crate) fn receive_reset(
-        &mut self,
-        id: StreamId,
-        code: ErrorCode,
-        now: Duration,
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn receive_reset(&mut self, id: StreamId, code: ErrorCode, now: Duration) -> Result<(), ProtocolError> {
         self.guarded(now, |connection| match connection.kind(id)? {
             StreamKind::Request => connection.handle_reset(id, code),
             StreamKind::Theirs => connection.unidirectional.end(id),
@@ -148,12 +137,7 @@ impl Connection {
     }
 
     /// STOP_SENDING.
-    pub(crate) fn receive_stop(
-        &mut self,
-        id: StreamId,
-        code: ErrorCode,
-        now: Duration,
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn receive_stop(&mut self, id: StreamId, code: ErrorCode, now: Duration) -> Result<(), ProtocolError> {
         self.guarded(now, |connection| match connection.kind(id)? {
             StreamKind::Request => connection.handle_stop(id, code),
             StreamKind::Theirs => Ok(()),

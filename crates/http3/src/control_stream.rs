@@ -100,10 +100,8 @@ impl Connection {
                 let settings = Settings::parse(payload)?;
                 self.allowed = Some(settings);
                 let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-                self.encoder.set_limits(
-                    number(settings.qpack_max_table_capacity),
-                    number(settings.qpack_blocked_streams),
-                );
+                self.encoder
+                    .set_limits(number(settings.qpack_max_table_capacity), number(settings.qpack_blocked_streams));
                 Ok(())
             }
             Kind::GOAWAY => self.handle_go_away(one_number(payload)?),

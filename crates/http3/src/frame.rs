@@ -11,5 +11,5 @@ pub(crate) use self::header::HeaderReader;
 pub use self::{
     header::FrameHeader,
     kind::Kind,
-    write::{finish_headers, write_go_away, write_priority_update, HEADERS_ROOM},
+    write::{HEADERS_ROOM, finish_headers, write_go_away, write_priority_update},
 };

@@ -2,11 +2,7 @@
 
 use serow_message::Priority;
 
-use crate::{
-    ProtocolError, StreamId,
-    connection::Connection,
-    control_stream::wrong_number,
-};
+use crate::{ProtocolError, StreamId, connection::Connection, control_stream::wrong_number};
 
 impl Connection {
     /// RFC 9218 §7.2.

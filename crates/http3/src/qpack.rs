@@ -35,6 +35,7 @@
 //! assert_eq!(names, [(Name::Pseudo(Pseudo::Path), b":path".to_vec()), (Name::Other, b"x-one".to_vec())]);
 //! ```
 
+mod acknowledgement;
 mod blocked;
 mod decoder;
 mod encoder;
@@ -46,6 +47,7 @@ mod prefix;
 mod received_table;
 mod representation;
 mod static_table;
+mod unacknowledged;
 
 pub use serow_streams::fields::{DecodedField, FieldError, Name, Pseudo};
 

@@ -10,8 +10,8 @@ use crate::{
     ErrorCode, ProtocolError, StreamId,
     connection::{Connection, Peer},
     qpack::Pseudo,
-    step::Step,
     receiving::MAX_DISCARDED,
+    step::Step,
     stream::Receiving,
 };
 

@@ -4,10 +4,7 @@ use serow_message::Version;
 use serow_streams::response::{self, Accepted};
 
 use crate::{
-    ErrorCode, ProtocolError, ReceivedResponse, StreamId,
-    connection::Connection,
-    step::Step,
-    stream::Receiving,
+    ErrorCode, ProtocolError, ReceivedResponse, StreamId, connection::Connection, step::Step, stream::Receiving,
 };
 
 impl Connection {

@@ -1,7 +1,7 @@
 //! The server's side of a connection.
 
 use alloc::vec::Vec;
-use core::time::Duration;
+use core::{marker::PhantomData, time::Duration};
 
 use serow_message::{BodyLength, Headers, Priority, ResponseHead, StatusCode, UsageError, Version};
 use serow_streams::Sending;
@@ -35,7 +35,7 @@ impl Server {
     /// The state of a new connection; its settings wait in [`Self::control`].
     #[must_use]
     pub fn new(limits: Limits, now: Duration) -> Self {
-        Self { connection: Connection::new(Peer::Client, limits, now), role: ServerRole }
+        Self { connection: Connection::new(Peer::Client, limits, now), role: PhantomData }
     }
 
     /// What happened next; `None` where more must be received. Each stream has one event at a time, and what follows on
@@ -126,12 +126,7 @@ impl Server {
     ///
     /// Where no head waits.
     #[inline]
-    pub fn write_head(
-        &mut self,
-        stream: StreamId,
-        date: &[u8],
-        output: &mut Vec<u8>,
-    ) -> Result<Follows, UsageError> {
+    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<Follows, UsageError> {
         self.connection.write_head(stream, date, output)
     }
 

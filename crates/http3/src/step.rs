@@ -63,9 +63,8 @@ impl Steps {
     /// Drops the body of a stream that nobody reads; says whether anything was dropped.
     pub(crate) fn drop_body(&mut self, stream: StreamId) -> bool {
         let before = self.waiting.len();
-        self.waiting.retain(|step| {
-            step.stream() != Some(stream) || !matches!(step, Step::Data { .. } | Step::End { .. })
-        });
+        self.waiting
+            .retain(|step| step.stream() != Some(stream) || !matches!(step, Step::Data { .. } | Step::End { .. }));
         self.waiting.len() < before
     }
 }

@@ -82,9 +82,10 @@ impl Connection {
         match self.unidirectional.open.get(place).filter(|(open, _)| *open == id) {
             Some((_, Incoming::Control)) => self.receive_control(data)?,
             Some((_, Incoming::QpackEncoder)) => self.receive_entries(&data)?,
-            Some((_, Incoming::QpackDecoder)) => self.encoder.receive(&data).map_err(|error| {
-                ProtocolError::new(ErrorCode::QPACK_DECODER_STREAM_ERROR, error.reason())
-            })?,
+            Some((_, Incoming::QpackDecoder)) => self
+                .encoder
+                .receive(&data)
+                .map_err(|error| ProtocolError::new(ErrorCode::QPACK_DECODER_STREAM_ERROR, error.reason()))?,
             Some((_, Incoming::Typeless(_))) | None => {}
         }
         if fin { self.unidirectional.end(id) } else { Ok(()) }

@@ -15,12 +15,14 @@ use serow_streams::{
 
 use super::{
     Encoder,
+    encoder::Hashes,
     prefix::Prefix,
     representation::{
-        INDEXED, INDEXED_STATIC, LITERAL, LITERAL_NEVER, LITERAL_WITH_NAME, LITERAL_WITH_NAME_NEVER,
-        LITERAL_WITH_STATIC_NAME,
+        INDEXED, INDEXED_STATIC, LITERAL, LITERAL_NEVER, LITERAL_POST_BASE, LITERAL_POST_BASE_NEVER, LITERAL_WITH_NAME,
+        LITERAL_WITH_NAME_NEVER, LITERAL_WITH_STATIC_NAME, POST_BASE,
     },
     static_table::TABLE,
+    unacknowledged::Section,
 };
 
 /// A field section of one stream; without [`Self::finish`] it is not valid.
@@ -32,14 +34,25 @@ pub struct FieldSection<'a> {
     block: &'a mut Vec<u8>,
     /// Where it begins in `block`.
     start: usize,
+    /// How many entries there were when it began.
+    base: u64,
+    /// One more than the absolute index of the newest entry that it refers to.
+    required: u64,
+    /// The absolute index of the oldest entry that it refers to.
+    oldest: u64,
+    /// Whether it may refer to the table.
+    may_refer: bool,
+    /// Whether it may refer to entries that the peer is not known to have, once somebody has asked.
+    may_block: Option<bool>,
 }
 
 impl<'a> FieldSection<'a> {
     #[inline]
     pub(super) fn new(encoder: &'a mut Encoder, stream: StreamId, block: &'a mut Vec<u8>) -> Self {
         let start = block.len();
-        block.extend_from_slice(&[0; 2]);
-        Self { encoder, stream, block, start }
+        block.extend_from_slice(&[0; USUAL_PREFIX]);
+        let (base, may_refer) = (encoder.inserted(), encoder.may_refer());
+        Self { encoder, stream, block, start, base, required: 0, oldest: u64::MAX, may_refer, may_block: None }
     }
 
     /// Appends `:status`.
@@ -53,7 +66,7 @@ impl<'a> FieldSection<'a> {
 
     /// Appends a pseudo-header field.
     pub fn encode_pseudo(&mut self, pseudo: Pseudo, value: &[u8]) {
-        self.encode_any(Name::Pseudo(pseudo), pseudo.as_str().as_bytes(), value);
+        self.encode_known(Name::Pseudo(pseudo), value);
     }
 
     /// Appends a field; its name is written in lower case (RFC 9114 §4.2). `known` is its name's [`KnownHeader`], if it
@@ -61,7 +74,7 @@ impl<'a> FieldSection<'a> {
     #[inline]
     pub fn encode(&mut self, name: &[u8], known: Option<KnownHeader>, value: &[u8]) {
         match known {
-            Some(known) => self.encode_any(Name::Known(known), name, value),
+            Some(known) => self.encode_known(Name::Known(known), value),
             None => self.encode_any(Name::Other, name, value),
         }
     }
@@ -73,29 +86,114 @@ impl<'a> FieldSection<'a> {
         }
     }
 
+    /// Appends a field of a well-known name. What was sent last with this name is most often what is sent now.
+    #[inline]
+    fn encode_known(&mut self, kind: Name, value: &[u8]) {
+        match self.encoder.find_known(kind, value) {
+            Some(absolute) if self.can_refer(absolute) => self.write_reference(absolute),
+            _ => self.encode_any(kind, kind.text().as_bytes(), value),
+        }
+    }
+
+    /// Appends any field.
+    #[inline(never)]
     fn encode_any(&mut self, kind: Name, name: &[u8], value: &[u8]) {
         if let Some(index) = TABLE.find_field(kind, name, value) {
             return integer::encode::<6>(index, INDEXED | INDEXED_STATIC, self.block);
         }
-        let never = policy::of(kind, value) == Policy::Never;
-        match TABLE.find_name(kind, name) {
-            Some(index) => {
-                let never = if never { LITERAL_WITH_NAME_NEVER } else { 0 };
-                integer::encode::<4>(index, LITERAL_WITH_NAME | LITERAL_WITH_STATIC_NAME | never, self.block);
+        let policy = policy::of(kind, value);
+        if policy == Policy::Never || !self.may_refer {
+            return self.write_literal(kind, name, value, policy);
+        }
+        let hashes = Hashes::of(kind, name, value);
+        let entry = match self.encoder.find_field(kind, name, value, hashes) {
+            None if policy == Policy::Index || self.encoder.is_repeated(hashes) => {
+                self.encoder.insert(kind, name, value, hashes, self.oldest)
             }
-            None => {
-                let never = if never { LITERAL_NEVER } else { 0 };
-                write_text_prefixed::<3>(LITERAL | never, name.iter().map(u8::to_ascii_lowercase), self.block);
+            found => found,
+        };
+        match entry {
+            Some(absolute) if self.can_refer(absolute) => self.write_reference(absolute),
+            _ => self.write_literal(kind, name, value, policy),
+        }
+    }
+
+    /// Whether the section may refer to an entry: one that the peer has, or may wait for.
+    #[inline]
+    fn can_refer(&mut self, absolute: u64) -> bool {
+        self.may_refer
+            && (self.encoder.is_known(absolute)
+                || *self.may_block.get_or_insert_with(|| self.encoder.may_block(self.stream)))
+    }
+
+    /// Writes an indexed field line (RFC 9204 §4.5.2, §4.5.3).
+    #[inline]
+    fn write_reference(&mut self, absolute: u64) {
+        self.note_reference(absolute);
+        match absolute.checked_sub(self.base) {
+            Some(index) => integer::encode_long::<4>(index, POST_BASE, self.block),
+            None => integer::encode_long::<6>(self.base - 1 - absolute, INDEXED, self.block),
+        }
+    }
+
+    #[inline]
+    fn note_reference(&mut self, absolute: u64) {
+        self.required = self.required.max(absolute + 1);
+        self.oldest = self.oldest.min(absolute);
+    }
+
+    /// Writes a literal (RFC 9204 §4.5.4, §4.5.5, §4.5.6).
+    fn write_literal(&mut self, kind: Name, name: &[u8], value: &[u8], policy: Policy) {
+        let never = |bit| if policy == Policy::Never { bit } else { 0 };
+        if let Some(index) = TABLE.find_name(kind, name) {
+            let pattern = LITERAL_WITH_NAME | LITERAL_WITH_STATIC_NAME | never(LITERAL_WITH_NAME_NEVER);
+            integer::encode::<4>(index, pattern, self.block);
+        } else if let Some(absolute) = self.encoder.find_name(kind, name, Hashes::of(kind, name, value).name)
+            && self.can_refer(absolute)
+        {
+            self.note_reference(absolute);
+            match absolute.checked_sub(self.base) {
+                Some(index) => {
+                    let pattern = LITERAL_POST_BASE | never(LITERAL_POST_BASE_NEVER);
+                    integer::encode_long::<3>(index, pattern, self.block);
+                }
+                None => {
+                    let pattern = LITERAL_WITH_NAME | never(LITERAL_WITH_NAME_NEVER);
+                    integer::encode_long::<4>(self.base - 1 - absolute, pattern, self.block);
+                }
             }
+        } else {
+            let pattern = LITERAL | never(LITERAL_NEVER);
+            write_text_prefixed::<3>(pattern, name.iter().map(u8::to_ascii_lowercase), self.block);
         }
         write_text(value.iter().copied(), self.block);
     }
 
-    /// Writes the prefix. The section is what stands in the block behind where it began.
+    /// Ends the section: it is what stands in the block from where it began.
+    #[inline]
     pub fn finish(self) {
-        let _ = (self.encoder, self.stream, self.start, Prefix { required: 0, base: 0 });
+        // Without references the prefix has zeros only.
+        if self.required > 0 {
+            self.finish_with_references();
+        }
+    }
+
+    fn finish_with_references(self) {
+        let Self { encoder, stream, block, start, base, required, oldest, .. } = self;
+        encoder.finish_section(Section { stream, required, oldest });
+        // How long the prefix is, only its numbers tell. It is written behind the lines and moved in front of them.
+        let end = block.len();
+        encoder.write_prefix(Prefix { required, base }, block);
+        let longer = block.len() - end - USUAL_PREFIX;
+        block[start + USUAL_PREFIX..].rotate_right(longer);
+        let end = block.len() - USUAL_PREFIX;
+        block.copy_within(end.., start);
+        block.truncate(end);
     }
 }
+
+/// The bytes of a prefix with two small numbers.
+const USUAL_PREFIX: usize = 2;
 
 /// RFC 9204, Appendix A: the index of `:status: 200`.
 const STATUS_OK: u8 = 25;

@@ -66,7 +66,7 @@ fn skip_string<const BITS: u32>(rest: &mut &[u8], most: Option<usize>) -> Result
     if decoded > most {
         return Err(Stop::Error(EncoderStreamError::TooLarge));
     }
-    *rest = rest.get(length..).ok_or(Stop::Missing(length - rest.len()))?;
+    *rest = rest.get(length..).ok_or_else(|| Stop::Missing(length - rest.len()))?;
     Ok(())
 }
 

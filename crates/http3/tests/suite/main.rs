@@ -1,4 +1,8 @@
-//! HTTP/3 from outside: frames, streams and their order, without a network.
+//! HTTP/3 from outside: frames, QPACK, streams and their order, without a network.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod get;
+mod qifs;
+mod qpack_connection;
+#[path = "../../../http1/tests/suite/suites/mod.rs"]
+mod suites;

@@ -31,6 +31,13 @@ struct Entry {
     error: Option<FieldError>,
 }
 
+impl Entry {
+    /// RFC 7541 §4.1.
+    fn size(&self) -> usize {
+        (self.name_length + self.value_length) as usize + ENTRY_OVERHEAD
+    }
+}
+
 /// An entry, as one looks at it.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -109,6 +116,18 @@ impl DynamicTable {
         let start = entry.start.wrapping_sub(self.removed) as usize;
         let length = entry.name_length as usize + entry.value_length as usize;
         &self.text[start..start + length]
+    }
+
+    /// Whether an entry with so many bytes of text fits if no others are evicted than so many of the oldest.
+    pub fn has_room(&self, text: usize, evictable: usize) -> bool {
+        let needed = self.size.saturating_add(text).saturating_add(ENTRY_OVERHEAD);
+        let mut excess = needed.saturating_sub(self.capacity);
+        let mut oldest = self.entries.iter().take(evictable);
+        while excess > 0 {
+            let Some(entry) = oldest.next() else { return false };
+            excess = excess.saturating_sub(entry.size());
+        }
+        true
     }
 
     /// RFC 7541 §4.3.
@@ -223,7 +242,7 @@ impl DynamicTable {
         while self.size > size
             && let Some(entry) = self.entries.pop_front()
         {
-            self.size -= (entry.name_length + entry.value_length) as usize + ENTRY_OVERHEAD;
+            self.size -= entry.size();
         }
     }
 

@@ -23,8 +23,8 @@ pub fn decode_long<const BITS: u32>(input: &mut &[u8]) -> Result<u64, CodingErro
     let (&first, rest) = input.split_first().ok_or(CodingError::Truncated)?;
     *input = rest;
     let largest = (1 << BITS) - 1;
-    let value = u64::from(first & largest);
-    if value < u64::from(largest) { Ok(value) } else { decode_bytes(value, MAX_LONG_BYTES, MAX_LONG, input) }
+    let value = u64::from(first) & largest;
+    if value < largest { Ok(value) } else { decode_bytes(value, MAX_LONG_BYTES, MAX_LONG, input) }
 }
 
 #[cold]
