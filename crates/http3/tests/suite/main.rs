@@ -1,8 +1,10 @@
 //! HTTP/3 from outside: frames, QPACK, streams and their order, without a network.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod cases;
 mod get;
 mod qifs;
 mod qpack_connection;
+mod script;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
