@@ -143,20 +143,7 @@ impl Connection {
         let FrameHeader { kind, length } = header;
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         match kind {
-            Kind::DATA => {
-                // RFC 9114 §4.1.
-                match stream.receiving {
-                    Receiving::Head => return Err(unexpected("DATA before HEADERS")),
-                    Receiving::Trailers => return Err(unexpected("DATA behind the trailers")),
-                    Receiving::Body | Receiving::Discarded(_) | Receiving::Done => {}
-                }
-                stream.reading = Reading::Data(length);
-                if length == 0 {
-                    // As CVE-2019-9518.
-                    self.calm()?;
-                }
-                Ok(None)
-            }
+            Kind::DATA => self.begin_data_frame(id, length),
             Kind::HEADERS => self.begin_section(id, length),
             // RFC 9114 §7.2.5: nobody allowed a push.
             Kind::PUSH_PROMISE if self.peer == Peer::Server => {
@@ -177,6 +164,36 @@ impl Connection {
                 self.calm().map(|()| None)
             }
         }
+    }
+
+    /// DATA begin (RFC 9114 §7.2.1). What is too long is so before any of it has come.
+    #[inline]
+    fn begin_data_frame(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        // RFC 9114 §4.1.
+        let discarded = match stream.receiving {
+            Receiving::Head => return Err(unexpected("DATA before HEADERS")),
+            Receiving::Trailers => return Err(unexpected("DATA behind the trailers")),
+            Receiving::Body => false,
+            Receiving::Discarded(_) | Receiving::Done => true,
+        };
+        stream.reading = Reading::Data(length);
+        // Whoever sends the body does not wait to be told to.
+        stream.exchange.awaits_continue = false;
+        match stream.content.may_receive(length) {
+            Ok(()) => {}
+            Err(WrongLength::Announced) => {
+                let (code, reason) = (ErrorCode::MESSAGE_ERROR, "the body is longer than content-length says");
+                return Err(ProtocolError::Stream { stream: id, code, reason });
+            }
+            Err(WrongLength::Limit) if discarded => {}
+            Err(WrongLength::Limit) => return self.refuse_body(id).map(Some),
+        }
+        if length == 0 {
+            // As CVE-2019-9518.
+            self.calm()?;
+        }
+        Ok(None)
     }
 
     /// HEADERS begin.
@@ -286,18 +303,8 @@ impl Connection {
     #[inline]
     fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<Step>, ProtocolError> {
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
-        // Whoever sends the body does not wait to be told to.
-        stream.exchange.awaits_continue = false;
-        let discarded = matches!(stream.receiving, Receiving::Discarded(_));
-        match stream.content.received(data.len()) {
-            Ok(()) => {}
-            Err(WrongLength::Announced) => {
-                let (code, reason) = (ErrorCode::MESSAGE_ERROR, "the body is longer than content-length says");
-                return Err(ProtocolError::Stream { stream: id, code, reason });
-            }
-            Err(WrongLength::Limit) if discarded => {}
-            Err(WrongLength::Limit) => return self.refuse_body(id).map(Some),
-        }
+        // There is room for all of the frame, or nobody counts.
+        let _ = stream.content.received(data.len());
         if let Receiving::Discarded(left) = &mut stream.receiving {
             *left = left.saturating_sub(u32::try_from(data.len()).unwrap_or(u32::MAX));
             if *left == 0 {

@@ -4,7 +4,9 @@
 mod cases;
 mod get;
 mod qifs;
+mod qpack;
 mod qpack_connection;
+mod qpack_order;
 mod script;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;

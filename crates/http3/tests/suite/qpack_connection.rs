@@ -58,3 +58,34 @@ pub(crate) fn set_capacity(capacity: usize) -> Vec<u8> {
     integer::encode::<5>(capacity, 0x20, &mut instruction);
     instruction
 }
+
+/// The instruction that inserts an entry with a literal name (RFC 9204 §4.3.3).
+pub(crate) fn insert(name: &str, value: &str) -> Vec<u8> {
+    let mut instruction = Vec::new();
+    integer::encode::<5>(name.len(), 0x40, &mut instruction);
+    instruction.extend_from_slice(name.as_bytes());
+    integer::encode::<7>(value.len(), 0, &mut instruction);
+    instruction.extend_from_slice(value.as_bytes());
+    instruction
+}
+
+/// A section that needs all entries and refers to that of so many newer ones.
+pub(crate) fn section_of(inserted: u64, newer: u64, capacity: usize) -> Vec<u8> {
+    let mut section = Vec::new();
+    integer::encode_long::<8>(inserted % (2 * (capacity / 32) as u64) + 1, 0, &mut section);
+    section.push(0);
+    integer::encode_long::<6>(newer, 0x80, &mut section);
+    section
+}
+
+/// Fields of text.
+pub(crate) fn fields(list: &[(&str, &str)]) -> Fields {
+    list.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect()
+}
+
+/// The bytes of hexadecimal text, which may have spaces; `-` is nothing.
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b' ' | b'-')).collect();
+    let pairs = digits.chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
+    pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal digits")).collect()
+}
