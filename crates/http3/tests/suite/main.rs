@@ -1,6 +1,7 @@
 //! HTTP/3 from outside: frames, QPACK, streams and their order, without a network.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod attacks;
 mod cases;
 mod get;
 mod qifs;

@@ -230,8 +230,7 @@ impl Talk {
             let body = self.bodies.entry(turn.stream).or_default();
             let now: Vec<u8> = body.drain(..turn.bytes.min(body.len())).collect();
             if !now.is_empty() {
-                follows =
-                    self.server.write_data(turn.stream, &now, body.is_empty(), &mut output).expect("data");
+                follows = self.server.write_data(turn.stream, &now, body.is_empty(), &mut output).expect("data");
             } else if !turn.head {
                 self.server.set_ready(turn.stream, false);
             }
