@@ -9,5 +9,7 @@ mod qpack;
 mod qpack_connection;
 mod qpack_order;
 mod script;
+mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
+mod taken;
