@@ -72,6 +72,7 @@ impl Server {
         headers: Headers,
         length: BodyLength,
     ) -> Result<bool, UsageError> {
+        self.check_known(stream)?;
         let sending = self.connection.queue_head(stream, status, headers, length)?;
         Ok(sending != Sending::Done)
     }
@@ -87,6 +88,7 @@ impl Server {
         if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(UsageError::OutOfTurn);
         }
+        self.check_known(stream)?;
         self.connection.queue_informational(stream, head.clone())
     }
 
@@ -165,5 +167,10 @@ impl Server {
     #[must_use]
     pub fn is_within_head(&self) -> bool {
         self.connection.is_within_head()
+    }
+
+    /// A stream exists before its request does.
+    fn check_known(&self, stream: StreamId) -> Result<(), UsageError> {
+        if self.peek(stream).is_some_and(|stream| stream.is_known) { Ok(()) } else { Err(UsageError::OutOfTurn) }
     }
 }

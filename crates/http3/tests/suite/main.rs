@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod attacks;
+mod both_ends;
 mod cases;
 mod get;
 mod qifs;
