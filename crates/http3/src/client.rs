@@ -1,7 +1,7 @@
 //! The client's side of a connection.
 
 use alloc::vec::Vec;
-use core::{fmt, time::Duration};
+use core::{fmt, marker::PhantomData, time::Duration};
 
 use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
 use serow_streams::{Exchange, Sending, show_headers, show_length};
@@ -63,7 +63,7 @@ impl Client {
     pub fn new(limits: Limits, now: Duration) -> Self {
         let mut connection = Connection::new(Peer::Server, limits, now);
         connection.stream_credit = 0;
-        Self { connection, role: ClientRole }
+        Self { connection, role: PhantomData }
     }
 
     /// Begins a request: appends its head, which is to be sent on the stream whose number is returned. What its headers

@@ -1,7 +1,7 @@
 //! What both sides of a connection can do.
 
 use alloc::vec::Vec;
-use core::time::Duration;
+use core::{marker::PhantomData, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use serow_message::{Headers, Priority, UsageError};
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Endpoint<Role> {
     pub(crate) connection: Connection,
-    pub(crate) role: Role,
+    pub(crate) role: PhantomData<Role>,
 }
 
 impl<Role> Endpoint<Role> {

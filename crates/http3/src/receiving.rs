@@ -10,7 +10,7 @@ use crate::{
     ErrorCode, ProtocolError, StreamId, StreamOrder,
     connection::{Connection, Peer, Shutdown, too_much, unexpected},
     frame::{FrameHeader, Kind},
-    qpack::Decoded,
+    qpack::{DecodeError, Decoded},
     step::Step,
     stream::{Reading, Receiving, Stream},
 };
@@ -62,15 +62,10 @@ impl Connection {
 
     /// Looks at what was received on a stream until something has happened; no further while that was not taken.
     pub(crate) fn advance(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        let Some(stream) = self.streams.peek(id).filter(|stream| !stream.has_event) else { return Ok(()) };
-        let before = stream.reading.held();
-        let step = self.read(id);
-        let after = self.streams.peek(id).map_or(before, |stream| stream.reading.held());
-        // A stream that was forgotten has given its share back.
-        if self.streams.peek(id).is_some() {
-            self.held = self.held - before + after;
+        if self.streams.peek(id).is_none_or(|stream| stream.has_event) {
+            return Ok(());
         }
-        match step {
+        match self.read(id) {
             Ok(None) => {}
             Ok(Some(step)) => self.push(step),
             Err(ProtocolError::Stream { stream, code, .. }) => self.handle_stream_error(stream, code)?,
@@ -118,6 +113,7 @@ impl Connection {
                 Reading::Data(left) | Reading::Skipped(left) if *left == 0 => stream.reading = Reading::between(),
                 Reading::Section(section, 0) => {
                     let section = Bytes::from(core::mem::take(section));
+                    self.held -= section.len();
                     stream.reading = Reading::between();
                     if let Some(step) = self.handle_section(id, section)? {
                         return Ok(Some(step));
@@ -132,7 +128,11 @@ impl Connection {
                     }
                 }
                 Reading::Skipped(left) => drop(take(&mut stream.input, left)),
-                Reading::Section(section, left) => section.extend_from_slice(&take(&mut stream.input, left)),
+                Reading::Section(section, left) => {
+                    let more = take(&mut stream.input, left);
+                    self.held += more.len();
+                    section.extend_from_slice(&more);
+                }
             }
         }
     }
@@ -143,20 +143,7 @@ impl Connection {
         let FrameHeader { kind, length } = header;
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         match kind {
-            Kind::DATA => {
-                // RFC 9114 §4.1.
-                match stream.receiving {
-                    Receiving::Head => return Err(unexpected("DATA before HEADERS")),
-                    Receiving::Trailers => return Err(unexpected("DATA behind the trailers")),
-                    Receiving::Body | Receiving::Discarded(_) | Receiving::Done => {}
-                }
-                stream.reading = Reading::Data(length);
-                if length == 0 {
-                    // As CVE-2019-9518.
-                    self.calm()?;
-                }
-                Ok(None)
-            }
+            Kind::DATA => self.begin_data_frame(id, length),
             Kind::HEADERS => self.begin_section(id, length),
             // RFC 9114 §7.2.5: nobody allowed a push.
             Kind::PUSH_PROMISE if self.peer == Peer::Server => {
@@ -179,6 +166,36 @@ impl Connection {
         }
     }
 
+    /// DATA begin (RFC 9114 §7.2.1). What is too long is so before any of it has come.
+    #[inline]
+    fn begin_data_frame(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
+        let Some(stream) = self.streams.find(id) else { return Ok(None) };
+        // RFC 9114 §4.1.
+        let discarded = match stream.receiving {
+            Receiving::Head => return Err(unexpected("DATA before HEADERS")),
+            Receiving::Trailers => return Err(unexpected("DATA behind the trailers")),
+            Receiving::Body => false,
+            Receiving::Discarded(_) | Receiving::Done => true,
+        };
+        stream.reading = Reading::Data(length);
+        // Whoever sends the body does not wait to be told to.
+        stream.exchange.awaits_continue = false;
+        match stream.content.may_receive(length) {
+            Ok(()) => {}
+            Err(WrongLength::Announced) => {
+                let (code, reason) = (ErrorCode::MESSAGE_ERROR, "the body is longer than content-length says");
+                return Err(ProtocolError::Stream { stream: id, code, reason });
+            }
+            Err(WrongLength::Limit) if discarded => {}
+            Err(WrongLength::Limit) => return self.refuse_body(id).map(Some),
+        }
+        if length == 0 {
+            // As CVE-2019-9518.
+            self.calm()?;
+        }
+        Ok(None)
+    }
+
     /// HEADERS begin.
     #[inline]
     fn begin_section(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
@@ -193,7 +210,7 @@ impl Connection {
                 // RFC 9204 §2.2.2.2: its references are not used.
                 stream.reading = Reading::Skipped(length);
                 self.decoder.cancel(id);
-                return Ok(None);
+                return self.calm().map(|()| None);
             }
             _ if length > most => return self.handle_large_section(id),
             Receiving::Head | Receiving::Body | Receiving::Done => {}
@@ -227,13 +244,13 @@ impl Connection {
     fn handle_section(&mut self, id: StreamId, section: Bytes) -> Result<Option<Step>, ProtocolError> {
         let limits = self.limits.of_messages();
         let mut collector = self.fields.collect(&limits);
-        let decoded = self
-            .decoder
-            .decode(id, &section, |field| collector.take(&field))
-            .map_err(|error| ProtocolError::new(ErrorCode::QPACK_DECOMPRESSION_FAILED, error.reason()))?;
+        let decoded = self.decoder.decode(id, &section, |field| collector.take(&field)).map_err(section_error)?;
         collector.finish();
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         if let Decoded::Blocked(required) = decoded {
+            // The slice may keep far more from being freed.
+            let section = Bytes::copy_from_slice(&section);
+            self.held += section.len();
             stream.reading = Reading::Blocked(section);
             self.blocked.push((id, required));
             return Ok(None);
@@ -251,10 +268,8 @@ impl Connection {
         let Reading::Blocked(section) = core::mem::replace(&mut stream.reading, Reading::between()) else {
             return Ok(());
         };
-        self.held -= section.len();
         // As if it came now, with what came behind it.
         stream.reading = Reading::Section(section.into(), 0);
-        self.held += self.streams.peek(id).map_or(0, |stream| stream.reading.held());
         self.advance(id)
     }
 
@@ -286,18 +301,8 @@ impl Connection {
     #[inline]
     fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<Step>, ProtocolError> {
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
-        // Whoever sends the body does not wait to be told to.
-        stream.exchange.awaits_continue = false;
-        let discarded = matches!(stream.receiving, Receiving::Discarded(_));
-        match stream.content.received(data.len()) {
-            Ok(()) => {}
-            Err(WrongLength::Announced) => {
-                let (code, reason) = (ErrorCode::MESSAGE_ERROR, "the body is longer than content-length says");
-                return Err(ProtocolError::Stream { stream: id, code, reason });
-            }
-            Err(WrongLength::Limit) if discarded => {}
-            Err(WrongLength::Limit) => return self.refuse_body(id).map(Some),
-        }
+        // There is room for all of the frame, or nobody counts.
+        let _ = stream.content.received(data.len());
         if let Receiving::Discarded(left) = &mut stream.receiving {
             *left = left.saturating_sub(u32::try_from(data.len()).unwrap_or(u32::MAX));
             if *left == 0 {
@@ -347,8 +352,10 @@ impl Connection {
         match self.streams.peek(id).map(|stream| (stream.receiving, stream.fin)) {
             // Its message is whole, or not wanted: this is no news.
             Some((Receiving::Done, _)) | Some((_, true)) => Ok(()),
-            // RFC 9114 §4.1: the response is of no use without the request; a response that was cut off is none.
-            Some((Receiving::Head, false)) => self.handle_cut_off(id, code, ErrorCode::REQUEST_INCOMPLETE),
+            // RFC 9114 §4.1: there is no response without a request.
+            Some((Receiving::Head, false)) if self.peer == Peer::Client => {
+                self.handle_cut_off(id, code, ErrorCode::REQUEST_INCOMPLETE)
+            }
             Some(_) => self.handle_cut_off(id, code, ErrorCode::REQUEST_CANCELLED),
             None => self.handle_cut_off_idle(id),
         }
@@ -424,6 +431,15 @@ impl Connection {
         self.advance_or_fail(id);
         self.conclude(id);
     }
+}
+
+#[cold]
+fn section_error(error: DecodeError) -> ProtocolError {
+    let code = match error {
+        DecodeError::Unread => ErrorCode::EXCESSIVE_LOAD,
+        _ => ErrorCode::QPACK_DECOMPRESSION_FAILED,
+    };
+    ProtocolError::new(code, error.reason())
 }
 
 /// Takes as much as there is of what is left.

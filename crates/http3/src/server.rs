@@ -1,7 +1,7 @@
 //! The server's side of a connection.
 
 use alloc::vec::Vec;
-use core::time::Duration;
+use core::{marker::PhantomData, time::Duration};
 
 use serow_message::{BodyLength, Headers, Priority, ResponseHead, StatusCode, UsageError, Version};
 use serow_streams::Sending;
@@ -35,7 +35,7 @@ impl Server {
     /// The state of a new connection; its settings wait in [`Self::control`].
     #[must_use]
     pub fn new(limits: Limits, now: Duration) -> Self {
-        Self { connection: Connection::new(Peer::Client, limits, now), role: ServerRole }
+        Self { connection: Connection::new(Peer::Client, limits, now), role: PhantomData }
     }
 
     /// What happened next; `None` where more must be received. Each stream has one event at a time, and what follows on
@@ -72,6 +72,7 @@ impl Server {
         headers: Headers,
         length: BodyLength,
     ) -> Result<bool, UsageError> {
+        self.check_known(stream)?;
         let sending = self.connection.queue_head(stream, status, headers, length)?;
         Ok(sending != Sending::Done)
     }
@@ -87,6 +88,7 @@ impl Server {
         if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(UsageError::OutOfTurn);
         }
+        self.check_known(stream)?;
         self.connection.queue_informational(stream, head.clone())
     }
 
@@ -165,5 +167,10 @@ impl Server {
     #[must_use]
     pub fn is_within_head(&self) -> bool {
         self.connection.is_within_head()
+    }
+
+    /// A stream exists before its request does.
+    fn check_known(&self, stream: StreamId) -> Result<(), UsageError> {
+        if self.peek(stream).is_some_and(|stream| stream.is_known) { Ok(()) } else { Err(UsageError::OutOfTurn) }
     }
 }

@@ -138,11 +138,20 @@ impl Content {
     /// Takes in received bytes.
     #[inline]
     pub fn received(&mut self, bytes: usize) -> Result<(), WrongLength> {
-        match self.left.checked_sub(bytes as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
+        self.left = self.less(bytes as u64)?;
+        Ok(())
+    }
+
+    /// Whether so many more bytes may come.
+    #[inline]
+    pub fn may_receive(self, bytes: u64) -> Result<(), WrongLength> {
+        self.less(bytes).map(drop)
+    }
+
+    #[inline]
+    fn less(self, bytes: u64) -> Result<u64, WrongLength> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => Ok(left),
             None if self.announced => Err(WrongLength::Announced),
             None => Err(WrongLength::Limit),
         }

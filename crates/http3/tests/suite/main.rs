@@ -1,10 +1,16 @@
 //! HTTP/3 from outside: frames, QPACK, streams and their order, without a network.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod attacks;
+mod both_ends;
+mod cases;
 mod get;
 mod qifs;
 mod qpack;
 mod qpack_connection;
 mod qpack_order;
+mod script;
+mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
+mod taken;

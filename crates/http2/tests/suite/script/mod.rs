@@ -16,13 +16,17 @@
 use core::time::Duration;
 use std::{collections::HashMap, fmt::Write as _};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use serow_http2::{
-    BodyLength, ErrorCode, Event, Limits, PREFACE, ProtocolError, Server, StreamId,
+    BodyLength, ErrorCode, Limits, PREFACE, ProtocolError, Server, StreamId,
     frame::{self, Frame, FrameHeader, Kind, flags},
     hpack::{Decoder, Encoder, Pseudo},
 };
 use serow_message::{Headers, StatusCode};
+
+use self::describe::describe;
+
+mod describe;
 
 /// A server, and the client that talks to it.
 pub(crate) struct Talk {
@@ -336,39 +340,4 @@ fn id(words: &[&str], place: usize) -> StreamId {
 fn number_behind(words: &[&str], name: &str) -> Option<usize> {
     let place = words.iter().position(|word| *word == name)?;
     words.get(place + 1)?.parse().ok()
-}
-
-fn describe(event: &Event) -> String {
-    let data = |data: &Bytes| {
-        if data.len() > 40 { format!("size {}", data.len()) } else { data.escape_ascii().to_string() }
-    };
-    match event {
-        Event::Request(request) => {
-            let head = &request.head;
-            let mut line = format!("request {} {} {}", request.stream, head.method, head.target);
-            for (set, word) in [(request.has_body, " body"), (request.protocol.is_some(), " protocol")] {
-                line.push_str(if set { word } else { "" });
-            }
-            if let (true, Some(length)) = (request.has_body, request.length) {
-                let _ = write!(line, " {length}");
-            }
-            fields(&head.headers, &mut line);
-            line
-        }
-        Event::Refused { stream, status, .. } => format!("refused {stream} {}", status.as_u16()),
-        Event::Data { stream, data: bytes } => format!("data {stream} {}", data(bytes)),
-        Event::End { stream, trailers } => {
-            let mut line = format!("end {stream}");
-            trailers.iter().for_each(|trailers| fields(trailers, &mut line));
-            line
-        }
-        Event::Reset { stream, code } => format!("reset {stream} {code}"),
-        Event::GoAway { code } => format!("goaway {code}"),
-    }
-}
-
-fn fields(headers: &Headers, line: &mut String) {
-    for (name, value) in headers {
-        let _ = write!(line, " | {}: {}", name.escape_ascii(), value.escape_ascii());
-    }
 }
