@@ -95,7 +95,7 @@ impl Decoder {
         let mut lines = section;
         let prefix = Prefix::decode(&mut lines, self.table.announced(), self.table.inserted())?;
         if prefix.required > self.table.inserted() {
-            self.blocked.add(stream)?;
+            self.blocked.add(stream, prefix.required, self.table.inserted())?;
             return Ok(Decoded::Blocked(prefix.required));
         }
         self.blocked.remove(stream);

@@ -4,6 +4,8 @@
 mod attacks;
 mod both_ends;
 mod cases;
+#[path = "../../../http2/tests/suite/script/describe.rs"]
+mod describe;
 mod get;
 mod qifs;
 mod qpack;

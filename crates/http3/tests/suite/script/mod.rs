@@ -25,8 +25,8 @@ use serow_http3::{
 };
 use serow_message::{Headers, StatusCode};
 
-#[path = "../../../../http2/tests/suite/script/describe.rs"]
-pub(crate) mod describe;
+use crate::describe;
+
 mod lines;
 
 use self::describe::describe;
