@@ -151,8 +151,8 @@ impl Client {
         }
     }
 
-    /// Whether a request could be sent now, as far as the connection goes. How many the server allows is told by
-    /// [`Self::set_stream_credit`].
+    /// Whether a request could be sent now, as far as the connection goes. [`Self::set_stream_credit`] tells
+    /// how many the server allows.
     ///
     /// # Errors
     ///

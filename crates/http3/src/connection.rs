@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     pub(crate) counters: Counters,
 }
 
-/// Who is at the other end.
+/// The role of the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     Client,

@@ -56,7 +56,7 @@ impl<Role> Endpoint<Role> {
 
     /// Whether more of the stream can be used now. It cannot while an event of the stream was not taken, or while its
     /// field section waits for QPACK's table: then leave what comes with the transport, whose flow control makes the peer
-    /// wait. To be asked again after events were taken, and after something came of the peer's unidirectional streams.
+    /// wait. Ask again after events were taken, and after something came of the peer's unidirectional streams.
     #[must_use]
     #[inline]
     pub fn wants_data(&self, stream: StreamId) -> bool {
@@ -78,7 +78,7 @@ impl<Role> Endpoint<Role> {
         self.connection.control(stream)
     }
 
-    /// What the transport has to do to a stream next. To be asked until there is nothing, after anything was received,
+    /// What the transport has to do to a stream next. Ask until there is nothing, after anything was received,
     /// and after [`Self::reset`] and other calls that end streams.
     #[inline]
     pub fn next_order(&mut self) -> Option<StreamOrder> {
@@ -212,8 +212,8 @@ impl<Role> Endpoint<Role> {
         self.connection.fail(code, reason);
     }
 
-    /// Why the connection is to be closed at once, if it is: the peer's mistake, or [`Self::fail`]. To be asked after
-    /// events were taken, too: with them, what came before is looked at.
+    /// Why the connection is to be closed at once, if it is: the peer's mistake, or [`Self::fail`]. Ask after events
+    /// were taken, too: with them, what came before is looked at.
     #[must_use]
     pub fn failure(&self) -> Option<ProtocolError> {
         match self.connection.shutdown {

@@ -15,7 +15,7 @@ pub struct Limits {
     /// Bytes of a body; no limit of its own (the service or the server sets one).
     pub body: u64,
     /// Requests that the client may have open at once; 128, as nginx has it. Each may keep a handler at work. QUIC's
-    /// limit on streams is told to the client and should be the same; one stream more is rejected.
+    /// limit on streams, which the client learns, should be the same; one stream more is rejected.
     pub streams: u32,
     /// Bytes of field sections that one connection may have begun and not ended, or that wait for entries of QPACK's
     /// table; 512 KiB: each of 128 streams may begin with a head that is four times a usual one.

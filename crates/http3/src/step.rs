@@ -55,7 +55,7 @@ impl Steps {
         Some(step)
     }
 
-    /// Drops those of a stream that is over; that it was refused stays to be said.
+    /// Drops those of a stream that is over; the event that it was refused stays.
     pub(crate) fn drop_of(&mut self, stream: StreamId) {
         self.waiting.retain(|step| step.stream() != Some(stream) || matches!(step, Step::Refused { .. }));
     }

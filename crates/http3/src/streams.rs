@@ -12,7 +12,7 @@ pub(crate) struct Streams {
     alive: VecDeque<Stream>,
     /// The first number above all that were opened.
     next: u64,
-    /// Numbers below that which were not opened yet, in order: packets may overtake each other. Each counts for QUIC's
+    /// Lower numbers of streams that were not opened yet, in order: packets may overtake each other. Each counts for QUIC's
     /// limit on streams.
     gaps: Vec<Range<u64>>,
 }

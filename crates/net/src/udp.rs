@@ -33,7 +33,7 @@ pub struct DatagramBatch {
 /// A datagram, or several of the same sender that differ at most in the length of the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagrams<'a> {
-    /// Who sent them.
+    /// The sender.
     pub source: SocketAddr,
     /// The address that they were sent to.
     pub destination: Option<IpAddr>,
@@ -98,7 +98,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// If the event loop refuses it, or if it is no UDP socket.
+    /// If the event loop refuses it, or if it is not a UDP socket.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         let address = getsockname(&socket).and_then(SocketAddr::try_from)?;
         let state = UdpSocketState::new((&socket).into())?;

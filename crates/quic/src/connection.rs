@@ -85,7 +85,7 @@ impl Connection {
             Some(transmit) => transmit,
             None => {
                 self.output.clear();
-                let most = self.shared.socket.max_segments().min(MOST_SEGMENTS);
+                let most = self.shared.socket.max_segments().min(MAX_SEGMENTS);
                 match self.machine.poll_transmit(Instant::now(), most, &mut self.output) {
                     Some(transmit) => transmit,
                     None => {
@@ -109,7 +109,7 @@ impl Connection {
     /// How many bytes one call of [`Self::send`] may send.
     #[must_use]
     pub fn batch(&self) -> usize {
-        usize::from(self.machine.current_mtu()) * self.shared.socket.max_segments().min(MOST_SEGMENTS)
+        usize::from(self.machine.current_mtu()) * self.shared.socket.max_segments().min(MAX_SEGMENTS)
     }
 
     /// Ends the connection: what has not been sent is dropped.
@@ -216,4 +216,4 @@ impl fmt::Debug for Connection {
 }
 
 /// Datagrams of one call: with 1,452 bytes each, the most that the kernel takes as one (64 KiB).
-const MOST_SEGMENTS: usize = 44;
+const MAX_SEGMENTS: usize = 44;

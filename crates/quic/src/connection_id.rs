@@ -7,7 +7,7 @@ use serow_reuse_port::quic_steering::{CONNECTION_ID_CHECK as CHECK, CONNECTION_I
 
 /// Generates connection IDs that name the socket of this slot in its group ([layout](CONNECTION_ID_LENGTH)).
 ///
-/// Whoever watches the network learns from them how many sockets the server has, and no more than the addresses of
+/// An observer of the network learns from them how many sockets the server has, and no more than the addresses of
 /// packets tell about which connection they belong to (RFC 9000 §5.1).
 pub(crate) struct SlotIds {
     pub(crate) slot: u8,

@@ -111,5 +111,5 @@ fn of_address(shared: &SharedQuicSockets, address: SocketAddr) -> Option<Vec<(Ow
     cloned.inspect_err(|error| tracing::warn!("HTTP/3 is off at {address}: {error}")).ok()
 }
 
-/// Seconds for which clients remember that HTTP/3 is served: a day, as RFC 7838 §3.1 has it where nothing is said.
+/// Seconds for which clients remember that HTTP/3 is served: a day, the default of RFC 7838 §3.1.
 const MAX_AGE: u32 = 24 * 60 * 60;

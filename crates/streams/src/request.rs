@@ -26,7 +26,7 @@ pub struct Accepted {
 /// One that none gets.
 #[derive(Debug)]
 pub struct Rejected {
-    /// What the client is told.
+    /// What the client learns.
     pub answer: Answer,
     /// For the log.
     pub reason: &'static str,

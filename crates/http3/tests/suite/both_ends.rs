@@ -183,7 +183,7 @@ fn the_server_leaves() {
 }
 
 #[test]
-fn requests_that_a_leaving_server_does_not_look_at_may_be_sent_again() {
+fn requests_that_a_server_rejects_after_goaway_may_be_sent_again() {
     let mut pair = Pair::new(Limits::default());
     pair.server.finish_shutdown();
     let mut output = Vec::new();

@@ -28,7 +28,7 @@ struct Held {
     parts: Vec<Part>,
 }
 
-/// Who uses a part of the sockets.
+/// The owner of a part of the sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Free,
