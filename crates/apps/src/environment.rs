@@ -146,6 +146,7 @@ impl<'a> Facts<'a> {
             protocol: match request.version {
                 Version::HTTP_10 => "HTTP/1.0",
                 Version::HTTP_2 => "HTTP/2",
+                Version::HTTP_3 => "HTTP/3",
                 _ => "HTTP/1.1",
             },
             scheme,

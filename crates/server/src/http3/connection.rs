@@ -11,7 +11,11 @@ use serow_http3::{ErrorCode, OwnStream, Server};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_quic::{Dir, StreamId as QuicStream};
 
-use super::{receiving::Readable, sending::Unwritten, waiting::Waiting};
+use super::{
+    receiving::Readable,
+    sending::{Undelivered, Unwritten},
+    waiting::Waiting,
+};
 use crate::{connection_deadline::ConnectionDeadline, multiplexed::Multiplexed, worker::Worker};
 
 /// An HTTP/3 connection; `C` calls the handler, `F` is the future that it returns.
@@ -24,6 +28,8 @@ pub(super) struct Http3<H, C, F> {
     pub(super) readable: Readable,
     /// What was taken from the exchanges, and QUIC had no room for.
     pub(super) unwritten: Unwritten,
+    /// What QUIC has, and the client has not.
+    pub(super) undelivered: Undelivered,
     /// Our unidirectional streams, once the client lets us open them.
     own: [Option<QuicStream>; 3],
 }
@@ -57,6 +63,7 @@ where
             waiting: Waiting::Undecided,
             readable: Readable::default(),
             unwritten: Unwritten::default(),
+            undelivered: Undelivered::default(),
             own: [None; 3],
         }
     }
@@ -78,7 +85,7 @@ where
             }
             self.requests.poll_woken();
             let sent = self.send(context);
-            if self.requests.machine.is_finished() && self.unwritten.is_empty() {
+            if self.requests.machine.is_finished() && self.has_delivered_all() {
                 return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
             }
             if !sent && !self.has_readable() {
@@ -93,6 +100,11 @@ where
     pub(super) fn tell_counters(&mut self) {
         let is_held_back = !self.unwritten.is_empty();
         self.requests.tell_counters(is_held_back);
+    }
+
+    /// Whether the client has received all responses.
+    pub(super) fn has_delivered_all(&self) -> bool {
+        self.unwritten.is_empty() && self.undelivered.is_empty()
     }
 
     /// The current time, for the machine.

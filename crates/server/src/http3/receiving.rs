@@ -51,9 +51,15 @@ where
                     self.note_writable(id);
                     Ok(())
                 }
+                Event::Stream(StreamEvent::Finished { id }) => {
+                    self.undelivered.forget(of_quic(id));
+                    self.waiting = Waiting::Undecided;
+                    Ok(())
+                }
                 Event::Stream(StreamEvent::Stopped { id, error_code }) => {
                     let (stream, code) = (of_quic(id), ErrorCode(error_code.into_inner()));
                     self.unwritten.forget(stream);
+                    self.undelivered.forget(stream);
                     self.requests.machine.receive_stop(stream, code, self.now())
                 }
                 Event::ConnectionLost { reason } => {
@@ -163,6 +169,7 @@ where
             match order {
                 StreamOrder::Reset { stream, code } => {
                     self.unwritten.forget(stream);
+                    self.undelivered.forget(stream);
                     let _ = quic.send_stream(to_quic(stream)).reset(code_of(code));
                 }
                 StreamOrder::Stop { stream, code } => {

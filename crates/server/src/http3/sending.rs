@@ -3,7 +3,7 @@
 //! QUIC gets no more than a congestion window, so that what has become more urgent meanwhile goes first; and what it has
 //! not sent yet it sends by urgency, too.
 
-use std::{future::Future, task::Context};
+use std::{collections::HashSet, future::Future, task::Context};
 
 use bytes::Bytes;
 use serow_http3::Follows;
@@ -20,6 +20,23 @@ use super::{
 #[derive(Default)]
 pub(super) struct Unwritten {
     pieces: Vec<(StreamId, Bytes, Follows)>,
+}
+
+/// Streams whose end was written, and which the client has not received to their end.
+#[derive(Default)]
+pub(super) struct Undelivered {
+    streams: HashSet<StreamId>,
+}
+
+impl Undelivered {
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// The client has all of the stream, or will not get it.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.streams.remove(&stream);
+    }
 }
 
 impl Unwritten {
@@ -95,8 +112,8 @@ where
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
             }
         }
-        if follows == Follows::Fin {
-            let _ = sender.finish();
+        if follows == Follows::Fin && sender.finish().is_ok() {
+            self.undelivered.streams.insert(stream);
         }
     }
 

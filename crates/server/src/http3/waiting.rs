@@ -17,6 +17,8 @@ pub(super) enum Waiting {
     Head,
     /// Send another request.
     Request,
+    /// Receive the rest of responses that were made.
+    Delivery,
     /// Send a last request, since the connection is draining.
     DrainGrace,
     /// Nothing: exchanges are in progress.
@@ -40,6 +42,7 @@ where
             match waiting {
                 Waiting::Head => self.deadline.allow_idle(timeouts.head),
                 Waiting::Request => self.deadline.allow_idle(timeouts.idle),
+                Waiting::Delivery => self.deadline.allow(timeouts.body),
                 Waiting::DrainGrace | Waiting::Undecided => {}
                 Waiting::Nothing => self.deadline.allow(timeouts.idle / PINGS),
             }
@@ -86,6 +89,8 @@ where
     fn waits_for(&self) -> Waiting {
         if !self.requests.exchanges.is_empty() {
             Waiting::Nothing
+        } else if !self.has_delivered_all() {
+            Waiting::Delivery
         } else if self.requests.worker.is_draining() {
             Waiting::DrainGrace
         } else if self.requests.machine.is_within_head() {
