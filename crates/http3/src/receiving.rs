@@ -3,7 +3,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use bytes::{Buf, Bytes};
-use serow_message::content::NO_TRAILERS;
 use serow_streams::{WrongLength, fields::Problem};
 
 use crate::{
@@ -275,22 +274,13 @@ impl Connection {
 
     /// A second field section ends the message (RFC 9114 §4.1).
     fn handle_trailers(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        let malformed = |reason| ProtocolError::Stream { stream: id, code: ErrorCode::MESSAGE_ERROR, reason };
-        if self.fields.has_pseudo() {
-            return Err(malformed("a pseudo-header field in trailers"));
-        }
-        match self.fields.problem {
-            None => {}
-            Some(Problem::Malformed(reason)) => return Err(malformed(reason)),
-            Some(Problem::TooLarge | Problem::TargetTooLong) => {
-                let code = ErrorCode::EXCESSIVE_LOAD;
-                return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
-            }
-        }
-        let mut trailers = self.fields.take_headers();
-        for name in NO_TRAILERS {
-            trailers.remove(name);
-        }
+        let trailers = self.fields.take_trailers().map_err(|problem| {
+            let (code, reason) = match problem {
+                Problem::Malformed(reason) => (ErrorCode::MESSAGE_ERROR, reason),
+                Problem::TooLarge | Problem::TargetTooLong => (ErrorCode::EXCESSIVE_LOAD, "the trailers are too large"),
+            };
+            ProtocolError::Stream { stream: id, code, reason }
+        })?;
         let Some(stream) = self.streams.find(id) else { return Ok(()) };
         stream.trailers = (!trailers.is_empty()).then(|| Box::new(trailers));
         stream.receiving = Receiving::Trailers;

@@ -81,8 +81,7 @@ fn made_you_reset() {
 fn malformed_and_incomplete_requests_are_counted_as_resets() {
     for line in ["HEADERS {} end | GET / | A: b", "END {}", "FRAME {} end 21"] {
         let mut talk = Talk::begun(Limits { resets: 100, ..Limits::default() });
-        let (rounds, code) =
-            until_it_ends(&mut talk, 1000, |number| line.replace("{}", &nth(number).to_string()));
+        let (rounds, code) = until_it_ends(&mut talk, 1000, |number| line.replace("{}", &nth(number).to_string()));
         assert_eq!((rounds, code), (101, ErrorCode::EXCESSIVE_LOAD), "{line}");
     }
 }

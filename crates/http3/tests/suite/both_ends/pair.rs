@@ -317,8 +317,7 @@ impl Pair {
             let bytes = turn.bytes.min(half.left);
             half.left -= bytes;
             let end = half.left == 0 && !half.trailers;
-            follows =
-                self.server.write_data(turn.stream, &vec![b's'; bytes], end, &mut output).expect("its turn");
+            follows = self.server.write_data(turn.stream, &vec![b's'; bytes], end, &mut output).expect("its turn");
             half.ended = half.left == 0;
             if half.ended && half.trailers {
                 follows = self.server.write_trailers(turn.stream, &trailers(), &mut output).expect("its turn");

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serow_http3::{Limits, ProtocolError, Server, StreamId, StreamOrder};
 
 #[path = "../../../../http2/tests/suite/script/describe.rs"]
-mod describe;
+pub(crate) mod describe;
 
 /// What was seen.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -75,6 +75,6 @@ pub(crate) fn take_split(stream: u64, bytes: &[u8], places: impl IntoIterator<It
             before = place;
         }
     }
-    taking.take(stream, &bytes[before..], stream % 4 == 0);
+    taking.take(stream, &bytes[before..], stream.is_multiple_of(4));
     taking.finish()
 }
