@@ -48,7 +48,10 @@ pub enum Decoded {
 impl Decoder {
     /// `capacity` is what we announce with SETTINGS_QPACK_MAX_TABLE_CAPACITY, in bytes, `blocked` what we announce with
     /// SETTINGS_QPACK_BLOCKED_STREAMS. It allocates as it is used: at most the table's text twice and its entries, an
-    /// instruction that is not whole, and some kilobytes of output.
+    /// instruction that is not whole, which may have eight times the table's bytes, and some kilobytes of output.
+    ///
+    /// Attack: each byte of the encoder stream can copy an entry as large as the table, which takes a quarter of a
+    /// microsecond with 4,096 bytes. A larger table is worth little, and costs more.
     #[must_use]
     pub const fn new(capacity: usize, blocked: usize) -> Self {
         Self {
@@ -95,7 +98,7 @@ impl Decoder {
         let mut lines = section;
         let prefix = Prefix::decode(&mut lines, self.table.announced(), self.table.inserted())?;
         if prefix.required > self.table.inserted() {
-            self.blocked.add(stream)?;
+            self.blocked.add(stream, prefix.required, self.table.inserted())?;
             return Ok(Decoded::Blocked(prefix.required));
         }
         self.blocked.remove(stream);

@@ -76,6 +76,12 @@ impl Encoder {
         }
     }
 
+    /// Gives back memory that is kept for the next section; the table stays.
+    pub fn release_memory(&mut self) {
+        self.output.shrink_to_fit();
+        self.sections.release_memory();
+    }
+
     /// Begins a field section of a stream, which is appended to `block`: encode its fields, in their order, then
     /// [finish](FieldSection::finish) it.
     ///
@@ -129,10 +135,10 @@ impl Encoder {
         self.inserted
     }
 
-    /// Whether another section may refer to the table.
+    /// Whether another section of a stream may refer to the table.
     #[inline]
-    pub(super) fn may_refer(&self) -> bool {
-        self.table.capacity() > 0 && self.sections.has_room()
+    pub(super) fn may_refer(&self, stream: StreamId) -> bool {
+        self.table.capacity() > 0 && self.sections.has_room(stream)
     }
 
     /// Whether the peer is known to have an entry.

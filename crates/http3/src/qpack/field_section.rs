@@ -51,7 +51,7 @@ impl<'a> FieldSection<'a> {
     pub(super) fn new(encoder: &'a mut Encoder, stream: StreamId, block: &'a mut Vec<u8>) -> Self {
         let start = block.len();
         block.extend_from_slice(&[0; USUAL_PREFIX]);
-        let (base, may_refer) = (encoder.inserted(), encoder.may_refer());
+        let (base, may_refer) = (encoder.inserted(), encoder.may_refer(stream));
         Self { encoder, stream, block, start, base, required: 0, oldest: u64::MAX, may_refer, may_block: None }
     }
 

@@ -1,6 +1,6 @@
 //! The sections that the peer has not acknowledged (RFC 9204 §2.1.1).
 
-use alloc::collections::VecDeque;
+use alloc::{collections::VecDeque, vec::Vec};
 
 use serow_streams::StreamId;
 
@@ -10,6 +10,10 @@ pub(super) struct Unacknowledged {
     sections: VecDeque<Section>,
     /// The absolute index of the oldest entry that any of them refers to.
     oldest: u64,
+    /// The streams that the peer cancelled last.
+    cancelled: Vec<StreamId>,
+    /// Which of them the next takes the place of.
+    next_cancelled: usize,
 }
 
 /// A section that refers to the table.
@@ -24,13 +28,19 @@ pub(super) struct Section {
 
 impl Unacknowledged {
     pub(super) const fn new() -> Self {
-        Self { sections: VecDeque::new(), oldest: u64::MAX }
+        Self { sections: VecDeque::new(), oldest: u64::MAX, cancelled: Vec::new(), next_cancelled: 0 }
     }
 
-    /// Whether another section may refer to the table.
+    /// Whether another section may refer to the table: not if there are too many, and not where the peer has cancelled
+    /// the stream and the section was on its way already, since nobody would acknowledge it.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
-        self.sections.len() < MAX_SECTIONS
+    pub(super) fn has_room(&self, stream: StreamId) -> bool {
+        self.sections.len() < MAX_SECTIONS && !self.cancelled.contains(&stream)
+    }
+
+    /// Gives back memory that is not used.
+    pub(super) fn release_memory(&mut self) {
+        self.sections.shrink_to_fit();
     }
 
     /// From this absolute index on, entries may be referred to.
@@ -70,6 +80,11 @@ impl Unacknowledged {
     pub(super) fn cancel(&mut self, stream: StreamId) {
         self.sections.retain(|section| section.stream != stream);
         self.forget_oldest(self.oldest);
+        match self.cancelled.get_mut(self.next_cancelled) {
+            Some(place) => *place = stream,
+            None => self.cancelled.push(stream),
+        }
+        self.next_cancelled = (self.next_cancelled + 1) % MAX_CANCELLED;
     }
 
     /// A section is gone whose oldest entry was this.
@@ -83,3 +98,7 @@ impl Unacknowledged {
 /// Attack: a peer that never acknowledges. Sections above this number do not refer to the table, and are not kept here.
 /// A usual peer has a hundred streams at a time, and acknowledges a section within a round trip.
 const MAX_SECTIONS: usize = 128;
+
+/// As many streams as a browser resets at a time when its user leaves a page. Of one more, a section that crosses its
+/// cancellation keeps what it refers to in the table.
+const MAX_CANCELLED: usize = 32;

@@ -161,14 +161,15 @@ fn more_blocked_streams_than_announced_are_refused() {
     assert_eq!(decode(&mut decoder, 8, &section), Ok(None));
     assert_eq!(decode(&mut decoder, 12, &section), Err(DecodeError::Blocked));
     decoder.receive(&insert("a", "b")).unwrap();
+    // The two are not blocked any more, although they were not decoded again.
+    for stream in [16, 20] {
+        assert_eq!(decode(&mut decoder, stream, &unhex("030080")), Ok(None));
+    }
+    assert_eq!(decode(&mut decoder, 24, &unhex("030080")), Err(DecodeError::Blocked));
     for stream in [0, 8] {
         assert_eq!(decode(&mut decoder, stream, &section), Ok(Some(fields(&[("a", "b")]))));
     }
     assert_eq!(acknowledgements(&mut decoder), unhex("44 80 88"));
-    // Two others may be blocked now.
-    for stream in [12, 16] {
-        assert_eq!(decode(&mut decoder, stream, &unhex("030080")), Ok(None));
-    }
 }
 
 #[test]
@@ -380,6 +381,22 @@ fn entries_that_sections_refer_to_stay_until_they_are_acknowledged() {
     }
     assert!(decoder.insert_count() > 1);
     assert_eq!(decode(&mut decoder, 0, &first), Ok(Some(server("first"))));
+}
+
+#[test]
+fn a_section_on_a_stream_that_the_peer_has_cancelled_refers_to_nothing() {
+    let mut encoder = encoder(4096, 16);
+    let _ = encode(&mut encoder, 0, &server("a"));
+    encoder.receive(&unhex("80")).unwrap();
+    assert_eq!(encode(&mut encoder, 4, &server("a")), unhex("0200 80"));
+    // The cancellation of stream 4 was sent before its section arrived.
+    encoder.receive(&unhex("44")).unwrap();
+    assert_eq!(encode(&mut encoder, 4, &server("a")), unhex("0000 5f4d0161"));
+    assert_eq!(encode(&mut encoder, 8, &server("a")), unhex("0200 80"));
+    for stream in 12..44 {
+        encoder.receive(&[0x40 | stream]).unwrap();
+    }
+    assert_eq!(encode(&mut encoder, 4, &server("a")), unhex("0200 80"));
 }
 
 #[test]

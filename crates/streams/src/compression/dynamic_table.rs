@@ -119,9 +119,14 @@ impl DynamicTable {
     }
 
     /// Whether an entry with so many bytes of text fits if no others are evicted than so many of the oldest.
+    #[inline]
     pub fn has_room(&self, text: usize, evictable: usize) -> bool {
         let needed = self.size.saturating_add(text).saturating_add(ENTRY_OVERHEAD);
-        let mut excess = needed.saturating_sub(self.capacity);
+        needed <= self.capacity || self.can_evict(needed - self.capacity, evictable)
+    }
+
+    /// Whether so many of the oldest entries have this size together, at least.
+    fn can_evict(&self, mut excess: usize, evictable: usize) -> bool {
         let mut oldest = self.entries.iter().take(evictable);
         while excess > 0 {
             let Some(entry) = oldest.next() else { return false };
