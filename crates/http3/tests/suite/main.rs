@@ -4,6 +4,7 @@
 mod attacks;
 mod both_ends;
 mod cases;
+mod client;
 mod get;
 mod qifs;
 mod qpack;
