@@ -5,7 +5,6 @@ mod attacks;
 mod both_ends;
 mod cases;
 mod client;
-mod get;
 mod qifs;
 mod qpack;
 mod qpack_connection;
@@ -15,3 +14,4 @@ mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
 mod taken;
+mod turns;
