@@ -1,6 +1,7 @@
 //! Request streams, received: frames in any pieces, data and ends.
 
 use bytes::{Buf, Bytes};
+use serow_message::Priority;
 use serow_streams::WrongLength;
 
 use crate::{
@@ -34,13 +35,16 @@ impl Connection {
         if self.peer == Peer::Server || !self.streams.is_idle(id) {
             return Ok(false);
         }
-        self.note_opened(id)?;
+        let priority = self.note_opened(id)?;
         let is_late = matches!(self.shutdown, Shutdown::From(first) if id >= first);
         if is_late {
             // RFC 9114 §5.2.
             self.calm()?;
         } else if self.streams.len() < self.limits.streams as usize {
-            self.add(Stream::new(id));
+            let mut stream = Stream::new(id);
+            stream.said_priority = priority.is_some();
+            stream.priority = priority.unwrap_or_default();
+            self.add(stream);
             return Ok(true);
         } else {
             self.counters.refused += 1;
@@ -52,8 +56,10 @@ impl Connection {
         Ok(false)
     }
 
-    pub(crate) fn note_opened(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        self.streams.note_opened(id).map_err(|_| too_much("too many streams were passed over"))
+    /// Notes that this stream is opened; gives the priority that came ahead of it (RFC 9218 §7).
+    pub(crate) fn note_opened(&mut self, id: StreamId) -> Result<Option<Priority>, ProtocolError> {
+        self.streams.note_opened(id).map_err(|_| too_much("too many streams were passed over"))?;
+        Ok(self.early.take_only(id))
     }
 
     /// Looks at what was received on a stream until something has happened; no further while that was not taken.
