@@ -226,7 +226,9 @@ impl Decoder {
 
 #[inline]
 fn static_line(index: usize) -> Result<Line<'static>, DecodeError> {
-    TABLE.get(index).ok_or(DecodeError::Index)
+    let entry = *TABLE.get(index).ok_or(DecodeError::Index)?;
+    // Said again, since the compiler does not know that none of them has an error.
+    Ok(Line { error: None, ..entry })
 }
 
 /// Where the name of a literal stands.
