@@ -1,6 +1,6 @@
 //! Requests and responses in memory, over and over: what an instruction counter is to be pointed at.
 //!
-//! `valgrind --tool=callgrind target/release/examples/exchange 10000`, and again with 20000: the difference, divided, is
+//! `valgrind --tool=callgrind target/release/examples/http3_exchange 10000`, and again with 20000: the difference, divided, is
 //! what an exchange costs the server. The requests are those of a browser that asks for one page again and again; with
 //! `small` as second argument, those of a load generator, which have five fields, and come 32 at a time.
 
