@@ -1,20 +1,20 @@
 //! The client's side of a connection.
 
-use core::{fmt, time::Duration};
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use bytes::BytesMut;
-use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm, Version};
+use serow_message::{BodyLength, KnownHeader, Priority, RequestHead, Version};
 use serow_streams::{
-    Exchange, Sending,
+    BodyOrder, FieldEncoder, OpenError, Sending, SentRequest,
     response::{self, Accepted},
-    show_length,
 };
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
     connection::{Connection, Opening, Shutdown, Step},
     frame::{self, Dependency, HeadersStart},
-    hpack::Pseudo,
+    hpack::{Encoder, Pseudo},
     stream::Receiving,
 };
 
@@ -29,18 +29,6 @@ pub struct ClientRole {
     refused_above: StreamId,
 }
 
-/// Why no request can be sent now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// As many streams are open as the server allows; one must end first (RFC 9113 §5.1.2).
-    WouldBlock,
-    /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
-    GoAway,
-    /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no
-    /// host.
-    Usage,
-}
-
 /// What a request says beside its head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asking<'a> {
@@ -52,16 +40,6 @@ pub struct Asking<'a> {
     pub dependency: Option<Dependency>,
     /// When the body is sent, where others are as well.
     pub order: BodyOrder,
-}
-
-/// When the body of a request is sent, where others are as well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BodyOrder {
-    /// By the priority that the request asks of its response.
-    #[default]
-    ByPriority,
-    /// In turns with all others: they are of different users, of whom none has a say in how long the others wait.
-    InTurns,
 }
 
 impl Client {
@@ -80,94 +58,35 @@ impl Client {
     ///
     /// Where none can be sent, or not now.
     pub fn open(&mut self, head: &RequestHead, length: BodyLength, asking: Asking<'_>) -> Result<StreamId, OpenError> {
-        let connect = head.method == Method::CONNECT;
         let connection = &mut self.connection;
-        // A tunnel has no length.
-        if connect && length != BodyLength::Unknown {
-            return Err(OpenError::Usage);
-        }
-        if asking.protocol.is_some() && !(connect && connection.allowed.enable_connect_protocol) {
-            return Err(OpenError::Usage);
-        }
-        let authority = head.target.authority().or_else(|| head.headers.get_str(KnownHeader::Host));
-        let authority = authority.ok_or(OpenError::Usage)?;
-        if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
-            return Err(OpenError::Usage);
-        }
+        let allows_extended = connection.allowed.enable_connect_protocol;
+        let request = SentRequest::check(head, length, asking.scheme, asking.protocol, allows_extended)?;
         connection.check_room()?;
         let highest = connection.streams.highest();
         let id = if highest.is_connection() { StreamId::new(1) } else { StreamId::new(highest.bits() + 2) };
         let mut stream = connection.new_stream(id);
         stream.receiving = Receiving::Head;
-        stream.sending = match length {
-            BodyLength::Known(0) => Sending::Done,
-            BodyLength::Known(length) => Sending::Length(length),
-            BodyLength::Unknown => Sending::UntilEnd,
-        };
-        // RFC 9110 §6.5.1 is about responses; a server takes trailers or passes over them.
-        stream.exchange = Exchange {
-            head_only: head.method == Method::HEAD,
-            connect,
-            tunnel: connect,
-            takes_trailers: true,
-            awaits_continue: false,
-        };
-        stream.priority = match asking.order {
-            BodyOrder::ByPriority => Priority::of_fields(&head.headers).unwrap_or_default(),
-            BodyOrder::InTurns => Priority { incremental: true, ..Priority::DEFAULT },
-        };
+        stream.sending = request.sending();
+        stream.exchange = request.exchange();
+        stream.priority = request.priority(asking.order);
         connection.streams.note_opened(id);
         connection.streams.push(stream);
         connection.counters.opened += 1;
         connection.idle_frames.earn(EARNED_BY_REQUEST);
-        self.write_request(id, head, length, asking, authority);
+        let end = request.sending() == Sending::Done;
+        self.write_request(id, &request, end, asking.dependency);
         Ok(id)
     }
 
     /// Encodes the head of a request into the frames that go first.
-    fn write_request(
-        &mut self,
-        id: StreamId,
-        head: &RequestHead,
-        length: BodyLength,
-        asking: Asking<'_>,
-        authority: &str,
-    ) {
-        let connection = &mut self.connection;
-        let mut output = core::mem::take(&mut connection.control);
-        let start = match asking.dependency {
-            None => frame::begin_headers(&mut output),
-            Some(dependency) => frame::begin_dependent_headers(dependency, &mut output),
+    fn write_request(&mut self, id: StreamId, request: &SentRequest<'_>, end: bool, dependency: Option<Dependency>) {
+        let Connection { control, encoder, allowed, .. } = &mut self.connection;
+        let start = match dependency {
+            None => frame::begin_headers(control),
+            Some(dependency) => frame::begin_dependent_headers(dependency, control),
         };
-        let mut pseudo = |pseudo, value: &str| connection.encoder.encode_pseudo(pseudo, value.as_bytes(), &mut output);
-        pseudo(Pseudo::Method, head.method.as_str());
-        if head.method != Method::CONNECT || asking.protocol.is_some() {
-            pseudo(Pseudo::Scheme, if asking.scheme.is_empty() { "https" } else { asking.scheme });
-            match head.target.query() {
-                None => pseudo(Pseudo::Path, head.target.path()),
-                Some(query) => pseudo(Pseudo::Path, &alloc::format!("{}?{query}", head.target.path())),
-            }
-        }
-        pseudo(Pseudo::Authority, authority);
-        if let Some(protocol) = asking.protocol {
-            pseudo(Pseudo::Protocol, protocol);
-        }
-        connection.encode_headers(&head.headers, &[KnownHeader::ContentLength, KnownHeader::Host], &mut output);
-        match length {
-            // RFC 9110 §8.6: no length where the method foresees no content and there is none.
-            BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
-            BodyLength::Known(length) => {
-                show_length(length, |name, known, value| connection.encoder.encode(name, known, value, &mut output))
-            }
-            BodyLength::Unknown => {}
-        }
-        // The one field of a connection that HTTP/2 has (RFC 9113 §8.2.2).
-        if head.headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
-            connection.encoder.encode(b"te", Some(KnownHeader::Te), b"trailers", &mut output);
-        }
-        let end = length == BodyLength::Known(0);
-        frame::finish_headers(start, id, end, connection.allowed.max_frame_size as usize, &mut output);
-        connection.control = output;
+        request.encode(&mut ToBlock { encoder, output: control });
+        frame::finish_headers(start, id, end, allowed.max_frame_size as usize, control);
     }
 
     /// Takes frames from the front of the input until there is an event; `None` where more input is needed.
@@ -261,6 +180,22 @@ impl Client {
     }
 }
 
+/// Encodes into a header block.
+struct ToBlock<'a> {
+    encoder: &'a mut Encoder,
+    output: &'a mut Vec<u8>,
+}
+
+impl FieldEncoder for ToBlock<'_> {
+    fn encode_pseudo(&mut self, pseudo: Pseudo, value: &[u8]) {
+        self.encoder.encode_pseudo(pseudo, value, self.output);
+    }
+
+    fn encode(&mut self, name: &[u8], known: Option<KnownHeader>, value: &[u8]) {
+        self.encoder.encode(name, known, value, self.output);
+    }
+}
+
 impl Connection {
     /// Whether a client may open a stream.
     fn check_room(&self) -> Result<(), OpenError> {
@@ -271,18 +206,6 @@ impl Connection {
         if self.streams.len() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::WouldBlock => "the server allows no more streams at once",
-            Self::GoAway => "the connection takes no more requests",
-            Self::Usage => "the request cannot be sent on this connection",
-        })
-    }
-}
-
-impl core::error::Error for OpenError {}
 
 /// A response may well come with a few frames that bring nothing, as for a server's side.
 const EARNED_BY_REQUEST: u32 = 4;

@@ -24,10 +24,10 @@ mod streams;
 mod window;
 
 pub use serow_message::{BodyLength, UsageError};
-pub use serow_streams::{Counters, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
+pub use serow_streams::{BodyOrder, Counters, OpenError, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
 
 pub use self::{
-    client::{Asking, BodyOrder, Client, ClientRole, OpenError},
+    client::{Asking, Client, ClientRole},
     endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},
     limits::Limits,

@@ -4,7 +4,6 @@ use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 
 use bytes::Bytes;
-use serow_message::content::NO_TRAILERS;
 use serow_streams::{WrongLength, fields::Problem};
 
 use crate::{
@@ -133,23 +132,13 @@ impl Connection {
         if !end_stream {
             return Err(malformed("a second head within a message"));
         }
-        if self.fields.has_pseudo() {
-            return Err(malformed("a pseudo-header field in trailers"));
-        }
-        match self.fields.problem {
-            None => {}
-            Some(Problem::Malformed(reason)) => return Err(malformed(reason)),
-            Some(Problem::TooLarge | Problem::TargetTooLong) => {
+        let trailers = self.fields.take_trailers().map_err(|problem| match problem {
+            Problem::Malformed(reason) => malformed(reason),
+            Problem::TooLarge | Problem::TargetTooLong => {
                 let code = ErrorCode::ENHANCE_YOUR_CALM;
-                return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
+                ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" }
             }
-        }
-        let mut trailers = self.fields.take_headers();
-        if trailers.contains_any(&NO_TRAILERS) {
-            for name in NO_TRAILERS {
-                trailers.remove(name);
-            }
-        }
+        })?;
         let Some(ended) = self.end_receiving(id)? else { return Ok(None) };
         Ok(Some(match ended {
             _ if trailers.is_empty() => Step::End { stream: id },

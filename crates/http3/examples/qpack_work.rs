@@ -59,8 +59,9 @@ fn main() -> ExitCode {
         "encode-file" => encode(&FILE, CAPACITY, times),
         "decode-first" => decode(&BROWSER, 0, times),
         "decode-browser" => decode(&BROWSER, CAPACITY, times),
+        "copy-largest" => copy_largest(times),
         _ => {
-            eprintln!("usage: qpack_work encode-static|encode-file|decode-first|decode-browser TIMES");
+            eprintln!("usage: qpack_work encode-static|encode-file|decode-first|decode-browser|copy-largest TIMES");
             return ExitCode::FAILURE;
         }
     }
@@ -136,4 +137,14 @@ fn decode(lines: &[(&str, &str)], capacity: usize, times: usize) {
         decoder.write(&mut output);
     }
     eprintln!("{} bytes", block.len());
+}
+
+/// Attack: each byte of the encoder stream copies an entry that fills the table.
+fn copy_largest(times: usize) {
+    let mut decoder = Decoder::new(CAPACITY, 16);
+    let mut instructions = vec![0x3f, 0xe1, 0x1f, 0x40, 0x7f, 0xe1, 0x1e];
+    instructions.resize(instructions.len() + CAPACITY - 32, b'a');
+    instructions.resize(instructions.len() + times, 0);
+    decoder.receive(&instructions).expect("valid instructions");
+    eprintln!("{} entries", decoder.insert_count());
 }

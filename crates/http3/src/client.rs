@@ -1,10 +1,10 @@
 //! The client's side of a connection.
 
 use alloc::vec::Vec;
-use core::{fmt, marker::PhantomData, time::Duration};
+use core::{marker::PhantomData, time::Duration};
 
-use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
-use serow_streams::{Exchange, Sending, show_headers, show_length};
+use serow_message::{BodyLength, KnownHeader, Priority, RequestHead};
+use serow_streams::{BodyOrder, FieldEncoder, OpenError, SentRequest};
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Follows, Limits, OwnStream, StreamId,
@@ -24,18 +24,6 @@ pub type Client = Endpoint<ClientRole>;
 #[derive(Debug)]
 pub struct ClientRole;
 
-/// Why no request can be sent now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// As many streams were opened as the server allows; it must allow more first (RFC 9000 §4.6).
-    WouldBlock,
-    /// The connection takes no more requests: one of the two leaves.
-    GoAway,
-    /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 9220 §3), or no
-    /// host.
-    Usage,
-}
-
 /// What a request says beside its head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asking<'a> {
@@ -45,16 +33,6 @@ pub struct Asking<'a> {
     pub protocol: Option<&'a str>,
     /// When the body is sent, where others are as well.
     pub order: BodyOrder,
-}
-
-/// When the body of a request is sent, where others are as well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BodyOrder {
-    /// By the priority that the request asks of its response.
-    #[default]
-    ByPriority,
-    /// In turns with all others: they are of different users, of whom none has a say in how long the others wait.
-    InTurns,
 }
 
 impl Client {
@@ -80,50 +58,22 @@ impl Client {
         asking: Asking<'_>,
         output: &mut Vec<u8>,
     ) -> Result<(StreamId, Follows), OpenError> {
-        let connect = head.method == Method::CONNECT;
         let connection = &mut self.connection;
-        // A tunnel has no length.
-        if connect && length != BodyLength::Unknown {
-            return Err(OpenError::Usage);
-        }
         let allows_extended = connection.allowed.is_some_and(|allowed| allowed.enable_connect_protocol);
-        if asking.protocol.is_some() && !(connect && allows_extended) {
-            return Err(OpenError::Usage);
-        }
-        let authority = head.target.authority().or_else(|| head.headers.get_str(KnownHeader::Host));
-        let authority = authority.ok_or(OpenError::Usage)?;
-        if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
-            return Err(OpenError::Usage);
-        }
+        let request = SentRequest::check(head, length, asking.scheme, asking.protocol, allows_extended)?;
         connection.check_room()?;
         let id = connection.streams.next();
         // The numbers follow each other.
         let _ = connection.streams.note_opened(id);
         let mut stream = Stream::new(id);
         stream.is_known = true;
-        stream.sending = match length {
-            BodyLength::Known(0) => Sending::Done,
-            BodyLength::Known(length) => Sending::Length(length),
-            BodyLength::Unknown => Sending::UntilEnd,
-        };
-        let follows = if stream.sending == Sending::Done { Follows::Fin } else { Follows::More };
-        // RFC 9110 §6.5.1 is about responses; a server takes trailers or passes over them.
-        stream.exchange = Exchange {
-            head_only: head.method == Method::HEAD,
-            connect,
-            tunnel: connect,
-            takes_trailers: true,
-            awaits_continue: false,
-        };
-        stream.priority = match asking.order {
-            BodyOrder::ByPriority => Priority::of_fields(&head.headers).unwrap_or_default(),
-            BodyOrder::InTurns => Priority { incremental: true, ..Priority::DEFAULT },
-        };
+        stream.sending = request.sending();
+        stream.exchange = request.exchange();
+        stream.priority = request.priority(asking.order);
+        let follows = Follows::of(stream.sending);
         connection.add(stream);
         connection.idle_frames.earn(EARNED_BY_REQUEST);
-        write_section(&mut connection.encoder, id, output, |section| {
-            write_request(head, length, asking, authority, section);
-        });
+        write_section(&mut connection.encoder, id, output, |section| request.encode(section));
         Ok((id, follows))
     }
 
@@ -151,6 +101,18 @@ impl Client {
         }
     }
 
+    /// Whether the server's settings have come: what it allows is known (RFC 9114 §6.2.1).
+    #[must_use]
+    pub fn has_settings(&self) -> bool {
+        self.connection.allowed.is_some()
+    }
+
+    /// Whether the server takes an extended CONNECT (RFC 9220 §3).
+    #[must_use]
+    pub fn allows_extended_connect(&self) -> bool {
+        self.connection.allowed.is_some_and(|allowed| allowed.enable_connect_protocol)
+    }
+
     /// Whether a request could be sent now, as far as the connection goes. [`Self::set_stream_credit`] tells
     /// how many the server allows.
     ///
@@ -162,41 +124,13 @@ impl Client {
     }
 }
 
-/// The fields of a request, in the order of RFC 9114 §4.3.1.
-fn write_request(
-    head: &RequestHead,
-    length: BodyLength,
-    asking: Asking<'_>,
-    authority: &str,
-    section: &mut FieldSection<'_>,
-) {
-    let mut pseudo = |pseudo, value: &str| section.encode_pseudo(pseudo, value.as_bytes());
-    pseudo(Pseudo::Method, head.method.as_str());
-    if head.method != Method::CONNECT || asking.protocol.is_some() {
-        pseudo(Pseudo::Scheme, if asking.scheme.is_empty() { "https" } else { asking.scheme });
-        match head.target.query() {
-            None => pseudo(Pseudo::Path, head.target.path()),
-            Some(query) => pseudo(Pseudo::Path, &alloc::format!("{}?{query}", head.target.path())),
-        }
+impl FieldEncoder for FieldSection<'_> {
+    fn encode_pseudo(&mut self, pseudo: Pseudo, value: &[u8]) {
+        FieldSection::encode_pseudo(self, pseudo, value);
     }
-    pseudo(Pseudo::Authority, authority);
-    if let Some(protocol) = asking.protocol {
-        pseudo(Pseudo::Protocol, protocol);
-    }
-    show_headers(&head.headers, &[KnownHeader::ContentLength, KnownHeader::Host], |name, known, value| {
-        section.encode(name, known, value);
-    });
-    match length {
-        // RFC 9110 §8.6: no length where the method foresees no content and there is none.
-        BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
-        BodyLength::Known(length) => {
-            show_length(length, |name, known, value| section.encode(name, known, value));
-        }
-        BodyLength::Unknown => {}
-    }
-    // The one field of a connection that HTTP/3 has (RFC 9114 §4.2).
-    if head.headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
-        section.encode(b"te", Some(KnownHeader::Te), b"trailers");
+
+    fn encode(&mut self, name: &[u8], known: Option<KnownHeader>, value: &[u8]) {
+        FieldSection::encode(self, name, known, value);
     }
 }
 
@@ -209,18 +143,6 @@ impl Connection {
         if self.streams.next().get() / 4 >= self.stream_credit { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::WouldBlock => "the server allows no more streams",
-            Self::GoAway => "the connection takes no more requests",
-            Self::Usage => "the request cannot be sent on this connection",
-        })
-    }
-}
-
-impl core::error::Error for OpenError {}
 
 /// A response may well come with a few frames that bring nothing, as for a server's side.
 const EARNED_BY_REQUEST: u32 = 4;

@@ -18,7 +18,9 @@ mod prioritising;
 pub mod qpack;
 mod receiving;
 mod requests;
+mod resets;
 mod responses;
+mod sections;
 mod sending;
 mod server;
 mod settings;
@@ -29,10 +31,10 @@ mod unidirectional;
 pub mod varint;
 
 pub use serow_message::{BodyLength, UsageError};
-pub use serow_streams::{Counters, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
+pub use serow_streams::{BodyOrder, Counters, OpenError, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
 
 pub use self::{
-    client::{Asking, BodyOrder, Client, ClientRole, OpenError},
+    client::{Asking, Client, ClientRole},
     endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},
     limits::Limits,

@@ -1,16 +1,13 @@
-//! Request streams, received: frames in any pieces, field sections, data, ends and resets.
-
-use alloc::{boxed::Box, vec::Vec};
+//! Request streams, received: frames in any pieces, data and ends.
 
 use bytes::{Buf, Bytes};
-use serow_message::content::NO_TRAILERS;
-use serow_streams::{WrongLength, fields::Problem};
+use serow_message::Priority;
+use serow_streams::WrongLength;
 
 use crate::{
-    ErrorCode, ProtocolError, StreamId, StreamOrder,
+    ErrorCode, ProtocolError, StreamId,
     connection::{Connection, Peer, Shutdown, too_much, unexpected},
     frame::{FrameHeader, Kind},
-    qpack::{DecodeError, Decoded},
     step::Step,
     stream::{Reading, Receiving, Stream},
 };
@@ -38,13 +35,16 @@ impl Connection {
         if self.peer == Peer::Server || !self.streams.is_idle(id) {
             return Ok(false);
         }
-        self.note_opened(id)?;
+        let priority = self.note_opened(id)?;
         let is_late = matches!(self.shutdown, Shutdown::From(first) if id >= first);
         if is_late {
             // RFC 9114 §5.2.
             self.calm()?;
         } else if self.streams.len() < self.limits.streams as usize {
-            self.add(Stream::new(id));
+            let mut stream = Stream::new(id);
+            stream.said_priority = priority.is_some();
+            stream.priority = priority.unwrap_or_default();
+            self.add(stream);
             return Ok(true);
         } else {
             self.counters.refused += 1;
@@ -56,8 +56,10 @@ impl Connection {
         Ok(false)
     }
 
-    pub(crate) fn note_opened(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        self.streams.note_opened(id).map_err(|_| too_much("too many streams were passed over"))
+    /// Notes that this stream is opened; gives the priority that came ahead of it (RFC 9218 §7).
+    pub(crate) fn note_opened(&mut self, id: StreamId) -> Result<Option<Priority>, ProtocolError> {
+        self.streams.note_opened(id).map_err(|_| too_much("too many streams were passed over"))?;
+        Ok(self.early.take_only(id))
     }
 
     /// Looks at what was received on a stream until something has happened; no further while that was not taken.
@@ -196,107 +198,6 @@ impl Connection {
         Ok(None)
     }
 
-    /// HEADERS begin.
-    #[inline]
-    fn begin_section(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
-        let most = self.limits.section() as u64;
-        let Some(stream) = self.streams.find(id) else { return Ok(None) };
-        match stream.receiving {
-            // RFC 9114 §4.1.
-            Receiving::Trailers => return Err(unexpected("HEADERS behind the trailers")),
-            // RFC 9114 §4.4.
-            Receiving::Body if stream.exchange.connect => return Err(unexpected("HEADERS within a tunnel")),
-            Receiving::Discarded(_) => {
-                // RFC 9204 §2.2.2.2: its references are not used.
-                stream.reading = Reading::Skipped(length);
-                self.decoder.cancel(id);
-                return self.calm().map(|()| None);
-            }
-            _ if length > most => return self.handle_large_section(id),
-            Receiving::Head | Receiving::Body | Receiving::Done => {}
-        }
-        match usize::try_from(length) {
-            // Decoded where it stands.
-            Ok(length) if length <= stream.input.len() => {
-                let section = stream.input.split_to(length);
-                self.handle_section(id, section)
-            }
-            _ => {
-                stream.reading = Reading::Section(Vec::new(), length);
-                Ok(None)
-            }
-        }
-    }
-
-    /// A field section of more bytes than are taken: nothing of it is kept.
-    #[cold]
-    fn handle_large_section(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
-        let is_head = self.streams.peek(id).is_some_and(|stream| stream.receiving == Receiving::Head);
-        if is_head && self.peer == Peer::Client {
-            return Ok(Some(self.refuse_head(id)));
-        }
-        let (code, reason) = (ErrorCode::EXCESSIVE_LOAD, "a field section is too large");
-        Err(ProtocolError::Stream { stream: id, code, reason })
-    }
-
-    /// A whole field section.
-    #[inline]
-    fn handle_section(&mut self, id: StreamId, section: Bytes) -> Result<Option<Step>, ProtocolError> {
-        let limits = self.limits.of_messages();
-        let mut collector = self.fields.collect(&limits);
-        let decoded = self.decoder.decode(id, &section, |field| collector.take(&field)).map_err(section_error)?;
-        collector.finish();
-        let Some(stream) = self.streams.find(id) else { return Ok(None) };
-        if let Decoded::Blocked(required) = decoded {
-            // The slice may keep far more from being freed.
-            let section = Bytes::copy_from_slice(&section);
-            self.held += section.len();
-            stream.reading = Reading::Blocked(section);
-            self.blocked.push((id, required));
-            return Ok(None);
-        }
-        match (stream.receiving, self.peer) {
-            (Receiving::Head, Peer::Client) => self.handle_request(id).map(Some),
-            (Receiving::Head, Peer::Server) => self.handle_response(id).map(Some),
-            _ => self.handle_trailers(id).map(|()| None),
-        }
-    }
-
-    /// The entries have come that a stream waits for.
-    pub(crate) fn unblock(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        let Some(stream) = self.streams.find(id) else { return Ok(()) };
-        let Reading::Blocked(section) = core::mem::replace(&mut stream.reading, Reading::between()) else {
-            return Ok(());
-        };
-        // As if it came now, with what came behind it.
-        stream.reading = Reading::Section(section.into(), 0);
-        self.advance(id)
-    }
-
-    /// A second field section ends the message (RFC 9114 §4.1).
-    fn handle_trailers(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        let malformed = |reason| ProtocolError::Stream { stream: id, code: ErrorCode::MESSAGE_ERROR, reason };
-        if self.fields.has_pseudo() {
-            return Err(malformed("a pseudo-header field in trailers"));
-        }
-        match self.fields.problem {
-            None => {}
-            Some(Problem::Malformed(reason)) => return Err(malformed(reason)),
-            Some(Problem::TooLarge | Problem::TargetTooLong) => {
-                let code = ErrorCode::EXCESSIVE_LOAD;
-                return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
-            }
-        }
-        let mut trailers = self.fields.take_headers();
-        for name in NO_TRAILERS {
-            trailers.remove(name);
-        }
-        let Some(stream) = self.streams.find(id) else { return Ok(()) };
-        stream.trailers = (!trailers.is_empty()).then(|| Box::new(trailers));
-        stream.receiving = Receiving::Trailers;
-        Ok(())
-    }
-
     /// RFC 9114 §7.2.1.
     #[inline]
     fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<Step>, ProtocolError> {
@@ -347,75 +248,6 @@ impl Connection {
         Ok(Some(Step::End { stream: id, trailers }))
     }
 
-    /// RESET_STREAM.
-    pub(crate) fn handle_reset(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
-        match self.streams.peek(id).map(|stream| (stream.receiving, stream.fin)) {
-            // Its message is whole, or not wanted: this is no news.
-            Some((Receiving::Done, _)) | Some((_, true)) => Ok(()),
-            // RFC 9114 §4.1: there is no response without a request.
-            Some((Receiving::Head, false)) if self.peer == Peer::Client => {
-                self.handle_cut_off(id, code, ErrorCode::REQUEST_INCOMPLETE)
-            }
-            Some(_) => self.handle_cut_off(id, code, ErrorCode::REQUEST_CANCELLED),
-            None => self.handle_cut_off_idle(id),
-        }
-    }
-
-    /// STOP_SENDING: the peer wants nothing of our message. RFC 9000 §3.5: our side is reset, with its code.
-    pub(crate) fn handle_stop(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
-        match self.streams.peek(id).map(Stream::has_sent_all) {
-            // RFC 9114 §4.1: the server does without the rest of the request; its response goes on.
-            Some(false) if self.peer == Peer::Server && code == ErrorCode::NO_ERROR => {
-                self.orders.push_back(StreamOrder::Reset { stream: id, code });
-                self.give_up_sending(id);
-                Ok(())
-            }
-            Some(false) => self.handle_cut_off(id, code, code),
-            None if self.streams.is_idle(id) => self.handle_cut_off_idle(id),
-            // What was written may wait to be sent.
-            Some(true) | None => {
-                self.orders.push_back(StreamOrder::Reset { stream: id, code });
-                Ok(())
-            }
-        }
-    }
-
-    /// The peer has cut a stream off.
-    fn handle_cut_off(&mut self, id: StreamId, code: ErrorCode, ours: ErrorCode) -> Result<(), ProtocolError> {
-        let is_known = self.streams.peek(id).is_some_and(|stream| stream.is_known);
-        self.order_ends(id, ours);
-        self.forget(id);
-        self.counters.reset_by_peer += 1;
-        if is_known {
-            self.steps.push(Step::Reset { stream: id, code });
-        }
-        // CVE-2023-44487: each may have started work that is now for nothing.
-        self.note_reset()
-    }
-
-    /// The peer has cut off a stream of which nothing has come, or one that is over.
-    fn handle_cut_off_idle(&mut self, id: StreamId) -> Result<(), ProtocolError> {
-        if self.peer == Peer::Server || !self.streams.is_idle(id) {
-            return Ok(());
-        }
-        self.note_opened(id)?;
-        self.counters.opened += 1;
-        self.counters.reset_by_peer += 1;
-        self.order_both(id, ErrorCode::REQUEST_INCOMPLETE);
-        self.note_reset()
-    }
-
-    /// The peer made a mistake within a stream (RFC 9114 §8).
-    #[cold]
-    fn handle_stream_error(&mut self, id: StreamId, code: ErrorCode) -> Result<(), ProtocolError> {
-        let is_known = self.streams.peek(id).is_some_and(|stream| stream.is_known);
-        self.cut_off(id, code);
-        if is_known {
-            self.steps.push(Step::Reset { stream: id, code });
-        }
-        self.note_reset()
-    }
-
     /// Nobody will read the rest of a body.
     pub(crate) fn abandon_body(&mut self, id: StreamId) {
         let Some(stream) = self.streams.find(id) else { return };
@@ -431,15 +263,6 @@ impl Connection {
         self.advance_or_fail(id);
         self.conclude(id);
     }
-}
-
-#[cold]
-fn section_error(error: DecodeError) -> ProtocolError {
-    let code = match error {
-        DecodeError::Unread => ErrorCode::EXCESSIVE_LOAD,
-        _ => ErrorCode::QPACK_DECOMPRESSION_FAILED,
-    };
-    ProtocolError::new(code, error.reason())
 }
 
 /// Takes as much as there is of what is left.

@@ -27,14 +27,14 @@ impl Connection {
                 Err(rejected) => return self.reject(id, end, *rejected),
             };
         self.idle_frames.earn(EARNED_BY_REQUEST);
-        // RFC 9218 §7: what came ahead of the request is the latest.
-        let said = self.early.take_only(id).or_else(|| Priority::of_fields(&request.head.headers));
         if let Some(stream) = self.streams.find(id) {
             stream.receiving = if end { Receiving::Done } else { Receiving::Body };
             stream.content = content;
             stream.exchange = exchange;
-            // RFC 9218 §7: PRIORITY_UPDATE may have come since the head began.
-            if let Some(priority) = said.filter(|_| !stream.said_priority) {
+            // RFC 9218 §7: what PRIORITY_UPDATE said is the latest, also where it came ahead of the request.
+            if !stream.said_priority
+                && let Some(priority) = Priority::of_fields(&request.head.headers)
+            {
                 stream.priority = priority;
                 stream.said_priority = true;
             }

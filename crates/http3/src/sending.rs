@@ -26,7 +26,7 @@ pub enum Follows {
 }
 
 impl Follows {
-    fn of(sending: Sending) -> Self {
+    pub(crate) fn of(sending: Sending) -> Self {
         if sending == Sending::Done { Self::Fin } else { Self::More }
     }
 }

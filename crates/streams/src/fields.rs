@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::{ControlFlow, Range};
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, KnownHeader, ReceivedFields, Span, hop_by_hop};
+use serow_message::{Headers, KnownHeader, ReceivedFields, Span, content::NO_TRAILERS, hop_by_hop};
 
 use crate::MessageLimits;
 
@@ -96,8 +96,29 @@ impl Fields {
     }
 
     /// Whether there is any pseudo-header field.
-    pub fn has_pseudo(&self) -> bool {
+    fn has_pseudo(&self) -> bool {
         self.pseudo.iter().any(|place| place.range().is_some())
+    }
+
+    /// The fields of trailers: those that may stand there (RFC 9110 §6.5.1).
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them; pseudo-header fields are malformed (RFC 9113 §8.1, RFC 9114 §4.3).
+    pub fn take_trailers(&mut self) -> Result<Headers, Problem> {
+        if self.has_pseudo() {
+            return Err(Problem::Malformed("a pseudo-header field in trailers"));
+        }
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        let mut trailers = self.take_headers();
+        if trailers.contains_any(&NO_TRAILERS) {
+            for name in NO_TRAILERS {
+                trailers.remove(name);
+            }
+        }
+        Ok(trailers)
     }
 
     /// The other fields. Nothing of the message is left then.

@@ -15,6 +15,7 @@ pub mod request;
 pub mod response;
 pub mod scheduler;
 mod sent_fields;
+mod sent_request;
 mod stream_id;
 mod turn;
 
@@ -24,6 +25,7 @@ pub use self::{
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
     sent_fields::{has_trailers, show_headers, show_length},
+    sent_request::{BodyOrder, FieldEncoder, OpenError, SentRequest},
     stream_id::StreamId,
     turn::Turn,
 };

@@ -62,7 +62,7 @@ fn skip_string<const BITS: u32>(rest: &mut &[u8], most: Option<usize>) -> Result
     let first = *rest.first().ok_or(Stop::Missing(1))?;
     let length = integer::decode::<BITS>(rest)?;
     // Attack: a string without end, which is kept until it is whole.
-    let decoded = if first & (1 << BITS) == 0 { length } else { length / MAX_CODE };
+    let decoded = if first & (1 << BITS) == 0 { length } else { length / MAX_CODE_BYTES };
     if decoded > most {
         return Err(Stop::Error(EncoderStreamError::TooLarge));
     }
@@ -70,8 +70,8 @@ fn skip_string<const BITS: u32>(rest: &mut &[u8], most: Option<usize>) -> Result
     Ok(())
 }
 
-/// RFC 7541, Appendix B: a byte has 30 bits of code at most.
-const MAX_CODE: usize = 4;
+/// RFC 7541, Appendix B: a byte has 30 bits of code at most, which are four bytes.
+const MAX_CODE_BYTES: usize = 4;
 
 /// RFC 9204 §4.3: how each instruction of the encoder stream begins.
 pub(super) const INSERT_WITH_NAME: u8 = 0x80;

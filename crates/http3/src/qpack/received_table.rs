@@ -89,7 +89,7 @@ impl ReceivedTable {
                 if first & STATIC_NAME == 0 {
                     return self.insert_with_name_of(index, value);
                 }
-                self.insert(with_value(TABLE.get(index).ok_or(EncoderStreamError::Index)?, value))
+                self.insert(with_value(*TABLE.get(index).ok_or(EncoderStreamError::Index)?, value))
             }
             INSERT.. => {
                 let name = texts.take_prefixed::<5>(&mut rest)?;

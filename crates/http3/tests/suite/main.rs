@@ -4,9 +4,7 @@
 mod attacks;
 mod both_ends;
 mod cases;
-#[path = "../../../http2/tests/suite/script/describe.rs"]
-mod describe;
-mod get;
+mod client;
 mod qifs;
 mod qpack;
 mod qpack_connection;
@@ -16,3 +14,4 @@ mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;
 mod taken;
+mod turns;

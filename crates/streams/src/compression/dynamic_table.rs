@@ -295,6 +295,38 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_may_take_the_place_of_its_entry() {
+        let mut table = DynamicTable::new(200);
+        assert!(!table.duplicate(0));
+        assert!(table.insert(Name::Other, b"name", &[b'a'; 100], None));
+        assert!(table.insert(Name::Other, b"n", b"b", Some(FieldError::Space)));
+        for number in 0..1000 {
+            // The older of two, of which the larger leaves for its copy.
+            assert!(table.duplicate(1) && !table.duplicate(2));
+            assert_eq!(table.len(), 2);
+            let line = table.get(0).expect("an entry");
+            assert_eq!(
+                (line.value.len(), line.error.is_some()),
+                if number % 2 == 0 { (100, false) } else { (1, true) }
+            );
+        }
+        assert!(table.size <= 200 && table.text.capacity() <= 400);
+    }
+
+    #[test]
+    fn room_is_made_of_the_oldest_entries_only() {
+        let mut table = DynamicTable::new(3 * 40);
+        assert!(table.has_room(88, 0) && !table.has_room(89, 100) && !table.has_room(usize::MAX, 100));
+        for _ in 0..3 {
+            assert!(table.insert(Name::Other, b"name", b"abcd", None));
+        }
+        assert!(!table.has_room(0, 0));
+        assert!(table.has_room(8, 1) && !table.has_room(9, 1));
+        assert!(table.has_room(48, 2) && !table.has_room(49, 2));
+        assert!(table.has_room(88, usize::MAX) && !table.has_room(89, usize::MAX));
+    }
+
+    #[test]
     fn numbers_of_bytes_may_wrap_around() {
         let mut table = DynamicTable::new(4096);
         table.removed = u32::MAX - 100;

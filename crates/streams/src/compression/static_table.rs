@@ -40,8 +40,8 @@ impl<const COUNT: usize> StaticTable<COUNT> {
 
     /// The entry at a place.
     #[inline]
-    pub fn get(&self, place: usize) -> Option<Line<'static>> {
-        self.entries.get(place).copied()
+    pub fn get(&self, place: usize) -> Option<&Line<'static>> {
+        self.entries.get(place)
     }
 
     /// The place of the first entry of this name, whatever its case.

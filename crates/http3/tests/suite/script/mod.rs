@@ -25,11 +25,10 @@ use serow_http3::{
 };
 use serow_message::{Headers, StatusCode};
 
-use crate::describe;
+use crate::taken::describe::describe;
 
 mod lines;
 
-use self::describe::describe;
 pub(crate) use self::lines::{Said, encode};
 
 /// A server, and the client that talks to it.

@@ -5,7 +5,8 @@ use core::time::Duration;
 use bytes::Bytes;
 use serow_http3::{Limits, ProtocolError, Server, StreamId, StreamOrder};
 
-use crate::describe;
+#[path = "../../../../http2/tests/suite/script/describe.rs"]
+pub(crate) mod describe;
 
 /// What was seen.
 #[derive(Debug, Default, PartialEq, Eq)]
