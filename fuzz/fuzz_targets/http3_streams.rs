@@ -13,7 +13,9 @@ fuzz_target!(|data: &[u8]| {
     let (input, choice) = data.split_at(data.len().saturating_sub(4));
     let stream = [0, 2, 6, 10, 14, 18][choice.first().map_or(0, |&byte| usize::from(byte) % 6)];
     let limits = match choice.last() {
-        Some(1) => Limits { head: 64, fields: 4, target: 8, body: 16, sections: 200, qpack_table: 0, ..Limits::default() },
+        Some(1) => {
+            Limits { head: 64, fields: 4, target: 8, body: 16, sections: 200, qpack_table: 0, ..Limits::default() }
+        }
         _ => Limits::default(),
     };
     let seen = take_split(stream, input, [], limits);

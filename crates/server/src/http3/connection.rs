@@ -13,7 +13,7 @@ use serow_quic::{Dir, StreamId as QuicStream};
 
 use super::{
     receiving::Readable,
-    sending::{Undelivered, Unwritten},
+    sending::{Progress, Undelivered, Unwritten},
     waiting::Waiting,
 };
 use crate::{connection_deadline::ConnectionDeadline, multiplexed::Multiplexed, worker::Worker};
@@ -84,12 +84,15 @@ where
                 return Poll::Ready(end);
             }
             self.requests.poll_woken();
-            let sent = self.send(context);
+            self.obey();
+            let progress = self.send(context);
             if self.requests.machine.is_finished() && self.has_delivered_all() {
                 return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
             }
-            if !sent && !self.has_readable() {
-                break;
+            match progress {
+                Progress::TurnOver => return Poll::Pending,
+                Progress::None if !self.has_readable() => break,
+                Progress::None | Progress::Some => {}
             }
         }
         self.watch_windows();

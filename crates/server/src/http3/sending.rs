@@ -15,6 +15,18 @@ use super::{
     connection::Http3,
     receiving::{of_quic, to_quic},
 };
+use crate::multiplexed::give_way;
+
+/// The result of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Nothing was sent.
+    None,
+    /// Everything that may be sent now.
+    Some,
+    /// As much as in one turn; the task is woken for the next.
+    TurnOver,
+}
 
 /// What was taken from exchanges, and QUIC had no room for: at most a turn of each stream.
 #[derive(Default)]
@@ -56,19 +68,19 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Sends until nothing is left that may be sent; returns whether anything was.
-    pub(super) fn send(&mut self, context: &mut Context<'_>) -> bool {
-        let mut has_sent = false;
-        for _ in 0..BATCHES_IN_TURN {
+    /// Sends until nothing is left that may be sent, or others are to have their turn.
+    pub(super) fn send(&mut self, context: &mut Context<'_>) -> Progress {
+        for batch in 0..BATCHES_IN_TURN {
             self.write_own_streams();
             self.write_responses();
             match self.quic.send(context) {
-                Sent::Datagrams { .. } => has_sent = true,
-                Sent::Nothing | Sent::Blocked => return has_sent,
+                Sent::Datagrams { .. } => {}
+                Sent::Nothing | Sent::Blocked if batch == 0 => return Progress::None,
+                Sent::Nothing | Sent::Blocked => return Progress::Some,
             }
         }
-        crate::multiplexed::give_way(context);
-        has_sent
+        give_way(context);
+        Progress::TurnOver
     }
 
     /// Lets the exchanges write in the order of the scheduler, as long as QUIC takes it.

@@ -50,9 +50,11 @@ where
         if waiting == Waiting::DrainGrace {
             let quic = &self.quic;
             ready!(self.deadline.poll_drain_grace(context, || quic.round_trip()));
-            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2).
+            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2). The loop closes the
+            // connection when it has said so.
             self.requests.machine.finish_shutdown();
-            return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
