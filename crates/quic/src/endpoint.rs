@@ -4,6 +4,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     fmt, io,
+    net::{IpAddr, SocketAddr},
     os::fd::OwnedFd,
     rc::Rc,
     sync::Arc,
@@ -12,10 +13,10 @@ use std::{
 };
 
 use bytes::BytesMut;
-use quinn_proto::{ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointEvent};
-use serow_net::{DatagramBatch, EcnCodepoint, Transmit, UdpSocket};
+use quinn_proto::{ConnectError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointConfig, EndpointEvent};
+use serow_net::{DatagramBatch, EcnCodepoint, Transmit, UdpSocket, bind_udp};
 
-use crate::{Connection, ServerSettings};
+use crate::{ClientSettings, Connection, Secrets, ServerSettings};
 
 /// Sends and receives the packets of one thread's connections. Clones are the same endpoint.
 #[derive(Clone)]
@@ -30,7 +31,8 @@ pub struct Incoming(quinn_proto::Incoming);
 /// What an endpoint and its connections share.
 pub(crate) struct Shared {
     pub(crate) socket: UdpSocket,
-    settings: Arc<ServerSettings>,
+    /// Those of a server.
+    settings: Option<Arc<ServerSettings>>,
     state: RefCell<State>,
 }
 
@@ -58,9 +60,29 @@ impl Endpoint {
     ///
     /// If the event loop refuses the socket.
     pub fn new(socket: OwnedFd, slot: u8, settings: Arc<ServerSettings>) -> io::Result<Self> {
+        let (config, server) = (settings.endpoint(slot), settings.current());
+        Self::with(socket, config, server, Some(settings))
+    }
+
+    /// For a client, on a port that the kernel chooses at this address; within a runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the socket cannot be opened, or the event loop refuses it.
+    pub fn client(address: IpAddr) -> io::Result<Self> {
+        let socket = bind_udp(SocketAddr::new(address, 0), 1, false)?.swap_remove(0);
+        let config = EndpointConfig::new(Secrets::random().reset);
+        Self::with(socket, config, None, None)
+    }
+
+    fn with(
+        socket: OwnedFd,
+        config: EndpointConfig,
+        server: Option<Arc<quinn_proto::ServerConfig>>,
+        settings: Option<Arc<ServerSettings>>,
+    ) -> io::Result<Self> {
         let socket = UdpSocket::new(socket)?;
-        let config = Arc::new(settings.endpoint(slot));
-        let machine = quinn_proto::Endpoint::new(config, settings.current(), !socket.may_fragment(), None);
+        let machine = quinn_proto::Endpoint::new(Arc::new(config), server, !socket.may_fragment(), None);
         let state = RefCell::new(State {
             machine,
             inboxes: Vec::new(),
@@ -71,9 +93,27 @@ impl Endpoint {
         Ok(Self { shared: Rc::new(Shared { socket, settings, state }) })
     }
 
+    /// Begins a connection to a server.
+    ///
+    /// # Errors
+    ///
+    /// If the server's name is not one, or its address cannot be reached from this socket.
+    pub fn connect(
+        &self,
+        settings: &ClientSettings,
+        server: SocketAddr,
+        name: &str,
+    ) -> Result<Connection, ConnectError> {
+        let mut state = self.shared.state.borrow_mut();
+        let (handle, machine) = state.machine.connect(Instant::now(), settings.config(), server, name)?;
+        state.make_place(handle);
+        drop(state);
+        Ok(Connection::new(Rc::clone(&self.shared), handle, machine))
+    }
+
     /// The address of its socket.
     #[must_use]
-    pub fn local_address(&self) -> std::net::SocketAddr {
+    pub fn local_address(&self) -> SocketAddr {
         self.shared.socket.local_address()
     }
 
@@ -105,12 +145,10 @@ impl Endpoint {
     pub fn accept(&self, incoming: Incoming) -> Option<Connection> {
         let mut state = self.shared.state.borrow_mut();
         let mut output = Vec::new();
-        let settings = self.shared.settings.current();
+        let settings = self.shared.settings.as_ref().and_then(|settings| settings.current());
         match state.machine.accept(incoming.0, Instant::now(), &mut output, settings) {
             Ok((handle, machine)) => {
-                if state.inboxes.len() <= handle.0 {
-                    state.inboxes.resize_with(handle.0 + 1, Inbox::default);
-                }
+                state.make_place(handle);
                 drop(state);
                 Some(Connection::new(Rc::clone(&self.shared), handle, machine))
             }
@@ -164,7 +202,7 @@ impl Endpoint {
 impl Incoming {
     /// The client's address.
     #[must_use]
-    pub fn remote_address(&self) -> std::net::SocketAddr {
+    pub fn remote_address(&self) -> SocketAddr {
         self.0.remote_address()
     }
 
@@ -237,6 +275,13 @@ impl Shared {
 }
 
 impl State {
+    /// Makes a place for what arrives for a new connection.
+    fn make_place(&mut self, handle: ConnectionHandle) {
+        if self.inboxes.len() <= handle.0 {
+            self.inboxes.resize_with(handle.0 + 1, Inbox::default);
+        }
+    }
+
     fn handle_batch(&mut self, socket: &UdpSocket) {
         let now = Instant::now();
         let mut output = Vec::new();

@@ -20,13 +20,13 @@ mod secrets;
 mod settings;
 
 pub use quinn_proto::{
-    ConnectionError, Dir, Event, ReadError, ReadableError, StreamEvent, StreamId, TransportErrorCode, VarInt,
-    WriteError,
+    ConnectError, ConnectionError, Dir, Event, ReadError, ReadableError, StreamEvent, StreamId, TransportErrorCode,
+    VarInt, WriteError,
 };
 
 pub use self::{
     connection::{Connection, Handshake, Sent},
     endpoint::{Endpoint, Incoming},
     secrets::Secrets,
-    settings::{ServerSettings, TransportSettings},
+    settings::{ClientSettings, ServerSettings, TransportSettings},
 };

@@ -6,10 +6,11 @@ use std::{
 };
 
 use quinn_proto::{
-    EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt, crypto::rustls::QuicServerConfig,
+    ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt,
+    crypto::rustls::{QuicClientConfig, QuicServerConfig},
 };
 use rustls::quic;
-use serow_tls::TlsAcceptor;
+use serow_tls::{TlsAcceptor, TlsConnector};
 
 use crate::{Secrets, connection_id::SlotIds};
 
@@ -82,6 +83,29 @@ impl ServerSettings {
         config.cid_generator(move || Box::new(SlotIds { slot }));
         config.min_reset_interval(RESET_INTERVAL);
         config
+    }
+}
+
+/// What the connections of a client share.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    config: ClientConfig,
+}
+
+impl ClientSettings {
+    /// With the trusted authorities of this connector; nothing if its settings do not allow TLS 1.3.
+    #[must_use]
+    pub fn new(connector: &TlsConnector, transport: TransportSettings) -> Option<Self> {
+        let mut tls = rustls::ClientConfig::clone(&connector.quic_settings());
+        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+        let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).ok()?));
+        config.transport_config(Arc::new(transport.config()));
+        Some(Self { config })
+    }
+
+    /// The settings for the next connection.
+    pub(crate) fn config(&self) -> ClientConfig {
+        self.config.clone()
     }
 }
 

@@ -47,6 +47,12 @@ impl TlsConnector {
         Ok(Self { config: Arc::new(config) })
     }
 
+    /// The settings for a handshake of QUIC.
+    #[must_use]
+    pub fn quic_settings(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
+    }
+
     /// A connector like this one that offers only these protocols. They share their sessions.
     #[must_use]
     pub fn offering(&self, protocols: &[Protocol]) -> Self {

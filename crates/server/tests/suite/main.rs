@@ -12,6 +12,7 @@ mod extensions;
 mod fairness;
 mod files;
 mod http2;
+mod http3;
 mod informational;
 mod isolation;
 mod keep_alive;
