@@ -135,13 +135,15 @@ where
         if !self.requests.machine.has_control() {
             return;
         }
+        // They are short, and whatever waits of responses must not keep them waiting.
+        self.quic.machine().set_send_window(u64::MAX);
         for (own, stream) in OWN.into_iter().zip(&mut self.own) {
             let waiting = self.requests.machine.control(own);
             if waiting.is_empty() {
                 continue;
             }
             let quic = self.quic.machine();
-            let Some(id) = stream.or_else(|| quic.streams().open(Dir::Uni)) else { return };
+            let Some(id) = stream.or_else(|| quic.streams().open(Dir::Uni)) else { break };
             if stream.replace(id).is_none() {
                 // They go before all responses: a client waits for SETTINGS, and for entries of QPACK's table.
                 let _ = quic.send_stream(id).set_priority(OWN_PRIORITY);
@@ -150,6 +152,7 @@ where
                 bytes::Buf::advance(waiting, written);
             }
         }
+        self.limit_to_congestion_window();
     }
 
     /// Whether QUIC takes no more data of any stream for now.

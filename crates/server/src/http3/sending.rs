@@ -85,9 +85,7 @@ where
 
     /// Lets the exchanges write in the order of the scheduler, as long as QUIC takes it.
     fn write_responses(&mut self) {
-        let quic = self.quic.machine();
-        let window = quic.congestion_state().window();
-        quic.set_send_window(window + AHEAD);
+        self.limit_to_congestion_window();
         let mut written = 0;
         while written < WRITTEN_AT_ONCE
             && let Some(turn) = self.requests.machine.next_turn(TURN)
@@ -101,9 +99,19 @@ where
             let mut output = Vec::with_capacity(turn.bytes + HEAD);
             let follows = self.requests.take_turn(turn, &mut output);
             self.obey();
+            // The head may refer to entries of QPACK's table that are to be told first: behind the body, they would keep
+            // the client waiting for the whole response.
+            self.write_own_streams();
             written += output.len();
             self.write(stream, output.into(), follows);
         }
+    }
+
+    /// Lets QUIC take no more than it may have in flight, and a little to begin packets with.
+    pub(super) fn limit_to_congestion_window(&mut self) {
+        let quic = self.quic.machine();
+        let window = quic.congestion_state().window();
+        quic.set_send_window(window + AHEAD);
     }
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does, and nobody has

@@ -84,8 +84,11 @@ where
         let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };
         let length = tunnel.outgoing.len().min(bytes);
         let end = tunnel.outgoing_ended && length == tunnel.outgoing.len();
-        if (length > 0 || end) && self.machine.write_data(stream, &tunnel.outgoing[..length], end, output).is_err() {
-            return self.give_up(index, M::INTERNAL_ERROR);
+        if length > 0 || end {
+            match self.machine.write_data(stream, &tunnel.outgoing[..length], end, output) {
+                Ok(follows) => self.follows = follows,
+                Err(_) => return self.give_up(index, M::INTERNAL_ERROR),
+            }
         }
         tunnel.outgoing.advance(length);
         exchange.note_sent(length, &self.worker);
