@@ -1,0 +1,1 @@
+"""HTTP/3 with other projects' programs, with invalid input, and under attack."""

@@ -1,0 +1,20 @@
+"""The parts of `tests/http3`, one after the other."""
+
+from __future__ import annotations
+
+from ..verdict import Verdict, arguments
+from . import errors
+
+PARTS = ("errors",)
+
+
+def main() -> None:
+    parser = arguments("http3", "HTTP/3 with other projects' programs, with invalid input, and under attack.")
+    parser.add_argument("--part", choices=PARTS, action="append", help="this part only (repeatable)")
+    parser.add_argument("--only", help="of the cases and attacks those whose name contains this")
+    options = parser.parse_args()
+    verdict = Verdict("http3")
+    parts = {"errors": lambda: errors.run(options.only, verdict)}
+    for name in options.part or PARTS:
+        parts[name]()
+    verdict.finish()
