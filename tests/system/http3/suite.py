@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..verdict import Verdict, arguments
-from . import errors
+from . import conversations, errors
 
-PARTS = ("errors",)
+PARTS = ("conversations", "errors")
 
 
 def main() -> None:
@@ -14,7 +14,10 @@ def main() -> None:
     parser.add_argument("--only", help="of the cases and attacks those whose name contains this")
     options = parser.parse_args()
     verdict = Verdict("http3")
-    parts = {"errors": lambda: errors.run(options.only, verdict)}
+    parts = {
+        "conversations": lambda: conversations.run(options.only, verdict),
+        "errors": lambda: errors.run(options.only, verdict),
+    }
     for name in options.part or PARTS:
         parts[name]()
     verdict.finish()
