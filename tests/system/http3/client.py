@@ -27,17 +27,22 @@ class Answer:
 
 
 class H3(h3.H3Connection):
-    """Keeps GOAWAY, of which aioquic makes no event."""
+    """Keeps GOAWAY, which aioquic passes over, and takes responses to HEAD."""
 
     def __init__(self, quic) -> None:
+        # How often it has come is all that is looked at.
         self.go_aways: list[int] = []
+        self.heads: set[int] = set()
         super().__init__(quic)
 
-    def _handle_control_frame(self, frame_type: int, frame_data: bytes) -> None:
+    def _check_control_frame_type(self, frame_type: int) -> None:
+        super()._check_control_frame_type(frame_type)
         if frame_type == GOAWAY:
-            self.go_aways.append(h3.Buffer(data=frame_data).pull_uint_var())
-            return
-        super()._handle_control_frame(frame_type, frame_data)
+            self.go_aways.append(frame_type)
+
+    def _check_content_length(self, stream) -> None:
+        if stream.stream_id not in self.heads:
+            super()._check_content_length(stream)
 
 
 class Client(Transport):
@@ -63,6 +68,8 @@ class Client(Transport):
         """Begins a request; `end` is false for one whose body comes later."""
         stream = self.quic.get_next_available_stream_id()
         self.answers[stream] = Answer()
+        if method == "HEAD":
+            self.h3.heads.add(stream)
         head = [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
         self.send_head(stream, [*head, *(fields or {}).items()], end and body is None)
         if body is not None:
