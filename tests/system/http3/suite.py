@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..verdict import Verdict, arguments
-from . import conversations, errors
+from . import assault, conversations, errors
 
-PARTS = ("conversations", "errors")
+PARTS = ("conversations", "errors", "attacks")
 
 
 def main() -> None:
@@ -17,6 +17,7 @@ def main() -> None:
     parts = {
         "conversations": lambda: conversations.run(options.only, verdict),
         "errors": lambda: errors.run(options.only, verdict),
+        "attacks": lambda: assault.run(options.short, options.only, verdict),
     }
     for name in options.part or PARTS:
         parts[name]()
