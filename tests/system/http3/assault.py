@@ -234,10 +234,14 @@ def begin_handshakes(server: Server, measured: Measured, short: bool, verdict: V
     count = SPOOFED[short]
     retried = [0]
     packets = [initial(server.address) for _ in range(count)]
-    with socket.socket(type=socket.SOCK_DGRAM) as flooder:
-        flooder.connect(server.address)
-        flooder.setblocking(False)
+    with contextlib.ExitStack() as stack:
+        # Of several ports, so that each worker has its part.
+        flooders = [stack.enter_context(socket.socket(type=socket.SOCK_DGRAM)) for _ in range(16)]
+        for flooder in flooders:
+            flooder.connect(server.address)
+            flooder.setblocking(False)
         for number, packet in enumerate(packets):
+            flooder = flooders[number % len(flooders)]
             with contextlib.suppress(OSError):
                 flooder.send(packet)
             with contextlib.suppress(OSError):
