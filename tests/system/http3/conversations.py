@@ -286,7 +286,8 @@ def graceful_stop(site: Site) -> Iterator[str]:
                     yield f"a new connection was refused with {other.ended}"
         if client.response(stream).body != CONTENT:
             yield "other content"
-        client.pump(lambda: False, 10)
+        # The grace is two round trips, and a client that was busy elsewhere looks far away.
+        client.pump(lambda: False, 25)
         if client.ended is None:
             yield "the connection was not closed"
         elif client.ended.error_code != 0x100:
