@@ -11,18 +11,23 @@ use std::{future::poll_fn, rc::Rc};
 use serow_message::Handler;
 
 use self::connection::{End, Http3};
-use crate::{connection_counter::ConnectionGuard, worker::Worker};
+use crate::{connection_counter::ConnectionGuard, quic_accepting::HandshakeGuard, worker::Worker};
 
 /// Serves a connection from its handshake to its end, and counts it until then.
-pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, mut quic: serow_quic::Connection, guard: ConnectionGuard) {
-    let handshaking = worker.handshakes.begin();
-    let completed = handshake::complete(&worker, &mut quic).await;
-    drop(handshaking);
-    let Some(connection) = completed else {
+pub(crate) async fn serve<H: Handler>(
+    worker: Rc<Worker<H>>,
+    mut quic: serow_quic::Connection,
+    guard: ConnectionGuard,
+    handshake: HandshakeGuard,
+) {
+    let Some(connection) = handshake::complete(&worker, &mut quic).await else {
         worker.counters.handshakes_failed.add(1);
         drop(guard);
-        return poll_fn(|context| quic.poll_drained(context)).await;
+        // It counts as long as it takes memory.
+        poll_fn(|context| quic.poll_drained(context)).await;
+        return drop(handshake);
     };
+    drop(handshake);
     worker.counters.begun_http3.add(1);
     let open = worker.counters.open_http3.enter();
     let handler = &worker.handler;

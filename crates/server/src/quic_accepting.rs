@@ -5,23 +5,23 @@ use std::{cell::Cell, future::poll_fn, os::fd::OwnedFd, rc::Rc, sync::Arc};
 use serow_message::Handler;
 use serow_net::PAUSE_AFTER_EXHAUSTION;
 use serow_quic::{Endpoint, Incoming, ServerSettings};
-use tokio::task::spawn_local;
+use tokio::task::{spawn_local, yield_now};
 
 use crate::{http3, worker::Worker};
 
 /// Counts the handshakes in progress of a worker.
 #[derive(Debug, Default)]
-pub(crate) struct Handshakes(Cell<usize>);
+pub(crate) struct Handshakes(Rc<Cell<usize>>);
 
 /// Counts one handshake until it is dropped.
 #[derive(Debug)]
-pub(crate) struct HandshakeGuard<'a>(&'a Handshakes);
+pub(crate) struct HandshakeGuard(Rc<Cell<usize>>);
 
 impl Handshakes {
     /// Counts one more.
-    pub(crate) fn begin(&self) -> HandshakeGuard<'_> {
+    fn begin(&self) -> HandshakeGuard {
         self.0.set(self.0.get() + 1);
-        HandshakeGuard(self)
+        HandshakeGuard(Rc::clone(&self.0))
     }
 
     /// Whether clients have to show first that their addresses are theirs.
@@ -30,9 +30,9 @@ impl Handshakes {
     }
 }
 
-impl Drop for HandshakeGuard<'_> {
+impl Drop for HandshakeGuard {
     fn drop(&mut self) {
-        self.0.0.set(self.0.0.get() - 1);
+        self.0.set(self.0.get() - 1);
     }
 }
 
@@ -51,13 +51,16 @@ pub(crate) async fn accept<H: Handler>(worker: Rc<Worker<H>>, socket: QuicSocket
         Ok(endpoint) => endpoint,
         Err(error) => return tracing::error!(%error, "cannot register a UDP socket with the event loop"),
     };
-    loop {
+    for number in 1_u64.. {
         match poll_fn(|context| endpoint.poll_incoming(context)).await {
             Ok(incoming) => start(&worker, &endpoint, incoming),
             Err(error) => {
                 tracing::warn!(%error, "cannot receive from a UDP socket");
                 tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
             }
+        }
+        if number.is_multiple_of(ACCEPTED_IN_TURN) {
+            yield_now().await;
         }
     }
 }
@@ -85,11 +88,17 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Inco
             return endpoint.ignore(incoming);
         }
     }
+    // Before the task has begun: many may come with one look at the socket.
+    let handshake = worker.handshakes.begin();
     let Some(connection) = endpoint.accept(incoming) else { return };
     worker.counters.accepted.add(1);
     worker.counters.accepted_quic.add(1);
-    spawn_local(http3::serve(Rc::clone(worker), connection, guard));
+    spawn_local(http3::serve(Rc::clone(worker), connection, guard, handshake));
 }
+
+/// New clients after which the connections of the thread have their turn: each costs a key exchange, a quarter of a
+/// millisecond.
+const ACCEPTED_IN_TURN: u64 = 4;
 
 /// Handshakes in progress of one worker above which clients are asked for a round trip more (RFC 9000 §8.1.2). A busy
 /// server has a few; a flood of forged addresses never ends one.
