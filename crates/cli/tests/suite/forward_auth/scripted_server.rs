@@ -30,6 +30,12 @@ pub(super) fn scripted(script: fn(&str) -> Reply) -> (SocketAddr, Receiver<Strin
             thread::spawn(move || {
                 while let Some(head) = read_head(&mut stream) {
                     let _ = sender.send(head.clone());
+                    // A response before the end of the request would let the proxy stop forwarding it.
+                    if head.contains("transfer-encoding: chunked")
+                        && let Some(body) = read_head(&mut stream)
+                    {
+                        let _ = sender.send(body);
+                    }
                     match script(&head) {
                         Reply::Text(text) => drop(stream.write_all(text.as_bytes())),
                         Reply::Close(text) => {
