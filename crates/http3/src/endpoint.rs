@@ -177,7 +177,7 @@ impl<Role> Endpoint<Role> {
     }
 
     /// Nobody will read the rest of the stream's body. What comes of it is passed over, for 64 KiB; then, or when our
-    /// message is complete, the peer is asked to stop, without an error (RFC 9114 §4.1).
+    /// message is complete, the peer receives STOP_SENDING, without an error (RFC 9114 §4.1).
     pub fn abandon_body(&mut self, stream: StreamId) {
         self.connection.abandon_body(stream);
     }

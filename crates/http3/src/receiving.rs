@@ -278,5 +278,5 @@ fn take(input: &mut Bytes, left: &mut u64) -> Bytes {
     taken
 }
 
-/// Bytes of an unread body that are passed over before the client is asked to stop: as over HTTP/1 and HTTP/2.
+/// Bytes of an unread body that are passed over before the client receives STOP_SENDING: as over HTTP/1 and HTTP/2.
 pub(crate) const MAX_DISCARDED: u32 = 64 * 1024;

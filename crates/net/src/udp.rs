@@ -3,7 +3,7 @@
 use std::{
     io::{self, IoSliceMut},
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::OwnedFd,
     task::{Context, Poll, ready},
 };
 
@@ -54,14 +54,14 @@ impl Datagrams<'_> {
 
 /// Opens `count` sockets that are bound to `address`, as a group (SO_REUSEPORT) in this order. Without a program
 /// ([`attach_reuseport_program`](crate::socket_filter::attach_reuseport_program)) the kernel distributes datagrams by a
-/// hash of the addresses. With `share`, other processes of the same user may join the group.
+/// hash of the addresses.
 ///
 /// # Errors
 ///
 /// If the address is in use or cannot be bound.
-pub fn bind_udp(address: SocketAddr, count: usize, share: bool) -> io::Result<Vec<OwnedFd>> {
-    let grouped = share || count > 1;
-    if grouped && !share {
+pub fn bind_udp(address: SocketAddr, count: usize) -> io::Result<Vec<OwnedFd>> {
+    let grouped = count > 1;
+    if grouped {
         // Bound alone, the port is refused while another socket is bound to it.
         open(address, false)?;
     }
@@ -172,12 +172,6 @@ impl UdpSocket {
     /// Sends datagrams if the kernel takes them at once; otherwise they are dropped, as the network might have done.
     pub fn send_or_drop(&self, transmit: &Transmit<'_>) {
         let _ = self.state.try_send((&self.socket).into(), transmit);
-    }
-}
-
-impl AsFd for UdpSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }
 

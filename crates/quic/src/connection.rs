@@ -42,13 +42,8 @@ pub struct Handshake {
 /// What [`Connection::send`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// So many bytes were given to the kernel. There may be more to send.
-    Datagrams {
-        /// Their length.
-        bytes: usize,
-        /// Whether the last was not full: nothing is left to send.
-        all: bool,
-    },
+    /// Datagrams were given to the kernel. There may be more to send.
+    Datagrams,
     /// There was nothing to send, or it may not be sent yet: the congestion window is full, or the pacer waits.
     Nothing,
     /// The kernel takes nothing; the task is woken when it does again.
@@ -102,14 +97,7 @@ impl Connection {
         if was_refused {
             self.shared.wake_waiting();
         }
-        let all = transmit.size < usize::from(self.machine.current_mtu());
-        Sent::Datagrams { bytes: transmit.size, all }
-    }
-
-    /// How many bytes one call of [`Self::send`] may send.
-    #[must_use]
-    pub fn batch(&self) -> usize {
-        usize::from(self.machine.current_mtu()) * self.shared.socket.max_segments().min(MAX_SEGMENTS)
+        Sent::Datagrams
     }
 
     /// Ends the connection: what has not been sent is dropped.
@@ -124,7 +112,7 @@ impl Connection {
             self.poll_receive(context);
             while self.next_event().is_some() {}
             match self.send(context) {
-                Sent::Datagrams { .. } => {}
+                Sent::Datagrams => {}
                 Sent::Nothing | Sent::Blocked => break,
             }
         }

@@ -70,7 +70,7 @@ impl Endpoint {
     ///
     /// If the socket cannot be opened, or the event loop refuses it.
     pub fn client(address: IpAddr) -> io::Result<Self> {
-        let socket = bind_udp(SocketAddr::new(address, 0), 1, false)?.swap_remove(0);
+        let socket = bind_udp(SocketAddr::new(address, 0), 1)?.swap_remove(0);
         let config = EndpointConfig::new(Secrets::random().reset);
         Self::with(socket, config, None, None)
     }
@@ -190,12 +190,6 @@ impl Endpoint {
     /// Does not answer a client.
     pub fn ignore(&self, incoming: Incoming) {
         self.shared.state.borrow_mut().machine.ignore(incoming.0);
-    }
-
-    /// How many connections it has, those included that have ended and wait for late packets.
-    #[must_use]
-    pub fn connections(&self) -> usize {
-        self.shared.state.borrow().machine.open_connections()
     }
 }
 

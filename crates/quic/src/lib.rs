@@ -19,10 +19,7 @@ mod endpoint;
 mod secrets;
 mod settings;
 
-pub use quinn_proto::{
-    ConnectError, ConnectionError, Dir, Event, ReadError, ReadableError, StreamEvent, StreamId, TransportErrorCode,
-    VarInt, WriteError,
-};
+pub use quinn_proto::{ConnectError, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 pub use self::{
     connection::{Connection, Handshake, Sent},

@@ -83,7 +83,7 @@ impl QuicSockets {
             return None;
         }
         let count = self.workers.len().min(SLOTS - 1);
-        let sockets = match bind_udp(address, count, false) {
+        let sockets = match bind_udp(address, count) {
             Ok(sockets) => sockets,
             Err(error) => {
                 tracing::warn!("HTTP/3 is off at {address}: cannot bind UDP: {error}");

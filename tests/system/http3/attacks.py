@@ -26,7 +26,7 @@ class Flood:
 
     name: str
     known_as: str
-    # Does a piece of the attack each time that it is asked; gives how many frames that were.
+    # A generator: each step sends a piece of the attack, and yields its number of frames.
     steps: Callable[[Transport], Iterator[int]]
     # Whether the server must cut the connection off with H3_EXCESSIVE_LOAD.
     is_cut: bool

@@ -31,7 +31,7 @@ pub(super) struct Http3<H, C, F> {
     /// What QUIC has, and the client has not.
     pub(super) undelivered: Undelivered,
     /// Our unidirectional streams, once the client lets us open them.
-    own: [Option<QuicStream>; 3],
+    own: [Option<QuicStream>; OwnStream::ALL.len()],
 }
 
 /// Why a connection ends.
@@ -41,9 +41,6 @@ pub(super) enum End {
     /// The client has ended it, or is gone.
     Lost,
 }
-
-/// RFC 9114 §6.2.1, RFC 9204 §4.2.
-const OWN: [OwnStream; 3] = [OwnStream::Control, OwnStream::QpackEncoder, OwnStream::QpackDecoder];
 
 impl<H, C, F> Http3<H, C, F>
 where
@@ -64,7 +61,7 @@ where
             readable: Readable::default(),
             unwritten: Unwritten::default(),
             undelivered: Undelivered::default(),
-            own: [None; 3],
+            own: [None; OwnStream::ALL.len()],
         }
     }
 
@@ -137,7 +134,7 @@ where
         }
         // They are short, and whatever waits of responses must not keep them waiting.
         self.quic.machine().set_send_window(u64::MAX);
-        for (own, stream) in OWN.into_iter().zip(&mut self.own) {
+        for (own, stream) in OwnStream::ALL.into_iter().zip(&mut self.own) {
             let waiting = self.requests.machine.control(own);
             if waiting.is_empty() {
                 continue;

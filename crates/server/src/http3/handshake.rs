@@ -46,7 +46,7 @@ fn poll(quic: &mut serow_quic::Connection, context: &mut Context<'_>) -> Poll<bo
             None => break,
         }
     }
-    while let Sent::Datagrams { .. } = quic.send(context) {}
+    while let Sent::Datagrams = quic.send(context) {}
     Poll::Pending
 }
 

@@ -74,7 +74,7 @@ where
             self.write_own_streams();
             self.write_responses();
             match self.quic.send(context) {
-                Sent::Datagrams { .. } => {}
+                Sent::Datagrams => {}
                 Sent::Nothing | Sent::Blocked if batch == 0 => return Progress::None,
                 Sent::Nothing | Sent::Blocked => return Progress::Some,
             }

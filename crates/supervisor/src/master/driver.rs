@@ -360,7 +360,7 @@ impl<D: Duties> Driver<D> {
             let remembered = self.overrides.remembered.iter().cloned();
             remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
         }
-        // Before the old one is told to drain: from here on it gets no new connections.
+        // Before the old one begins to drain: from here on it gets no new connections.
         self.quic.begin_serving(pid);
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));

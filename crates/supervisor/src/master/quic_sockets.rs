@@ -122,7 +122,7 @@ impl Held {
     fn open(address: SocketAddr, workers: usize) -> std::io::Result<Self> {
         let workers = workers.clamp(1, SLOTS / 2);
         let parts = (SLOTS / workers).min(PARTS);
-        let sockets = bind_udp(address, workers * parts, false)?;
+        let sockets = bind_udp(address, workers * parts)?;
         let held = Self { address, workers, sockets, parts: vec![Part::Free; parts] };
         held.direct_to(0)?;
         Ok(held)

@@ -124,7 +124,7 @@ impl Client {
             self.handle_events();
             self.write();
             match self.quic.send(context) {
-                Sent::Datagrams { .. } => {}
+                Sent::Datagrams => {}
                 Sent::Nothing | Sent::Blocked => return,
             }
         }
