@@ -1,10 +1,9 @@
 //! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
 use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
-use serow_tls::TlsAcceptor;
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
@@ -12,6 +11,7 @@ use tokio::{
 
 use crate::{
     Error, ProxyProtocol, connection,
+    listener_terms::ListenerTerms,
     quic_accepting::{self, QuicSocket},
     stop::Phase,
     worker::Worker,
@@ -20,15 +20,7 @@ use crate::{
 /// A listening socket, and what its connections are to have.
 pub(crate) struct Endpoint {
     pub(crate) listener: Listener,
-    pub(crate) terms: Terms,
-}
-
-/// What the connections of a listener have in common.
-#[derive(Clone, Default)]
-pub(crate) struct Terms {
-    pub(crate) tls: Option<TlsAcceptor>,
-    /// The value of Alt-Svc, where HTTP/3 is served at the same address (RFC 7838 §3).
-    pub(crate) alternative: Option<Arc<[u8]>>,
+    pub(crate) terms: ListenerTerms,
 }
 
 /// Serves until `stop` changes its phase.
@@ -94,7 +86,7 @@ async fn serve<H: Handler>(
 async fn accept<H: Handler>(
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
-    terms: Terms,
+    terms: ListenerTerms,
     mut stop: watch::Receiver<Phase>,
 ) {
     let mut left = acceptor.listener().port_drained();
@@ -133,7 +125,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
 }
 
 /// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
-async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &Terms) {
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &ListenerTerms) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
         // look at it.
@@ -157,7 +149,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,
-    terms: &Terms,
+    terms: &ListenerTerms,
 ) -> ControlFlow<()> {
     match accepted {
         Ok(accepted) => start(worker, accepted, terms),
@@ -174,7 +166,7 @@ async fn take_in<H: Handler>(
     ControlFlow::Continue(())
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Terms) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &ListenerTerms) {
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(terms.tls.is_some().into());
     let mut guard = worker.enter();

@@ -9,10 +9,10 @@ use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSes
 
 use crate::{
     ProxyProtocol, Versions,
-    accepting::Terms,
     client_rules::ClientRefusal,
     connection_counter::ConnectionGuard,
     http1, http2,
+    listener_terms::ListenerTerms,
     status::Counters,
     transport::{Transport, TransportError},
     worker::Worker,
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
-    Terms { tls, alternative }: Terms,
+    ListenerTerms { tls, alternative }: ListenerTerms,
     mut guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {

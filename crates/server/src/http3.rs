@@ -11,7 +11,7 @@ use std::{future::poll_fn, rc::Rc};
 use serow_message::Handler;
 
 use self::connection::{End, Http3};
-use crate::{connection_counter::ConnectionGuard, quic_accepting::HandshakeGuard, worker::Worker};
+use crate::{connection_counter::ConnectionGuard, quic_handshakes::HandshakeGuard, worker::Worker};
 
 /// Serves a connection from its handshake to its end, and counts it until then.
 pub(crate) async fn serve<H: Handler>(

@@ -1,6 +1,6 @@
 //! New QUIC connections of a worker thread.
 
-use std::{cell::Cell, future::poll_fn, os::fd::OwnedFd, rc::Rc, sync::Arc};
+use std::{future::poll_fn, os::fd::OwnedFd, rc::Rc, sync::Arc};
 
 use serow_message::Handler;
 use serow_net::PAUSE_AFTER_EXHAUSTION;
@@ -8,33 +8,6 @@ use serow_quic::{Endpoint, Incoming, ServerSettings};
 use tokio::task::{spawn_local, yield_now};
 
 use crate::{http3, worker::Worker};
-
-/// Counts the handshakes in progress of a worker.
-#[derive(Debug, Default)]
-pub(crate) struct Handshakes(Rc<Cell<usize>>);
-
-/// Counts one handshake until it is dropped.
-#[derive(Debug)]
-pub(crate) struct HandshakeGuard(Rc<Cell<usize>>);
-
-impl Handshakes {
-    /// Counts one more.
-    fn begin(&self) -> HandshakeGuard {
-        self.0.set(self.0.get() + 1);
-        HandshakeGuard(Rc::clone(&self.0))
-    }
-
-    /// Whether clients have to show first that their addresses are theirs.
-    fn are_many(&self) -> bool {
-        self.0.get() >= MANY_HANDSHAKES
-    }
-}
-
-impl Drop for HandshakeGuard {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
 
 /// A UDP socket of a worker.
 pub(crate) struct QuicSocket {
@@ -99,7 +72,3 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Inco
 /// New clients after which the connections of the thread have their turn: each costs a key exchange, a quarter of a
 /// millisecond.
 const ACCEPTED_IN_TURN: u64 = 4;
-
-/// Handshakes in progress of one worker above which clients are asked for a round trip more (RFC 9000 §8.1.2). A busy
-/// server has a few; a flood of forged addresses never ends one.
-const MANY_HANDSHAKES: usize = 100;

@@ -18,9 +18,10 @@ use tokio::runtime::Handle;
 
 use crate::{
     AccessLog, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
-    accepting::{self, Endpoint, Terms},
+    accepting::{self, Endpoint},
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
+    listener_terms::ListenerTerms,
     quic_accepting::QuicSocket,
     quic_sockets::{QuicSockets, QuicSource, SharedQuicSockets},
     settings::Settings,
@@ -222,7 +223,7 @@ impl Server {
                 (Some(Address::Tcp(address)), Some(tls)) => quic.open(*address, tls),
                 _ => None,
             };
-            let terms = Terms { tls, alternative };
+            let terms = ListenerTerms { tls, alternative };
             for (worker, listeners) in endpoints.iter_mut().zip(listeners) {
                 worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, terms: terms.clone() }));
             }

@@ -14,7 +14,7 @@ use crate::{
     AccessLog,
     client_rules::ClientPolicy,
     connection_counter::{ConnectionCounter, ConnectionGuard},
-    quic_accepting::Handshakes,
+    quic_handshakes::Handshakes,
     settings::Settings,
     status::Counters,
 };

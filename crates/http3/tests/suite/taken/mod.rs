@@ -52,7 +52,7 @@ impl Taking {
             }
         }
         while let Some(order) = self.server.next_order() {
-            // Nobody is asked to stop whose stream has come whole.
+            // A stream that has come whole needs no STOP_SENDING.
             if let StreamOrder::Reset { .. } = order {
                 self.seen.events.push(format!("{order:?}"));
             }
