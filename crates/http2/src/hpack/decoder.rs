@@ -156,7 +156,7 @@ impl Decoder {
             LiteralName::Text(text) => {
                 self.table.insert(name_kind, text.bytes(&self.texts), value, error);
             }
-            LiteralName::Index(index) => match static_table::ENTRIES.get(index - 1) {
+            LiteralName::Index(index) => match static_table::TABLE.get(index - 1) {
                 Some(entry) => {
                     self.table.insert(name_kind, entry.name, value, error);
                 }
@@ -171,8 +171,9 @@ impl Decoder {
 fn line(table: &DynamicTable, index: usize) -> Result<Line<'_>, DecodeError> {
     // That of zero wraps around, and neither table has so many.
     let place = index.wrapping_sub(1);
-    match static_table::ENTRIES.get(place) {
-        Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind, error: None }),
+    match static_table::TABLE.get(place) {
+        // Said again, since the compiler does not know that none of them has an error.
+        Some(&entry) => Ok(Line { error: None, ..entry }),
         None => table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
     }
 }

@@ -1,24 +1,18 @@
 //! The static table (RFC 7541, Appendix A).
 
 use serow_message::KnownHeader;
-use serow_streams::fields::{Name, Pseudo};
-
-/// An entry.
-pub(super) struct Entry {
-    pub(super) name: &'static [u8],
-    pub(super) value: &'static [u8],
-    pub(super) name_kind: Name,
-}
+use serow_streams::{
+    compression::{
+        Line, StaticTable,
+        static_table::{known, other, pseudo},
+    },
+    fields::{Name, Pseudo},
+};
 
 /// The index of the first entry of this name.
 #[inline]
 pub(super) fn index_of_name(kind: Name, name: &[u8]) -> Option<usize> {
-    let index = match kind {
-        Name::Pseudo(pseudo) => usize::from(OF_PSEUDO[pseudo as usize]),
-        Name::Known(known) => usize::from(OF_KNOWN[known as usize]),
-        Name::Other => *UNKNOWN.iter().find(|index| ENTRIES[**index - 1].name.eq_ignore_ascii_case(name))?,
-    };
-    (index != 0).then_some(index)
+    TABLE.find_name(kind, name).map(|place| place + 1)
 }
 
 /// The index of the entry with this name and value. An empty value has none but a name of its own: nobody sends it
@@ -47,54 +41,10 @@ pub(super) fn index_of_field(kind: Name, value: &[u8]) -> Option<u8> {
 /// How many entries there are.
 pub(super) const COUNT: usize = 61;
 
-/// Those whose names have no [`KnownHeader`] of their own.
-const UNKNOWN: [usize; 3] = [15, 20, 52];
-
-const PSEUDO_NAMES: usize = 6;
-
-/// `serow_message` sees to it that there are no more.
-const KNOWN_NAMES: usize = 64;
-
-static OF_PSEUDO: [u8; PSEUDO_NAMES] = {
-    let mut table = [0; PSEUDO_NAMES];
-    let mut index = COUNT;
-    while index > 0 {
-        if let Name::Pseudo(pseudo) = ENTRIES[index - 1].name_kind {
-            table[pseudo as usize] = index as u8;
-        }
-        index -= 1;
-    }
-    table
-};
-
-static OF_KNOWN: [u8; KNOWN_NAMES] = {
-    let mut table = [0; KNOWN_NAMES];
-    let mut index = COUNT;
-    while index > 0 {
-        if let Name::Known(known) = ENTRIES[index - 1].name_kind {
-            table[known as usize] = index as u8;
-        }
-        index -= 1;
-    }
-    table
-};
-
-const fn pseudo(pseudo: Pseudo, value: &'static str) -> Entry {
-    Entry { name: pseudo.as_str().as_bytes(), value: value.as_bytes(), name_kind: Name::Pseudo(pseudo) }
-}
-
-const fn known(known: KnownHeader) -> Entry {
-    Entry { name: known.as_str().as_bytes(), value: b"", name_kind: Name::Known(known) }
-}
-
-const fn other(name: &'static str) -> Entry {
-    Entry { name: name.as_bytes(), value: b"", name_kind: Name::Other }
-}
-
 /// The entry of index 1 is the first.
-pub(super) static ENTRIES: [Entry; COUNT] = TABLE;
+pub(super) static TABLE: StaticTable<COUNT> = StaticTable::new(ENTRIES);
 
-const TABLE: [Entry; COUNT] = [
+const ENTRIES: [Line<'static>; COUNT] = [
     pseudo(Pseudo::Authority, ""),
     pseudo(Pseudo::Method, "GET"),
     pseudo(Pseudo::Method, "POST"),
@@ -109,53 +59,53 @@ const TABLE: [Entry; COUNT] = [
     pseudo(Pseudo::Status, "400"),
     pseudo(Pseudo::Status, "404"),
     pseudo(Pseudo::Status, "500"),
-    other("accept-charset"),
-    Entry { name: b"accept-encoding", value: b"gzip, deflate", name_kind: Name::Known(KnownHeader::AcceptEncoding) },
-    known(KnownHeader::AcceptLanguage),
-    known(KnownHeader::AcceptRanges),
-    known(KnownHeader::Accept),
-    other("access-control-allow-origin"),
-    known(KnownHeader::Age),
-    known(KnownHeader::Allow),
-    known(KnownHeader::Authorization),
-    known(KnownHeader::CacheControl),
-    known(KnownHeader::ContentDisposition),
-    known(KnownHeader::ContentEncoding),
-    known(KnownHeader::ContentLanguage),
-    known(KnownHeader::ContentLength),
-    known(KnownHeader::ContentLocation),
-    known(KnownHeader::ContentRange),
-    known(KnownHeader::ContentType),
-    known(KnownHeader::Cookie),
-    known(KnownHeader::Date),
-    known(KnownHeader::Etag),
-    known(KnownHeader::Expect),
-    known(KnownHeader::Expires),
-    known(KnownHeader::From),
-    known(KnownHeader::Host),
-    known(KnownHeader::IfMatch),
-    known(KnownHeader::IfModifiedSince),
-    known(KnownHeader::IfNoneMatch),
-    known(KnownHeader::IfRange),
-    known(KnownHeader::IfUnmodifiedSince),
-    known(KnownHeader::LastModified),
-    known(KnownHeader::Link),
-    known(KnownHeader::Location),
-    known(KnownHeader::MaxForwards),
-    known(KnownHeader::ProxyAuthenticate),
-    known(KnownHeader::ProxyAuthorization),
-    known(KnownHeader::Range),
-    known(KnownHeader::Referer),
-    other("refresh"),
-    known(KnownHeader::RetryAfter),
-    known(KnownHeader::Server),
-    known(KnownHeader::SetCookie),
-    known(KnownHeader::StrictTransportSecurity),
-    known(KnownHeader::TransferEncoding),
-    known(KnownHeader::UserAgent),
-    known(KnownHeader::Vary),
-    known(KnownHeader::Via),
-    known(KnownHeader::WwwAuthenticate),
+    other("accept-charset", ""),
+    known(KnownHeader::AcceptEncoding, "gzip, deflate"),
+    known(KnownHeader::AcceptLanguage, ""),
+    known(KnownHeader::AcceptRanges, ""),
+    known(KnownHeader::Accept, ""),
+    other("access-control-allow-origin", ""),
+    known(KnownHeader::Age, ""),
+    known(KnownHeader::Allow, ""),
+    known(KnownHeader::Authorization, ""),
+    known(KnownHeader::CacheControl, ""),
+    known(KnownHeader::ContentDisposition, ""),
+    known(KnownHeader::ContentEncoding, ""),
+    known(KnownHeader::ContentLanguage, ""),
+    known(KnownHeader::ContentLength, ""),
+    known(KnownHeader::ContentLocation, ""),
+    known(KnownHeader::ContentRange, ""),
+    known(KnownHeader::ContentType, ""),
+    known(KnownHeader::Cookie, ""),
+    known(KnownHeader::Date, ""),
+    known(KnownHeader::Etag, ""),
+    known(KnownHeader::Expect, ""),
+    known(KnownHeader::Expires, ""),
+    known(KnownHeader::From, ""),
+    known(KnownHeader::Host, ""),
+    known(KnownHeader::IfMatch, ""),
+    known(KnownHeader::IfModifiedSince, ""),
+    known(KnownHeader::IfNoneMatch, ""),
+    known(KnownHeader::IfRange, ""),
+    known(KnownHeader::IfUnmodifiedSince, ""),
+    known(KnownHeader::LastModified, ""),
+    known(KnownHeader::Link, ""),
+    known(KnownHeader::Location, ""),
+    known(KnownHeader::MaxForwards, ""),
+    known(KnownHeader::ProxyAuthenticate, ""),
+    known(KnownHeader::ProxyAuthorization, ""),
+    known(KnownHeader::Range, ""),
+    known(KnownHeader::Referer, ""),
+    other("refresh", ""),
+    known(KnownHeader::RetryAfter, ""),
+    known(KnownHeader::Server, ""),
+    known(KnownHeader::SetCookie, ""),
+    known(KnownHeader::StrictTransportSecurity, ""),
+    known(KnownHeader::TransferEncoding, ""),
+    known(KnownHeader::UserAgent, ""),
+    known(KnownHeader::Vary, ""),
+    known(KnownHeader::Via, ""),
+    known(KnownHeader::WwwAuthenticate, ""),
 ];
 
 #[cfg(test)]
