@@ -60,28 +60,28 @@ impl Datagrams<'_> {
 ///
 /// If the address is in use or cannot be bound.
 pub fn bind_udp(address: SocketAddr, count: usize) -> io::Result<Vec<OwnedFd>> {
-    let grouped = count > 1;
-    if grouped {
-        // Bound alone, the port is refused while another socket is bound to it.
-        open(address, false)?;
-    }
     let mut address = address;
     let mut sockets = Vec::with_capacity(count);
-    for _ in 0..count {
-        let socket = open(address, grouped)?;
+    for number in 0..count {
+        let socket = open(address)?;
+        // The first one is bound alone, or it would join the group of another program.
+        if number > 0 {
+            sockopt::set_socket_reuseport(&socket, true)?;
+        }
+        bind(&socket, &address)?;
+        if number == 0 && count > 1 {
+            sockopt::set_socket_reuseport(&socket, true)?;
+        }
         address = getsockname(&socket).and_then(SocketAddr::try_from)?;
         sockets.push(socket);
     }
     Ok(sockets)
 }
 
-fn open(address: SocketAddr, grouped: bool) -> io::Result<OwnedFd> {
+fn open(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
-    if grouped {
-        sockopt::set_socket_reuseport(&socket, true)?;
-    }
     if address.ip() == Ipv6Addr::UNSPECIFIED {
         // [::] means IPv4 too, as for TCP.
         sockopt::set_ipv6_v6only(&socket, false)?;
@@ -89,7 +89,6 @@ fn open(address: SocketAddr, grouped: bool) -> io::Result<OwnedFd> {
     // The kernel silently lowers them to the sysctls `net.core.rmem_max` and `net.core.wmem_max`.
     let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
     let _ = sockopt::set_socket_send_buffer_size(&socket, KERNEL_BUFFER);
-    bind(&socket, &address)?;
     Ok(socket)
 }
 
