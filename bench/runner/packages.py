@@ -15,15 +15,15 @@ PACKAGES = ("nginx", "h2o", "haproxy", "ghc", "libghc-warp-dev", "wrk", "nghttp2
 INSTALL_LIMIT = 900
 
 
-def missing() -> list[str]:
+def missing(packages: tuple[str, ...] = PACKAGES) -> list[str]:
     if not shutil.which("dpkg-query"):
         return []
-    return [package for package in PACKAGES if not machine.package_version(package)]
+    return [package for package in packages if not machine.package_version(package)]
 
 
-def install(others: list[str] | None = None) -> str | None:
-    """Installs what is missing where it may, these as well; otherwise returns the line to show."""
-    wanted = missing() + (others or [])
+def install(others: list[str] | None = None, packages: tuple[str, ...] = PACKAGES) -> str | None:
+    """Installs which of the packages are missing where it may, and the others; otherwise returns the line to show."""
+    wanted = missing(packages) + (others or [])
     if not wanted:
         return None
     command = ["apt-get", "install", "-y", "--no-install-recommends", *wanted]

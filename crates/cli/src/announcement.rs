@@ -9,7 +9,12 @@ use serow_settings::Encryption;
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
 pub(crate) fn announce(line: &str) {
     // It serves as well where nobody reads this.
-    let _ = writeln!(io::stderr(), "{}", on_one_line(line));
+    let _ = write_line(&on_one_line(line));
+}
+
+/// Writes a line to standard error, by one call: the lines of other processes stand before it or behind it.
+pub(crate) fn write_line(line: &str) -> io::Result<()> {
+    io::stderr().write_all(format!("{line}\n").as_bytes())
 }
 
 /// Says what a worker of an application has written, with the worker's number; without one it is of the process that

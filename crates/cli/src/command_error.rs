@@ -1,11 +1,6 @@
 //! Why a command ended without doing its work.
 
-use std::{
-    error::Error,
-    fmt,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{error::Error, fmt, io, process::ExitCode};
 
 use serow_access_log::AccessLogError;
 use serow_acme::AcmeError;
@@ -16,6 +11,8 @@ use serow_config::{
 };
 use serow_settings::SettingError;
 use serow_supervisor::SupervisorError;
+
+use crate::announcement::write_line;
 
 /// Why a command ended without doing its work: what standard error shows, and the exit status. Each command has its own
 /// error and converts it to this.
@@ -88,8 +85,8 @@ pub(crate) fn exit_code(outcome: Result<(), CommandError>) -> ExitCode {
     // Nothing can report that these fail: the reader may have gone away (`serow --help | head -1`).
     let _ = match &error {
         CommandError::Help(help) => help.print(),
-        CommandError::Diagnostics(_) => writeln!(io::stderr(), "{}", error.message()),
-        _ => writeln!(io::stderr(), "serow: {}", error.message()),
+        CommandError::Diagnostics(_) => write_line(&error.message().to_string()),
+        _ => write_line(&format!("serow: {}", error.message())),
     };
     error.exit_code()
 }

@@ -54,8 +54,14 @@ pub enum DialError {
     ServerName(TlsError),
     /// The server does not select this protocol by ALPN.
     Protocol(Protocol),
+    /// The server does not select HTTP/3 by ALPN.
+    NoHttp3,
+    /// QUIC needs an IP address, and TLS 1.3 (RFC 9001 §4.2).
+    NoQuic,
     /// It took too long.
     TimedOut(Duration),
+    /// Nothing came over UDP in this time.
+    NoAnswer(Duration),
 }
 
 impl Dialer {
@@ -149,7 +155,10 @@ impl fmt::Display for DialError {
             Self::ServerName(error) => error.fmt(formatter),
             Self::Protocol(Protocol::Http1) => formatter.write_str("the server did not select HTTP/1.1 (ALPN)"),
             Self::Protocol(Protocol::Http2) => formatter.write_str("the server did not select HTTP/2 (ALPN)"),
+            Self::NoHttp3 => formatter.write_str("the server did not select HTTP/3 (ALPN)"),
+            Self::NoQuic => formatter.write_str("HTTP/3 needs a server at an IP address, and TLS 1.3"),
             Self::TimedOut(time) => write!(formatter, "timed out after {time:?}"),
+            Self::NoAnswer(time) => write!(formatter, "no answer over UDP within {time:?}"),
         }
     }
 }
@@ -160,7 +169,7 @@ impl Error for DialError {
             // Their messages are the inner error's.
             Self::Connect(error) | Self::Tls(error) | Self::Certificate(error) => error.source(),
             Self::ServerName(error) => error.source(),
-            Self::Protocol(_) | Self::TimedOut(_) => None,
+            Self::Protocol(_) | Self::NoHttp3 | Self::NoQuic | Self::TimedOut(_) | Self::NoAnswer(_) => None,
         }
     }
 }

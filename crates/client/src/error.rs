@@ -18,6 +18,8 @@ pub enum ClientError {
     Http1(serow_http1::ProtocolError),
     /// The server violated HTTP/2.
     Http2(serow_http2::ProtocolError),
+    /// The server violated HTTP/3.
+    Http3(serow_http3::ProtocolError),
 }
 
 impl From<serow_http1::ProtocolError> for ClientError {
@@ -44,6 +46,7 @@ impl fmt::Display for ClientError {
             }
             Self::Http1(error) => write!(formatter, "the server violates HTTP/1.1: {error}"),
             Self::Http2(error) => write!(formatter, "the server violates HTTP/2: {error}"),
+            Self::Http3(error) => write!(formatter, "the server violates HTTP/3: {error}"),
         }
     }
 }
@@ -54,6 +57,7 @@ impl Error for ClientError {
             Self::Lost(error) | Self::Unsent(error) => Some(error),
             Self::Http1(error) => Some(error),
             Self::Http2(error) => Some(error),
+            Self::Http3(error) => Some(error),
             Self::Closed | Self::Truncated => None,
         }
     }

@@ -1,10 +1,11 @@
-//! Connections to HTTP servers: HTTP/1.1 and HTTP/2, over TCP, TLS and unix sockets.
+//! Connections to HTTP servers: HTTP/1.1 and HTTP/2 over TCP, TLS and unix sockets, and HTTP/3 over QUIC.
 //!
 //! | what | file |
 //! | --- | --- |
 //! | the server that a URL names | `origin.rs` |
 //! | opening a connection, with TLS and ALPN | `dialer.rs` |
 //! | HTTP/1.1 and HTTP/2 connections | `http1.rs`, `http2.rs` |
+//! | HTTP/3 connections, and opening them | `http3.rs`, `http3_dialer.rs` |
 //! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
 //! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
 //! | the errors of a connection | `error.rs` |
@@ -15,6 +16,8 @@ mod dialer;
 mod error;
 mod http1;
 mod http2;
+mod http3;
+mod http3_dialer;
 mod idle;
 mod origin;
 
@@ -23,8 +26,11 @@ pub use self::{
     error::ClientError,
     http1::Http1,
     http2::Http2,
+    http3::Http3,
+    http3_dialer::Http3Dialer,
     idle::{IdleHttp1, NotReusable},
     origin::{Origin, OriginError},
 };
+pub use serow_http3::Limits as Http3Limits;
 pub use serow_net::{Buffers, Destination};
 pub use serow_tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust};

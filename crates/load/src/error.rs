@@ -31,7 +31,7 @@ impl fmt::Display for LoadError {
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
             Self::NotHttp { reason, beginning, .. } if beginning.is_empty() => formatter.write_str(reason),
-            // It speaks the requested version, but violates it; HTTP/2 does not begin like this.
+            // It speaks the requested version, but violates it; the others do not begin like this.
             Self::NotHttp { version, reason, beginning }
                 if *version != http::Version::HTTP_2 && beginning.starts_with("HTTP/1.") =>
             {

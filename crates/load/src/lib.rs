@@ -1,4 +1,4 @@
-//! A load generator for HTTP/1.1 and HTTP/2 over TCP, TLS and unix sockets.
+//! A load generator for HTTP/1.1 and HTTP/2 over TCP, TLS and unix sockets, and for HTTP/3 over QUIC.
 //!
 //! | what | file |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | when a request may be sent | `schedule.rs` |
 //! | a run: its threads, and what they report | `run.rs`, `sender.rs`, `collection.rs` |
 //! | what the connections of a thread share, and count | `thread.rs`, `statistics.rs` |
-//! | a connection's place in the run | `http1.rs`, `http2.rs` |
+//! | a connection's place in the run | `http1.rs`, `multiplexed.rs` |
 //! | wrk's scripts | `script.rs` |
 //! | what is printed of a run | `report.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
@@ -20,8 +20,8 @@ mod collection;
 mod distribution;
 mod error;
 mod http1;
-mod http2;
 mod mix;
+mod multiplexed;
 mod plan;
 pub mod report;
 mod results;

@@ -17,7 +17,7 @@ pub struct Plan {
     pub origin: Origin,
     /// How its connections are opened.
     pub dialer: Dialer,
-    /// The version of HTTP: 1.1 or 2.
+    /// The version of HTTP: 1.1, 2 or 3. HTTP/3 needs TLS, and a server at an IP address.
     pub version: Version,
     /// What is asked for.
     pub requests: Requests,
@@ -25,7 +25,7 @@ pub struct Plan {
     pub threads: usize,
     /// Connections of all threads together; at least one for each.
     pub connections: usize,
-    /// Requests in flight at a time on each connection (HTTP/2); at least one.
+    /// Requests in flight at a time on each connection (HTTP/2 and HTTP/3); at least one.
     pub streams: usize,
     /// Whether a connection is used for more than one request.
     pub keep_alive: bool,

@@ -14,8 +14,9 @@ use tokio::{
 };
 
 use crate::{
-    LoadError, Plan, Requests, http1, http2,
+    LoadError, Plan, Requests, http1,
     mix::Mix,
+    multiplexed,
     script::Seat,
     source::Source,
     statistics::Stretch,
@@ -104,10 +105,10 @@ async fn send(thread: &Rc<Thread>, number: usize, start: Duration, reports: &Sen
         let running = Rc::clone(thread);
         running.enter();
         spawn_local(async move {
-            if running.plan.version == http::Version::HTTP_2 {
-                http2::send(&running).await;
-            } else {
-                http1::send(&running).await;
+            match running.plan.version {
+                http::Version::HTTP_2 => multiplexed::send_http2(&running).await,
+                http::Version::HTTP_3 => multiplexed::send_http3(&running).await,
+                _ => http1::send(&running).await,
             }
             running.leave();
         });

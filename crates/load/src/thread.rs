@@ -1,7 +1,7 @@
 //! What the connections of one thread share.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     rc::Rc,
     sync::{
         Arc, OnceLock,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_client::{ClientError, DialError, Dialer};
+use serow_client::{ClientError, DialError, Dialer, Http3, Http3Dialer};
 use serow_net::{Buffers, Deadline, Deadlines, Wire, monotonic};
 use tokio::{
     sync::{Notify, Semaphore},
@@ -37,6 +37,8 @@ pub(crate) struct Thread {
     /// Whether a script wants to wait before each request.
     pub(crate) delays: bool,
     dialer: Dialer,
+    /// Once there was a connection of HTTP/3.
+    http3_dialer: OnceCell<Http3Dialer>,
     shared: Arc<Shared>,
     /// Connections being opened: more at once only make the backlog overflow.
     opening: Semaphore,
@@ -96,6 +98,7 @@ impl Thread {
             delays: source.has_delay(),
             source: RefCell::new(source),
             dialer,
+            http3_dialer: OnceCell::new(),
             shared,
             opening: Semaphore::new(OPENED_AT_ONCE),
             failure: RefCell::new(None),
@@ -173,6 +176,22 @@ impl Thread {
         Ok(wire)
     }
 
+    /// Opens a connection of HTTP/3 and counts it.
+    pub(crate) async fn dial_http3(&self, limits: serow_http3::Limits) -> Result<Http3, DialError> {
+        let _turn = self.opening.acquire().await;
+        let dialer = match self.http3_dialer.get() {
+            Some(dialer) => dialer,
+            None => {
+                let dialer = Http3Dialer::new(&self.dialer)?;
+                self.http3_dialer.get_or_init(|| dialer)
+            }
+        };
+        let began = monotonic();
+        let connection = dialer.dial(limits, began).await?;
+        self.statistics.note_connection(monotonic() - began);
+        Ok(connection)
+    }
+
     /// So many requests have no connection; then waits until the next may be tried.
     pub(crate) async fn note_unconnected(&self, requests: usize) {
         self.statistics.note_faults(Fault::Connect, requests);
@@ -196,7 +215,7 @@ impl Thread {
         let fault = match broken {
             ClientError::Lost(_) | ClientError::Closed | ClientError::Truncated => Fault::Read,
             ClientError::Unsent(_) => Fault::Write,
-            ClientError::Http1(_) | ClientError::Http2(_) => Fault::Protocol,
+            ClientError::Http1(_) | ClientError::Http2(_) | ClientError::Http3(_) => Fault::Protocol,
         };
         if fault == Fault::Protocol && !self.shared.answered.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();

@@ -1,4 +1,4 @@
-//! A byte-level waterfall of concurrent streams: several resources over one HTTP/2 connection, with priorities.
+//! A byte-level waterfall of concurrent streams: several resources over one HTTP/2 or HTTP/3 connection, with priorities.
 //!
 //! It shows whether a server's priorities work (RFC 9218): an urgent resource that is requested late has to overtake
 //! those in flight, on slow links too.

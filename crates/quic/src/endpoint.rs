@@ -28,6 +28,10 @@ pub struct Endpoint {
 #[derive(Debug)]
 pub struct Incoming(quinn_proto::Incoming);
 
+/// The memory that one call of the kernel fills. The endpoints of a thread can share it: clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiveBuffers(Rc<RefCell<DatagramBatch>>);
+
 /// What an endpoint and its connections share.
 pub(crate) struct Shared {
     pub(crate) socket: UdpSocket,
@@ -41,7 +45,7 @@ struct State {
     /// For each connection, what has arrived for it.
     inboxes: Vec<Inbox>,
     incoming: VecDeque<quinn_proto::Incoming>,
-    batch: DatagramBatch,
+    batch: ReceiveBuffers,
     /// Connections whose datagrams the kernel did not take.
     waiting_for_room: Vec<Waker>,
 }
@@ -61,7 +65,7 @@ impl Endpoint {
     /// If the event loop refuses the socket.
     pub fn new(socket: OwnedFd, slot: u8, settings: Arc<ServerSettings>) -> io::Result<Self> {
         let (config, server) = (settings.endpoint(slot), settings.current());
-        Self::with(socket, config, server, Some(settings))
+        Self::with(socket, config, server, Some(settings), ReceiveBuffers::default())
     }
 
     /// For a client, on a port that the kernel chooses at this address; within a runtime.
@@ -69,10 +73,10 @@ impl Endpoint {
     /// # Errors
     ///
     /// If the socket cannot be opened, or the event loop refuses it.
-    pub fn client(address: IpAddr) -> io::Result<Self> {
+    pub fn client(address: IpAddr, buffers: &ReceiveBuffers) -> io::Result<Self> {
         let socket = bind_udp(SocketAddr::new(address, 0), 1)?.swap_remove(0);
         let config = EndpointConfig::new(Secrets::random().reset);
-        Self::with(socket, config, None, None)
+        Self::with(socket, config, None, None, buffers.clone())
     }
 
     fn with(
@@ -80,6 +84,7 @@ impl Endpoint {
         config: EndpointConfig,
         server: Option<Arc<quinn_proto::ServerConfig>>,
         settings: Option<Arc<ServerSettings>>,
+        batch: ReceiveBuffers,
     ) -> io::Result<Self> {
         let socket = UdpSocket::new(socket)?;
         let machine = quinn_proto::Endpoint::new(Arc::new(config), server, !socket.may_fragment(), None);
@@ -87,7 +92,7 @@ impl Endpoint {
             machine,
             inboxes: Vec::new(),
             incoming: VecDeque::new(),
-            batch: DatagramBatch::new(),
+            batch,
             waiting_for_room: Vec::new(),
         });
         Ok(Self { shared: Rc::new(Shared { socket, settings, state }) })
@@ -129,9 +134,10 @@ impl Endpoint {
             if let Some(incoming) = state.incoming.pop_front() {
                 return Poll::Ready(Ok(Incoming(incoming)));
             }
-            let State { batch, .. } = &mut *state;
-            match self.shared.socket.poll_receive(context, batch) {
-                Poll::Ready(Ok(())) => state.handle_batch(&self.shared.socket),
+            let batch = Rc::clone(&state.batch.0);
+            let mut batch = batch.borrow_mut();
+            match self.shared.socket.poll_receive(context, &mut batch) {
+                Poll::Ready(Ok(())) => state.handle_batch(&self.shared.socket, &batch),
                 // ICMP errors of other peers: their connections time out.
                 Poll::Ready(Err(error)) if is_of_peer(&error) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
@@ -276,10 +282,10 @@ impl State {
         }
     }
 
-    fn handle_batch(&mut self, socket: &UdpSocket) {
+    fn handle_batch(&mut self, socket: &UdpSocket, batch: &DatagramBatch) {
         let now = Instant::now();
         let mut output = Vec::new();
-        let Self { machine, inboxes, incoming, batch, .. } = self;
+        let Self { machine, inboxes, incoming, .. } = self;
         for datagrams in batch.datagrams() {
             let ecn = datagrams.ecn.and_then(|ecn| quinn_proto::EcnCodepoint::from_bits(ecn as u8));
             for content in datagrams.iter() {

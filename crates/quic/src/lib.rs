@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | the socket of a thread, and which connection a datagram is for | `endpoint.rs` |
 //! | one connection: events, timers, sending | `connection.rs` |
+//! | the streams of an HTTP/3 connection, for servers and clients | `http3_streams.rs` |
 //! | connection IDs that name the socket of their owner | `connection_id.rs` |
 //! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
@@ -16,14 +17,16 @@
 mod connection;
 mod connection_id;
 mod endpoint;
+mod http3_streams;
 mod secrets;
 mod settings;
 
-pub use quinn_proto::{ConnectError, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError};
+pub use quinn_proto::{ConnectError, ConnectionError, Event};
 
 pub use self::{
     connection::{Connection, Handshake, Sent},
-    endpoint::{Endpoint, Incoming},
+    endpoint::{Endpoint, Incoming, ReceiveBuffers},
+    http3_streams::{Broken, Delivery, Http3Streams},
     secrets::Secrets,
     settings::{ClientSettings, ServerSettings, TransportSettings},
 };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
+use serow::Version;
 use serow_settings::values::{Amount, Count, Field, Period, Rate};
 
 use super::WaterfallArguments;
@@ -46,7 +47,7 @@ pub(crate) struct BenchArguments {
 /// Other commands of the load generator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Draw a byte-level waterfall of concurrent HTTP/2 streams with priorities.
+    /// Draw a byte-level waterfall of concurrent HTTP/2 or HTTP/3 streams with priorities.
     ///
     /// It shows whether a server implements priorities (RFC 9218): an urgent resource that is requested late has to
     /// overtake the responses in flight. The waterfall is printed, and written as SVG with --svg. Options after a URL
@@ -152,16 +153,31 @@ pub(crate) struct ConnectionArguments {
     pub(crate) server: ServerArguments,
 
     /// Use HTTP/2: negotiated over TLS (ALPN), with prior knowledge otherwise.
-    #[arg(long)]
+    #[arg(long, group = "multiplexed")]
     pub(crate) http2: bool,
 
-    /// Concurrent requests on each HTTP/2 connection.
-    #[arg(short = 'm', long, value_name = "N", default_value = "1", requires = "http2")]
+    /// Use HTTP/3: over QUIC (UDP), for https:// URLs.
+    #[arg(short = '3', long, group = "multiplexed")]
+    pub(crate) http3: bool,
+
+    /// Concurrent requests on each HTTP/2 or HTTP/3 connection.
+    #[arg(short = 'm', long, value_name = "N", default_value = "1", requires = "multiplexed")]
     pub(crate) streams: Count<1, 10_000>,
 
     /// Open a new connection for each request.
     #[arg(long)]
     pub(crate) no_keepalive: bool,
+}
+
+impl ConnectionArguments {
+    /// The version of HTTP.
+    pub(crate) fn version(&self) -> Version {
+        match self {
+            Self { http2: true, .. } => Version::HTTP_2,
+            Self { http3: true, .. } => Version::HTTP_3,
+            _ => Version::HTTP_11,
+        }
+    }
 }
 
 /// The report.

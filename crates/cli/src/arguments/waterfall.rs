@@ -18,7 +18,7 @@ pub(crate) struct WaterfallArguments {
     #[command(flatten)]
     pub(crate) request: WaterfallRequestArguments,
     #[command(flatten)]
-    pub(crate) server: ServerArguments,
+    pub(crate) connection: WaterfallConnectionArguments,
     #[command(flatten)]
     pub(crate) drawing: DrawingArguments,
 }
@@ -61,6 +61,18 @@ impl From<SignalsArgument> for Signals {
     }
 }
 
+/// The connection.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
+pub(crate) struct WaterfallConnectionArguments {
+    #[command(flatten)]
+    pub(crate) server: ServerArguments,
+
+    /// Use HTTP/3: over QUIC (UDP), for https:// URLs.
+    #[arg(short = '3', long)]
+    pub(crate) http3: bool,
+}
+
 /// Output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Drawing")]
@@ -94,5 +106,8 @@ Examples:
       two pictures that share the link, drawn as SVG
   serow bench waterfall http://127.0.0.1:8080/picture.png,u=5,at=2s,u=1 /other.png,u=4
       a picture that becomes urgent after two seconds
+
+  serow bench waterfall --http3 https://example.com/picture.png,u=5 /script.js,u=1,after=10s
+      the same as the first, over HTTP/3
 
 Without TLS (http://) HTTP/2 is used with prior knowledge.";

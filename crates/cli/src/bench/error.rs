@@ -20,6 +20,8 @@ pub(crate) enum BenchError {
     Host(String, io::Error),
     /// No connection can be opened.
     Connect(String, DialError),
+    /// HTTP/3 was asked for, and there can be none.
+    Http3,
     /// The TLS settings are invalid.
     Tls(TlsSettingsError),
     /// The request cannot be sent.
@@ -53,6 +55,8 @@ impl fmt::Display for BenchError {
             }
             Self::Host(host, error) => write!(formatter, "cannot find the host {host}: {error}; check its spelling"),
             Self::Connect(place, error) => write!(formatter, "cannot connect to {place}: {}", advice(error)),
+            Self::Http3 => formatter
+                .write_str("--http3 needs an https:// URL and no --unix: QUIC runs over UDP and is always encrypted"),
             Self::Tls(error) => error.fmt(formatter),
             Self::Request(error) => error.fmt(formatter),
             Self::Script(error) => error.fmt(formatter),
@@ -93,6 +97,10 @@ fn advice(error: &DialError) -> String {
             format!("{error}; -k goes on without checking the certificate, --ca FILE trusts another authority")
         }
         DialError::Protocol(_) => format!("{error}; leave out --http2 to speak HTTP/1.1"),
+        DialError::NoHttp3 => format!("{error}; leave out --http3 to speak HTTP/1.1"),
+        DialError::NoAnswer(_) => {
+            format!("{error}; does the server speak HTTP/3 at this port, and do firewalls let UDP through?")
+        }
         _ => error.to_string(),
     }
 }

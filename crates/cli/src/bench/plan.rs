@@ -4,7 +4,6 @@ use std::{fs, time::Duration};
 
 use bytes::Bytes;
 use rustix::process::{Resource, getrlimit};
-use serow::Version;
 use serow_client::{Destination, Origin};
 use serow_load::{
     Batch, Parts, Plan, Requests,
@@ -59,7 +58,7 @@ impl Prepared {
         let plan = Plan {
             origin,
             dialer,
-            version: if connection.http2 { Version::HTTP_2 } else { Version::HTTP_11 },
+            version: connection.version(),
             requests,
             threads,
             connections,

@@ -1,4 +1,4 @@
-//! `serow bench waterfall`: who gets which bytes when, over one connection of HTTP/2.
+//! `serow bench waterfall`: who gets which bytes when, over one connection of HTTP/2 or HTTP/3.
 
 use std::{
     error::Error,
@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use serow::Scheme;
+use serow::{Scheme, Version};
 use serow_client::DialError;
 use serow_load::waterfall::{
     self, FetchError, Plan, Recording, ResourceSpec, ResourceSpecError, Signals, read_resource_specs,
@@ -34,19 +34,21 @@ pub(crate) enum WaterfallError {
 
 /// Fetches, draws, and prints.
 pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
-    let (drawing, request) = (arguments.drawing, arguments.request);
+    let (drawing, request, connection) = (arguments.drawing, arguments.request, arguments.connection);
+    let version = if connection.http3 { Version::HTTP_3 } else { Version::HTTP_2 };
     let signals = request.signals.into();
     let texts = arguments.urls.iter().map(String::as_str);
     let (origin, specs) =
         read_resource_specs(texts).map_err(|error: ResourceSpecError| CommandError::Usage(error.to_string()))?;
-    check(&specs, signals)?;
-    let dialers = target::dialers(&origin, &arguments.server, true, request.timeout.0)?;
+    check(&specs, signals, version)?;
+    let dialers = target::dialers(&origin, &connection.server, version, request.timeout.0)?;
     // Before a minute has been spent on it.
     let file = drawing.svg.map(Drawing::open).transpose()?;
     let headers: Vec<_> = request.header.into_iter().map(|field| (field.name, field.value)).collect();
     let plan = |dialer| Plan {
         origin: origin.clone(),
         dialer,
+        version,
         specs: specs.clone(),
         headers: headers.clone(),
         signals,
@@ -65,7 +67,11 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
     }
 }
 
-fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), CommandError> {
+fn check(specs: &[ResourceSpec], signals: Signals, version: Version) -> Result<(), CommandError> {
+    if signals == Signals::Rfc7540 && version == Version::HTTP_3 {
+        let line = "HTTP/3 has only the priorities of RFC 9218; leave out --signals rfc7540";
+        return Err(CommandError::Usage(line.to_owned()));
+    }
     if signals == Signals::Rfc7540 && specs.iter().any(|spec| !spec.changes.is_empty()) {
         let line = "at= is sent as PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
         return Err(CommandError::Usage(line.to_owned()));
@@ -97,7 +103,9 @@ fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, CommandError> {
         match outcome {
             Ok(recording) => return Ok(recording),
             // The first is the one that people have in mind.
-            Err(FetchError::Connection(error @ (DialError::Connect(_) | DialError::TimedOut(_)))) => {
+            Err(FetchError::Connection(
+                error @ (DialError::Connect(_) | DialError::TimedOut(_) | DialError::NoAnswer(_)),
+            )) => {
                 first = first.or(Some(BenchError::Connect(place, error)));
             }
             Err(FetchError::Connection(error)) if !matches!(error, DialError::Protocol(_)) => {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Ending, Outcome, Recording, Resource, figures};
+use crate::report;
 
 /// How it went as a whole: `2 resources, 1.40 MB in 92.9 s; connected in 300 ms, TLS in 301 ms`.
 pub(super) fn summary(recording: &Recording) -> String {
@@ -24,7 +25,7 @@ pub(super) fn protocol(recording: &Recording) -> String {
         super::Signals::Rfc9218 => String::new(),
         signals => format!(", priorities of {}", signals.name()),
     };
-    format!("HTTP/2{encryption}{signals}")
+    format!("{}{encryption}{signals}", report::version(recording.version))
 }
 
 /// Why it ended before everything had come, if so.
@@ -61,7 +62,7 @@ pub(super) fn priorities(resource: &Resource) -> String {
 
 /// What became of a resource that did not come whole.
 pub(super) fn trouble(resource: &Resource) -> Option<String> {
-    Some(match resource.outcome {
+    Some(match &resource.outcome {
         Outcome::Whole => return None,
         Outcome::Unasked => "not asked for".to_owned(),
         Outcome::Incomplete => "not whole".to_owned(),

@@ -6,19 +6,23 @@ use std::{
     fmt,
     future::poll_fn,
     io,
-    pin::pin,
+    pin::{Pin, pin},
     rc::Rc,
     task::{Context, Poll},
     time::{Duration, SystemTime},
 };
 
-use serow_client::{Buffers, ClientError, Destination, DialError, Http2};
+use http::Version;
+use serow_client::{Buffers, ClientError, Destination, DialError, Http2, Http3, Http3Dialer};
 use serow_net::{Alarm, Wire, monotonic};
 use serow_tls::TlsVersion;
 
 use self::exchanges::Exchanges;
 use super::{Ending, Plan, Recording, Resource, agenda::Agenda};
-use crate::{BatchError, http2::LIMITS};
+use crate::{
+    BatchError,
+    multiplexed::{Connection, HTTP2_LIMITS, HTTP3_LIMITS},
+};
 
 mod exchanges;
 
@@ -43,40 +47,88 @@ pub enum FetchError {
 ///
 /// # Errors
 ///
-/// If there is nothing to show, since the server did not speak HTTP/2. The recording contains later errors.
+/// If there is nothing to show, since the server did not speak that version of HTTP. The recording contains later errors.
 ///
 /// # Panics
 ///
 /// Outside a tokio runtime with I/O and time enabled.
 pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result<Recording, FetchError> {
     let alarm = Alarm::new().map_err(FetchError::System)?;
-    let buffers = Rc::new(Buffers::new());
-    let (began, connected) = (monotonic(), Cell::new(Duration::ZERO));
     let mut interrupted = pin!(interrupted);
-    let wire = tokio::select! {
-        dialed = plan.dialer.dial_observed(&buffers, || connected.set(monotonic())) => {
-            dialed.map_err(FetchError::Connection)?
-        }
+    let opening = async {
+        Ok(match plan.version {
+            Version::HTTP_3 => Opened::Http3(Box::new(open_http3(plan).await?)),
+            _ => Opened::Http2(Box::new(open_http2(plan).await?)),
+        })
+    };
+    let opened = tokio::select! {
+        opened = opening => opened.map_err(FetchError::Connection)?,
         () = &mut interrupted => return Err(FetchError::Interrupted),
     };
+    match opened {
+        Opened::Http2(opened) => follow(plan, alarm, *opened, interrupted).await,
+        Opened::Http3(opened) => follow(plan, alarm, *opened, interrupted).await,
+    }
+}
+
+/// A connection, of either version of HTTP.
+enum Opened {
+    Http2(Box<(Http2, Recording)>),
+    Http3(Box<(Http3, Recording)>),
+}
+
+async fn open_http2(plan: &Plan) -> Result<(Http2, Recording), DialError> {
+    let buffers = Rc::new(Buffers::new());
+    let (began, connected) = (monotonic(), Cell::new(Duration::ZERO));
+    let wire = plan.dialer.dial_observed(&buffers, || connected.set(monotonic())).await?;
     let (connected, now) = (connected.get(), monotonic());
     let recording = Recording {
+        connecting: connected - began,
+        handshake: plan.dialer.encryption.is_some().then(|| now - connected),
+        encryption: encryption(&wire),
+        ..begin(plan, now)
+    };
+    Ok((Http2::new(wire, buffers, HTTP2_LIMITS, now), recording))
+}
+
+async fn open_http3(plan: &Plan) -> Result<(Http3, Recording), DialError> {
+    let began = monotonic();
+    let connection = Http3Dialer::new(&plan.dialer)?.dial(HTTP3_LIMITS, began).await?;
+    let now = monotonic();
+    // It has no other (RFC 9001 §4.2).
+    let encryption = Some("TLS 1.3".to_owned());
+    Ok((connection, Recording { connecting: now - began, encryption, ..begin(plan, now) }))
+}
+
+/// A recording of nothing yet.
+fn begin(plan: &Plan, now: Duration) -> Recording {
+    Recording {
         origin: plan.origin.clone(),
         socket: match &plan.dialer.destination {
             Destination::Tcp(_) => None,
             unix @ Destination::Unix(_) => Some(unix.to_string()),
         },
+        version: plan.version,
         signals: plan.signals,
-        connecting: connected - began,
-        handshake: plan.dialer.encryption.is_some().then(|| now - connected),
-        encryption: encryption(&wire),
+        connecting: Duration::ZERO,
+        handshake: None,
+        encryption: None,
         began: SystemTime::now(),
         clock: now,
         resources: plan.specs.iter().cloned().map(Resource::new).collect(),
         elapsed: Duration::ZERO,
         ending: Ending::Complete,
-    };
-    let connection = Http2::new(wire, buffers, LIMITS, now);
+    }
+}
+
+/// Fetches what is planned over this connection.
+async fn follow<C: Connection>(
+    plan: &Plan,
+    alarm: Alarm,
+    (connection, recording): (C, Recording),
+    mut interrupted: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Recording, FetchError> {
+    let now = recording.clock;
     let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
     let mut fetching =
         Fetching { agenda: Agenda::new(&plan.specs), exchanges, alarm, start: now, last_received: now, plan };
@@ -92,17 +144,17 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
 }
 
 /// A connection with its timetable.
-struct Fetching<'a> {
+struct Fetching<'a, C> {
     plan: &'a Plan,
     agenda: Agenda,
-    exchanges: Exchanges,
+    exchanges: Exchanges<C>,
     alarm: Alarm,
     start: Duration,
     /// When something came last, or was asked for.
     last_received: Duration,
 }
 
-impl Fetching<'_> {
+impl<C: Connection> Fetching<'_, C> {
     /// Ready at the end.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Ending, FetchError>> {
         loop {

@@ -5,6 +5,7 @@ use std::{fmt::Write, time::Duration, time::UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::{Ending, Outcome, Recording, Resource, caption};
+use crate::report;
 
 /// Everything that came, as a json object with a resource on each line. Names stay as they are, others may come;
 /// `format` changes if one ever has to go.
@@ -26,6 +27,7 @@ pub fn json(recording: &Recording) -> String {
         "format": 1,
         "origin": recording.origin.to_string(),
         "socket": recording.socket,
+        "version": report::version(recording.version),
         "signals": recording.signals.name(),
         "connection": {
             "connect": seconds(recording.connecting),
@@ -59,7 +61,7 @@ pub fn json(recording: &Recording) -> String {
 }
 
 fn resource(resource: &Resource) -> Value {
-    let (outcome, code) = match resource.outcome {
+    let (outcome, code) = match &resource.outcome {
         Outcome::Whole => ("whole", None),
         Outcome::Incomplete => ("incomplete", None),
         Outcome::Reset(code) => ("reset", Some(code.to_string())),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::Version;
 use serow_client::{Dialer, Origin};
 
 use super::ResourceSpec;
@@ -11,8 +12,10 @@ use super::ResourceSpec;
 pub struct Plan {
     /// The server, as the URLs name it.
     pub origin: Origin,
-    /// How the connection is opened. It has to speak HTTP/2.
+    /// How the connection is opened. It has to speak `version`.
     pub dialer: Dialer,
+    /// The version of HTTP: 2 or 3.
+    pub version: Version,
     /// What is asked for; what is asked for at the same moment, in this order.
     pub specs: Vec<ResourceSpec>,
     /// Header fields of all requests, beside those that follow from the spec.

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use http::Version;
 use serow_client::Origin;
-use serow_http2::ErrorCode;
 use serow_message::Priority;
 
 use super::{ResourceSpec, Signals};
@@ -15,11 +15,13 @@ pub struct Recording {
     pub origin: Origin,
     /// The socket the connection went to, where that is not what the URLs say: `unix:/run/app.sock`.
     pub socket: Option<String>,
+    /// The version of HTTP.
+    pub version: Version,
     /// The signals of priorities.
     pub signals: Signals,
-    /// How long the connection took to open, without TLS.
+    /// How long the connection took to open, without TLS; over QUIC, with it.
     pub connecting: Duration,
-    /// How long TLS took after that, where there was TLS.
+    /// How long TLS took after that, where it was something of its own.
     pub handshake: Option<Duration>,
     /// The version of TLS and the cipher suite, where there was TLS.
     pub encryption: Option<String>,
@@ -71,7 +73,7 @@ pub struct Piece {
 }
 
 /// The result of a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was not asked for: the connection ended before.
     Unasked,
@@ -79,8 +81,8 @@ pub enum Outcome {
     Incomplete,
     /// All of it came.
     Whole,
-    /// The server cut it off, or made a mistake within it.
-    Reset(ErrorCode),
+    /// The server cut it off, or made a mistake within it: the error code.
+    Reset(String),
     /// The server took no more requests when it was due.
     Refused,
 }

@@ -48,7 +48,7 @@ where
             }
         }
         if waiting == Waiting::DrainGrace {
-            let quic = &self.quic;
+            let quic = self.streams.quic();
             ready!(self.deadline.poll_drain_grace(context, || quic.round_trip()));
             // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2). The loop closes the
             // connection when it has said so.
@@ -64,7 +64,7 @@ where
         ready!(self.deadline.poll_overdue(context));
         if waiting == Waiting::Nothing {
             // A handler takes its time. Without a packet both sides would forget the connection (RFC 9000 §10.1.2).
-            self.quic.machine().ping();
+            self.streams.quic().machine().ping();
             self.waiting = Waiting::Undecided;
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -91,7 +91,7 @@ where
     fn waits_for(&self) -> Waiting {
         if !self.requests.exchanges.is_empty() {
             Waiting::Nothing
-        } else if !self.has_delivered_all() {
+        } else if !self.streams.has_delivered_all() {
             Waiting::Delivery
         } else if self.requests.worker.is_draining() {
             Waiting::DrainGrace

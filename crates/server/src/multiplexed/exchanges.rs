@@ -132,6 +132,12 @@ impl<F> Exchanges<F> {
         Some(self.streams[at].1 as usize)
     }
 
+    /// How many pieces of a stream's body wait for their reader.
+    pub(crate) fn waiting_pieces(&self, stream: StreamId) -> usize {
+        let place = self.find(stream).and_then(|index| self.places.get(index));
+        place.and_then(|place| place.exchange.as_ref()).map_or(0, |exchange| exchange.received.len())
+    }
+
     /// The slot with this number.
     pub(crate) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
         self.places.get_mut(index).filter(|place| place.exchange.is_some())

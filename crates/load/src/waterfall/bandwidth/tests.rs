@@ -18,6 +18,7 @@ fn recording(pieces: &[(f64, usize, u64)]) -> Recording {
         origin,
         socket: None,
         signals: Signals::Rfc9218,
+        version: http::Version::HTTP_2,
         connecting: Duration::ZERO,
         handshake: None,
         encryption: None,

@@ -7,22 +7,20 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{ClientError, Http2};
-use serow_http2::{
-    Asking, ClientEvent, ErrorCode, OpenError, StreamId,
-    frame::{FrameHeader, Kind, flags},
-};
+use serow_client::ClientError;
 use serow_message::RequestHead;
 use serow_net::monotonic;
+use serow_streams::{ClientEvent, OpenError, StreamId};
 
 use crate::{
     Batch, BatchError, Parts,
+    multiplexed::Connection,
     waterfall::{Outcome, Piece, Plan, Recording, Resource, Signals, agenda::Step, chain::Chain},
 };
 
 /// The exchanges of a connection.
-pub(super) struct Exchanges {
-    connection: Http2,
+pub(super) struct Exchanges<C> {
+    connection: C,
     recording: Recording,
     heads: Vec<RequestHead>,
     /// The stream of each resource that was asked for.
@@ -35,13 +33,13 @@ pub(super) struct Exchanges {
     /// Bytes received on the connection before what was received last.
     place: u64,
     /// The server has said that it leaves, and why.
-    go_away: Option<ErrorCode>,
+    go_away: Option<String>,
     broken: Option<ClientError>,
 }
 
-impl Exchanges {
+impl<C: Connection> Exchanges<C> {
     /// None yet; all are to be asked for on this connection.
-    pub(super) fn new(plan: &Plan, connection: Http2, recording: Recording) -> Result<Self, BatchError> {
+    pub(super) fn new(plan: &Plan, connection: C, recording: Recording) -> Result<Self, BatchError> {
         let heads = plan.specs.iter().map(|spec| {
             let mut headers = plan.headers.clone();
             if let (Some(priority), Signals::Rfc9218) = (spec.priority, plan.signals) {
@@ -79,7 +77,7 @@ impl Exchanges {
 
     /// What the server said when it left, if it said anything.
     pub(super) fn farewell(&self) -> Option<String> {
-        self.go_away.map(|code| format!("the server ended the connection with {code}"))
+        self.go_away.as_ref().map(|code| format!("the server ended the connection with {code}"))
     }
 
     /// What was received and not understood.
@@ -145,8 +143,8 @@ impl Exchanges {
         };
         let priority = resource.spec.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
         let dependency = priority.map(|priority| self.chain.dependency(priority));
-        let asking = Asking { scheme: self.recording.origin.scheme_name(), dependency, ..Asking::default() };
-        let stream = self.connection.open(head, &Bytes::new(), asking)?;
+        let scheme = self.recording.origin.scheme_name();
+        let stream = self.connection.open(head, &Bytes::new(), scheme, dependency)?;
         self.chain.note_opened(stream, priority.unwrap_or_default());
         self.streams[number] = Some(stream);
         resource.asked = Some(monotonic() - self.recording.clock);
@@ -158,7 +156,7 @@ impl Exchanges {
     pub(super) fn flush(&mut self, context: &mut Context<'_>) {
         match self.connection.poll_flush(context) {
             Poll::Ready(Ok(())) => {
-                let sent = self.connection.wire().sent();
+                let sent = self.connection.wire_bytes().sent;
                 let resources = self.recording.resources.iter_mut();
                 for resource in resources.filter(|resource| resource.asked.is_some() && resource.sent.is_none()) {
                     resource.sent = Some(sent);
@@ -172,14 +170,14 @@ impl Exchanges {
     /// Says goodbye, as far as the kernel takes it.
     pub(super) fn take_leave(&mut self, context: &mut Context<'_>) {
         self.connection.begin_shutdown();
-        let _ = self.connection.poll_flush(context);
+        self.connection.close(context, true);
     }
 
     /// Takes what has come; says whether anything has.
     pub(super) fn take_events(&mut self, context: &mut Context<'_>) -> bool {
         let received = self.connection.received();
         while self.broken.is_none() {
-            let (before, place) = (self.connection.received(), self.connection.wire().received());
+            let (before, place) = (self.connection.received(), self.connection.wire_bytes().received);
             let polled = self.connection.poll_receive(context, monotonic());
             if self.connection.received() != before {
                 self.place = place;
@@ -194,7 +192,7 @@ impl Exchanges {
         self.connection.received() != received
     }
 
-    fn handle(&mut self, event: ClientEvent) {
+    fn handle(&mut self, event: ClientEvent<C::Code>) {
         let now = monotonic() - self.recording.clock;
         match event {
             ClientEvent::Response(response) if response.is_informational() => {}
@@ -213,23 +211,17 @@ impl Exchanges {
                 self.note_data(stream, rest, now);
             }
             ClientEvent::End { stream, .. } => self.end(stream, Outcome::Whole, now),
-            ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM } => self.end(stream, Outcome::Refused, now),
-            ClientEvent::Reset { stream, code } => self.end(stream, Outcome::Reset(code), now),
-            ClientEvent::GoAway { code } => self.go_away = Some(code),
+            ClientEvent::Reset { stream, code } if code == C::REFUSED => self.end(stream, Outcome::Refused, now),
+            ClientEvent::Reset { stream, code } => self.end(stream, Outcome::Reset(code.to_string()), now),
+            ClientEvent::GoAway { code } => self.go_away = Some(code.to_string()),
         }
     }
 
     /// Notes the beginning of a frame of DATA whose end has not come: on a slow link that may take a second.
     fn note_beginning(&mut self) {
-        let input = self.connection.not_understood();
-        let Some(header) = FrameHeader::read(input) else { return };
-        // Where there is padding, nobody knows how much before the frame is whole.
-        if header.kind != Kind::DATA || header.flags & flags::PADDED != 0 {
-            return;
-        }
-        let come = (input.len() - FrameHeader::LENGTH).min(header.length);
-        if self.find(header.stream).is_some_and(|resource| is_in_flight(resource)) {
-            self.note_data(header.stream, come - self.noted.min(come), monotonic() - self.recording.clock);
+        let Some((stream, come)) = self.connection.unfinished_data() else { return };
+        if self.find(stream).is_some_and(|resource| is_in_flight(resource)) {
+            self.note_data(stream, come - self.noted.min(come), monotonic() - self.recording.clock);
             self.noted = come;
         }
     }

@@ -78,7 +78,7 @@ fn broken() -> Recording {
     answer(&mut recording.resources[1], 1.0, 1.2, 200);
     receive(&mut recording.resources[1], 1.3, 9000, false);
     finish(&mut recording.resources[1], 1.9);
-    recording.resources[1].outcome = Outcome::Reset(ErrorCode::INTERNAL_ERROR);
+    recording.resources[1].outcome = Outcome::Reset(ErrorCode::INTERNAL_ERROR.to_string());
     recording.resources[2].asked = Some(seconds(2.0));
     recording.resources[2].outcome = Outcome::Incomplete;
     recording.elapsed = seconds(3.4);
@@ -103,6 +103,7 @@ fn planned(texts: &[&str]) -> Recording {
     Recording {
         origin,
         socket: None,
+        version: http::Version::HTTP_2,
         signals: Signals::Rfc9218,
         connecting: Duration::from_micros(300_042),
         handshake: None,

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, rc::Rc, time::Duration};
 
-use serow_http2::StreamId;
+use serow_streams::StreamId;
 
 use crate::{Batch, source::Kept};
 
@@ -31,19 +31,21 @@ pub(super) struct RequestSource {
     pub(super) refusals: u32,
 }
 
-/// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found
-/// by its distance from the oldest.
+/// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1, RFC 9000 §2.1), so
+/// each is found by its distance from the oldest.
 pub(super) struct InFlight {
     requests: VecDeque<Option<Request>>,
     /// The stream of the first of them.
     first: StreamId,
+    /// Between the numbers of two streams.
+    distance: u64,
     count: usize,
 }
 
 impl InFlight {
-    /// None, on a new connection.
-    pub(super) fn new() -> Self {
-        Self { requests: VecDeque::new(), first: StreamId::new(1), count: 0 }
+    /// None, on a new connection whose requests have these numbers.
+    pub(super) fn new(first: StreamId, distance: u64) -> Self {
+        Self { requests: VecDeque::new(), first, distance, count: 0 }
     }
 
     /// How many there are.
@@ -75,7 +77,7 @@ impl InFlight {
         self.count -= 1;
         while let Some(None) = self.requests.front() {
             self.requests.pop_front();
-            self.first = StreamId::new(self.first.bits() + 2);
+            self.first = StreamId::of_quic(self.first.get() + self.distance);
         }
         Some(request)
     }
@@ -88,7 +90,7 @@ impl InFlight {
     }
 
     fn place(&self, stream: StreamId) -> Option<usize> {
-        Some(stream.get().checked_sub(self.first.get())? as usize / 2)
+        Some((stream.get().checked_sub(self.first.get())? / self.distance) as usize)
     }
 }
 
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn streams_end_in_any_order() {
-        let mut in_flight = InFlight::new();
+        let mut in_flight = InFlight::new(StreamId::new(1), 2);
         (0..5).for_each(|number| in_flight.push(request(number)));
         let sent = |taken: Option<Request>| taken.map(|request| request.sent.as_secs());
         let oldest = |in_flight: &InFlight| in_flight.oldest().map(|(stream, sent)| (stream.get(), sent.as_secs()));

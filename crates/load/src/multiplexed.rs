@@ -1,5 +1,8 @@
-//! A connection's place in the run, over HTTP/2: many requests at once.
+//! A connection's place in the run, over HTTP/2 and HTTP/3: many requests at once.
 
+mod connection;
+mod http2;
+mod http3;
 mod in_flight;
 
 use std::{
@@ -8,15 +11,15 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use bytes::BytesMut;
-use serow_client::{ClientError, Http2};
-use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
+use serow_client::ClientError;
 use serow_net::{Deadline, monotonic};
+use serow_streams::{ClientEvent, OpenError, StreamId};
 
 use self::in_flight::{InFlight, Request, RequestSource};
+pub(crate) use self::{connection::Connection, http2::LIMITS as HTTP2_LIMITS, http3::LIMITS as HTTP3_LIMITS};
 use crate::{
     Batch,
     schedule::{Permit, Place},
@@ -25,8 +28,17 @@ use crate::{
     thread::Thread,
 };
 
-/// Sends requests until the schedule has no more.
-pub(crate) async fn send(thread: &Rc<Thread>) {
+/// Sends requests over HTTP/2 until the schedule has no more.
+pub(crate) async fn send_http2(thread: &Rc<Thread>) {
+    send::<serow_client::Http2>(thread).await;
+}
+
+/// Sends requests over HTTP/3 until the schedule has no more.
+pub(crate) async fn send_http3(thread: &Rc<Thread>) {
+    send::<serow_client::Http3>(thread).await;
+}
+
+async fn send<C: Connection>(thread: &Rc<Thread>) {
     let mut place = Place::default();
     let deadline = thread.deadlines.register();
     let mut next = None;
@@ -39,8 +51,8 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             };
             next = thread.next_batch().map(|batch| Pending { permit, batch, opened: 0 });
         }
-        let wire = match thread.dial().await {
-            Ok(wire) => wire,
+        let connection = match C::dial(thread).await {
+            Ok(connection) => connection,
             Err(_) => {
                 let lost = next.take().filter(|pending| pending.permit.counts);
                 let lost = lost.map_or(0, |pending| pending.unopened());
@@ -49,7 +61,6 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
                 continue;
             }
         };
-        let connection = Http2::new(wire, Rc::clone(&thread.buffers), LIMITS, monotonic());
         let mut lanes = Lanes {
             thread,
             place: &mut place,
@@ -58,7 +69,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             next: next.take(),
             refused: &mut refused,
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
-            in_flight: InFlight::new(),
+            in_flight: InFlight::new(C::FIRST_STREAM, C::STREAM_DISTANCE),
             stage: Stage::Opening,
         };
         poll_fn(|context| lanes.poll(context)).await;
@@ -67,11 +78,11 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
 }
 
 /// One connection, with all that is in flight on it.
-struct Lanes<'a> {
+struct Lanes<'a, C> {
     thread: &'a Thread,
     place: &'a mut Place,
     deadline: &'a Deadline,
-    connection: Http2,
+    connection: C,
     next: Option<Pending>,
     /// What the server refused on this connection or one before, and what goes first on the next.
     refused: &'a mut VecDeque<Request>,
@@ -107,7 +118,7 @@ impl Pending {
     }
 }
 
-impl Lanes<'_> {
+impl<C: Connection> Lanes<'_, C> {
     /// Ready when the connection has nothing more to do.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
@@ -125,12 +136,7 @@ impl Lanes<'_> {
                 self.connection.begin_shutdown();
             }
             if self.connection.is_finished() {
-                // The farewell, as far as the kernel takes it.
-                let _ = self.connection.poll_flush(context);
-                if !self.thread.plan.keep_alive {
-                    // As over HTTP/1.1: a port for each request would be taken for a minute.
-                    self.connection.wire().socket().reset_on_close();
-                }
+                self.connection.close(context, self.thread.plan.keep_alive);
                 return Poll::Ready(());
             }
             if self.deadline.poll_expired(context).is_pending() {
@@ -236,7 +242,7 @@ impl Lanes<'_> {
                     }
                 }
                 ClientEvent::End { stream, .. } => self.finish(stream),
-                ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM } => self.note_refusal(stream),
+                ClientEvent::Reset { stream, code } if code == C::REFUSED => self.note_refusal(stream),
                 ClientEvent::Reset { stream, .. } => self.lose(stream, Fault::Protocol),
                 ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
             }
@@ -258,7 +264,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// The server never looked at a request (RFC 9113 §8.7), so it goes to another connection.
+    /// The server never looked at a request (RFC 9113 §8.7, RFC 9114 §4.1.1), so it goes to another connection.
     fn note_refusal(&mut self, stream: StreamId) {
         let Some(mut request) = self.take(stream) else { return };
         self.stage = Stage::Finishing;
@@ -300,7 +306,7 @@ impl Lanes<'_> {
             if sent + timeout > now {
                 return self.deadline.set(sent + timeout - now);
             }
-            self.connection.reset(stream, ErrorCode::CANCEL);
+            self.connection.reset(stream, C::CANCELLED);
             self.lose(stream, Fault::Timeout);
         }
     }
@@ -316,7 +322,7 @@ impl Lanes<'_> {
 }
 
 /// Opens the next request of those that may be sent. One that cannot be sent at all is passed over.
-fn open_next(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
+fn open_next<C: Connection>(connection: &mut C, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
     let source = RequestSource { batch: Rc::clone(&pending.batch), number: pending.opened, refusals: 0 };
     let opened = open(connection, &source, thread);
     if !matches!(opened, Err(OpenError::WouldBlock | OpenError::GoAway)) {
@@ -329,30 +335,11 @@ fn open_next(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> 
 }
 
 /// Opens a stream with this request.
-fn open(connection: &mut Http2, source: &RequestSource, thread: &Thread) -> Result<(), OpenError> {
+fn open<C: Connection>(connection: &mut C, source: &RequestSource, thread: &Thread) -> Result<(), OpenError> {
     let written = &source.batch.requests()[source.number];
-    let asking = Asking { scheme: thread.plan.origin.scheme_name(), ..Asking::default() };
-    connection.open(&written.head, &written.body, asking).map(drop)
+    connection.open(&written.head, &written.body, thread.plan.origin.scheme_name(), None).map(drop)
 }
 
 /// How often a request is sent again. A server that leaves refuses it once, or twice where the next leaves too; one
 /// that refuses each stream must not be asked for ever.
 const MAX_REFUSALS: u32 = 10;
-
-/// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as
-/// large.
-pub(crate) const LIMITS: Limits = Limits {
-    head: 1 << 20,
-    fields: 1000,
-    target: 8 * 1024,
-    body: u64::MAX,
-    streams: 0,
-    window: (1 << 30) - 1,
-    stream_window: (1 << 30) - 1,
-    largest_stream_window: (1 << 30) - 1,
-    control: 64 * 1024,
-    resets: u32::MAX,
-    idle_frames: u32::MAX,
-    settings_time: Duration::from_secs(30),
-    extended_connect: false,
-};

@@ -1,0 +1,132 @@
+//! The streams of an HTTP/3 connection: what arrives goes to the machine, and what that writes goes to QUIC.
+//!
+//! A driver polls the connection, then calls, in this order and until nothing is left:
+//! [`Http3Streams::handle_events`], [`Http3Streams::receive_next`], what the machine's events lead to,
+//! [`Http3Streams::obey`], [`Http3Streams::write_own`] and [`Http3Streams::write`], and [`Connection::send`].
+
+mod receiving;
+mod sending;
+
+use quinn_proto::{ConnectionError, Dir, StreamId as QuicStream, VarInt};
+use serow_http3::{Endpoint, ErrorCode, OwnStream, ProtocolError, StreamId, StreamOrder};
+
+pub use self::receiving::Delivery;
+use self::{
+    receiving::Readable,
+    sending::{Undelivered, Unwritten},
+};
+use crate::Connection;
+
+/// The streams of an HTTP/3 connection, of either role.
+#[derive(Debug)]
+pub struct Http3Streams {
+    quic: Connection,
+    /// Streams that may have something to read.
+    readable: Readable,
+    /// What the machine wrote, and QUIC had no room for.
+    unwritten: Unwritten,
+    /// What QUIC has, and the peer has not.
+    undelivered: Undelivered,
+    /// Our unidirectional streams, once the peer lets us open them.
+    own: [Option<QuicStream>; OwnStream::ALL.len()],
+    /// The stream of the next request, where QUIC has opened it.
+    next: Option<QuicStream>,
+    /// Bytes received on all streams.
+    received: u64,
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug)]
+pub enum Broken {
+    /// The peer has violated HTTP/3: the connection is to be closed.
+    Protocol(ProtocolError),
+    /// The peer has ended it, or is gone.
+    Lost(ConnectionError),
+}
+
+impl Http3Streams {
+    /// Of a connection whose handshake is complete.
+    #[must_use]
+    pub fn new(quic: Connection) -> Self {
+        Self {
+            quic,
+            readable: Readable::default(),
+            unwritten: Unwritten::default(),
+            undelivered: Undelivered::default(),
+            own: [None; OwnStream::ALL.len()],
+            next: None,
+            received: 0,
+        }
+    }
+
+    /// The connection.
+    pub fn quic(&mut self) -> &mut Connection {
+        &mut self.quic
+    }
+
+    /// The connection, without its streams.
+    #[must_use]
+    pub fn into_quic(self) -> Connection {
+        self.quic
+    }
+
+    /// Bytes received on all streams so far.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Whether the peer has received all messages.
+    #[must_use]
+    pub fn has_delivered_all(&self) -> bool {
+        self.unwritten.is_empty() && self.undelivered.is_empty()
+    }
+
+    /// Whether QUIC had no room for something that the machine wrote.
+    #[must_use]
+    pub fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// A client: whether the server allows one more request. The next stream that the machine begins is open then.
+    pub fn can_open(&mut self) -> bool {
+        // The peer sees a stream when something is sent on it, so one that is not used yet does no harm.
+        self.next = self.next.or_else(|| self.quic.machine().streams().open(Dir::Bi));
+        self.next.is_some()
+    }
+
+    /// A client: the machine has begun a request on the stream that was open.
+    pub fn note_opened(&mut self) {
+        self.next = None;
+    }
+
+    /// Does to QUIC's streams what the machine orders.
+    pub fn obey<Role>(&mut self, machine: &mut Endpoint<Role>) {
+        while let Some(order) = machine.next_order() {
+            // Streams that have ended meanwhile need neither.
+            match order {
+                StreamOrder::Reset { stream, code } => {
+                    self.unwritten.forget(stream);
+                    self.undelivered.forget(stream);
+                    let _ = self.quic.machine().send_stream(to_quic(stream)).reset(code_of(code));
+                }
+                StreamOrder::Stop { stream, code } => {
+                    let _ = self.quic.machine().recv_stream(to_quic(stream)).stop(code_of(code));
+                }
+            }
+        }
+    }
+}
+
+fn of_quic(id: QuicStream) -> StreamId {
+    StreamId::of_quic(VarInt::from(id).into_inner())
+}
+
+fn to_quic(stream: StreamId) -> QuicStream {
+    // It came from there.
+    VarInt::from_u64(stream.get()).unwrap_or(VarInt::MAX).into()
+}
+
+fn code_of(code: ErrorCode) -> VarInt {
+    VarInt::from_u64(code.0).unwrap_or(VarInt::MAX)
+}

@@ -1,0 +1,130 @@
+//! Sending: what the machine writes goes to QUIC's streams, as far as they have room.
+
+use std::collections::HashSet;
+
+use bytes::{Buf, Bytes};
+use quinn_proto::{Dir, StreamId as QuicStream, WriteError};
+use serow_http3::{Endpoint, Follows, OwnStream, StreamId};
+
+use super::{Http3Streams, of_quic, to_quic};
+
+/// What the machine wrote, and QUIC had no room for: at most a turn of each stream.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten {
+    pieces: Vec<(StreamId, Bytes, Follows)>,
+}
+
+/// Streams whose end was written, and which the peer has not received to their end.
+#[derive(Debug, Default)]
+pub(super) struct Undelivered {
+    streams: HashSet<StreamId>,
+}
+
+impl Undelivered {
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// The peer has all of the stream, or will not get it.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.streams.remove(&stream);
+    }
+}
+
+impl Unwritten {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The stream was cut off.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.pieces.retain(|(of, ..)| *of != stream);
+    }
+}
+
+impl Http3Streams {
+    /// Writes what waits on our unidirectional streams.
+    pub fn write_own<Role>(&mut self, machine: &mut Endpoint<Role>) {
+        if !machine.has_control() {
+            return;
+        }
+        // They are short, and whatever waits of messages must not keep them waiting.
+        self.quic.machine().set_send_window(u64::MAX);
+        for (own, stream) in OwnStream::ALL.into_iter().zip(&mut self.own) {
+            let waiting = machine.control(own);
+            if waiting.is_empty() {
+                continue;
+            }
+            let quic = self.quic.machine();
+            let Some(id) = stream.or_else(|| quic.streams().open(Dir::Uni)) else { break };
+            if stream.replace(id).is_none() {
+                // They go before all messages: a peer waits for SETTINGS, and for entries of QPACK's table.
+                let _ = quic.send_stream(id).set_priority(OWN_PRIORITY);
+            }
+            if let Ok(written) = quic.send_stream(id).write(waiting) {
+                waiting.advance(written);
+            }
+        }
+        self.limit_to_congestion_window();
+    }
+
+    /// Lets QUIC take no more than it may have in flight, and a little to begin packets with: what becomes more urgent
+    /// meanwhile goes first.
+    pub fn limit_to_congestion_window(&mut self) {
+        let quic = self.quic.machine();
+        let window = quic.congestion_state().window();
+        quic.set_send_window(window + AHEAD);
+    }
+
+    /// Among what QUIC holds, more urgent streams go first.
+    pub fn set_urgency(&mut self, stream: StreamId, urgency: u8) {
+        // What the peer has stopped gets no priority any more.
+        let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(-i32::from(urgency));
+    }
+
+    /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does, and nobody has
+    /// if it takes nothing of any.
+    pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Bytes, follows: Follows) {
+        let mut sender = self.quic.machine().send_stream(to_quic(stream));
+        while !piece.is_empty() {
+            match sender.write_chunks(std::slice::from_mut(&mut piece)) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => {
+                    self.unwritten.pieces.push((stream, piece, follows));
+                    machine.set_writable(stream, false);
+                    let is_full = self.is_full();
+                    machine.set_connection_writable(!is_full);
+                    return;
+                }
+                // The peer does not want it: an event says so.
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
+            }
+        }
+        if follows == Follows::Fin && sender.finish().is_ok() {
+            self.undelivered.streams.insert(stream);
+        }
+    }
+
+    /// QUIC has room for a stream again.
+    pub(super) fn note_writable<Role>(&mut self, machine: &mut Endpoint<Role>, id: QuicStream) {
+        let stream = of_quic(id);
+        machine.set_connection_writable(true);
+        let Some(place) = self.unwritten.pieces.iter().position(|(of, ..)| *of == stream) else { return };
+        let (stream, piece, follows) = self.unwritten.pieces.remove(place);
+        machine.set_writable(stream, true);
+        self.write(machine, stream, piece, follows);
+    }
+
+    /// Whether QUIC takes no more data of any stream for now.
+    fn is_full(&mut self) -> bool {
+        let Some(control) = self.own.first().copied().flatten() else { return false };
+        // A write without content fails only where no stream may send.
+        matches!(self.quic.machine().send_stream(control).write(&[]), Err(WriteError::Blocked))
+    }
+}
+
+/// Above that of every message.
+const OWN_PRIORITY: i32 = 100;
+
+/// Bytes that QUIC may hold beyond its congestion window, so that it has a packet's content as soon as it may send one.
+const AHEAD: u64 = 16 * 1024;
