@@ -1,11 +1,15 @@
 //! `serow check`: whether a settings file is right; `serow schema`: what can be in one.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
 
 use rustix::process::geteuid;
+use serow::Versions;
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printable::on_one_line};
 use serow_net::process::become_user;
-use serow_settings::{ListenerSettings, Purpose};
+use serow_settings::{ListenerSettings, Purpose, ServerSettings};
 
 use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
 
@@ -17,6 +21,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     let mut explanation = String::new();
     if arguments.explain {
         lines.extend(configuration.server.listeners.iter().map(purpose));
+        lines.extend(dns_records(&configuration.server));
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     lines.extend(warnings(&configuration).map(|warning| format!("warning: {warning}")));
@@ -62,6 +67,25 @@ fn purpose(listener: &ListenerSettings) -> String {
         Purpose::Redirect => "redirects to TLS",
     };
     format!("{} {purpose}", listener.address)
+}
+
+/// The records by which clients use HTTP/3 from the first connection on (RFC 9460 §9). `NAME` stands for the name of a
+/// site.
+fn dns_records(server: &ServerSettings) -> Vec<String> {
+    let parameters = match server.versions {
+        Versions::Both => "alpn=\"h3,h2\"",
+        Versions::Http1 => "alpn=h3",
+        Versions::Http2 => "alpn=\"h3,h2\" no-default-alpn",
+    };
+    let addresses = server.listeners.iter().filter_map(ListenerSettings::quic_address).filter(|_| server.http3);
+    // A port of several addresses has one record.
+    let ports: BTreeSet<_> = addresses.map(|address| address.port()).collect();
+    let record = |port| match port {
+        443 => format!("DNS record for HTTP/3: NAME. HTTPS 1 . {parameters}"),
+        // RFC 9460 §9.1.
+        other => format!("DNS record for HTTP/3: _{other}._https.NAME. HTTPS 1 NAME. {parameters}"),
+    };
+    ports.into_iter().map(record).collect()
 }
 
 /// `serow schema`: prints the JSON schema of settings files.

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serow_http3::{Asking, Client, ClientEvent, ErrorCode, Follows, Limits, OpenError, ProtocolError, StreamId, Turn};
 use serow_message::{BodyLength, Priority, RequestHead};
-use serow_quic::{Broken, Connection, Endpoint, Http3Streams, Sent};
+use serow_quic::{Connection, Endpoint, Http3Streams, Http3StreamsError, Sent};
 
 use crate::ClientError;
 
@@ -22,7 +22,7 @@ pub struct Http3 {
     machine: Client,
     /// What of the bodies of requests has not been written.
     bodies: Vec<(StreamId, Bytes)>,
-    is_leaving: bool,
+    is_draining: bool,
 }
 
 impl Http3 {
@@ -32,7 +32,7 @@ impl Http3 {
         // The limit is QUIC's, which opens the streams.
         machine.set_stream_credit(u64::MAX);
         let streams = Http3Streams::new(quic);
-        Self { endpoint, streams, machine, bodies: Vec::new(), is_leaving: false }
+        Self { endpoint, streams, machine, bodies: Vec::new(), is_draining: false }
     }
 
     /// Begins a request with this body; [`Self::poll_flush`] sends it.
@@ -41,7 +41,7 @@ impl Http3 {
     ///
     /// If no request can be sent, or not now.
     pub fn open(&mut self, head: &RequestHead, body: &Bytes, asking: Asking<'_>) -> Result<StreamId, OpenError> {
-        if self.is_leaving {
+        if self.is_draining {
             return Err(OpenError::GoAway);
         }
         self.machine.check_room()?;
@@ -124,8 +124,8 @@ impl Http3 {
         self.streams.quic().poll_receive(context);
         match self.streams.handle_events(&mut self.machine, now) {
             Ok(_) => Ok(()),
-            Err(Broken::Protocol(error)) => Err(self.fail(error)),
-            Err(Broken::Lost(reason)) => Err(ClientError::Lost(reason.into())),
+            Err(Http3StreamsError::Protocol(error)) => Err(self.fail(error)),
+            Err(Http3StreamsError::Lost(reason)) => Err(ClientError::Lost(reason.into())),
         }
     }
 
@@ -143,13 +143,13 @@ impl Http3 {
 
     /// Starts a graceful shutdown: no more requests; the open ones continue.
     pub fn begin_shutdown(&mut self) {
-        self.is_leaving = true;
+        self.is_draining = true;
     }
 
     /// Whether the connection is to be [closed](Self::close).
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.machine.is_finished() || (self.is_leaving && self.machine.active_streams() == 0)
+        self.machine.is_finished() || (self.is_draining && self.machine.active_streams() == 0)
     }
 
     /// Ends the connection (H3_NO_ERROR), and tells the server, as far as the kernel takes it.

@@ -103,15 +103,17 @@ impl Streams {
     /// Where a stream stands; good until one is added or removed.
     #[inline]
     fn place(&self, id: StreamId) -> Option<usize> {
-        // Very often there is one only, or it is the oldest or the latest.
-        match (self.alive.front(), self.alive.back()) {
-            (Some(first), _) if first.id == id => Some(0),
-            (_, Some(last)) if last.id == id => Some(self.alive.len() - 1),
-            (Some(first), Some(last)) if first.id < id && id < last.id => {
-                self.alive.binary_search_by_key(&id, |stream| stream.id).ok()
-            }
-            _ => None,
+        // Where it would stand if none between it and the oldest had ended; it stands there or before.
+        let distance = id.get().checked_sub(self.alive.front()?.id.get())? / STEP;
+        let most = usize::try_from(distance).unwrap_or(usize::MAX).min(self.alive.len() - 1);
+        if self.alive.get(most)?.id == id {
+            return Some(most);
         }
+        self.search(id)
+    }
+
+    fn search(&self, id: StreamId) -> Option<usize> {
+        self.alive.binary_search_by_key(&id, |stream| stream.id).ok()
     }
 
     /// The first gap that ends above this number.

@@ -37,7 +37,7 @@ pub struct Http3Streams {
 
 /// Why a connection cannot go on.
 #[derive(Debug)]
-pub enum Broken {
+pub enum Http3StreamsError {
     /// The peer has violated HTTP/3: the connection is to be closed.
     Protocol(ProtocolError),
     /// The peer has ended it, or is gone.

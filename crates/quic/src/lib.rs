@@ -26,7 +26,7 @@ pub use quinn_proto::{ConnectError, ConnectionError, Event};
 pub use self::{
     connection::{Connection, Handshake, Sent},
     endpoint::{Endpoint, Incoming, ReceiveBuffers},
-    http3_streams::{Broken, Delivery, Http3Streams},
+    http3_streams::{Delivery, Http3Streams, Http3StreamsError},
     secrets::Secrets,
     settings::{ClientSettings, ServerSettings, TransportSettings},
 };

@@ -34,7 +34,7 @@ pub(crate) async fn serve<H: Handler>(
         Err(error) => return tracing::warn!(%error, "cannot register a connection with the event loop"),
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
-    transport.alternative = alternative;
+    transport.alternative = alternative.and_then(|alternative| alternative.current());
     transport.allow_idle(worker.settings.timeouts.head);
     let begun = match begin(&worker, &mut transport, peer, tls.as_ref(), &mut guard).await {
         Ok(begun) => begun,

@@ -1,6 +1,6 @@
 //! What the server notes about a response, whichever version of HTTP carries it.
 
-use serow_message::{Headers, KnownHeader, StatusCode};
+use serow_message::StatusCode;
 
 /// The part of a response that was sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,12 +27,4 @@ impl Sent {
 /// nginx's status for a client that disconnected before its response.
 pub(crate) fn client_left() -> StatusCode {
     StatusCode::from_u16(499).unwrap_or_default()
-}
-
-/// Tells the client where HTTP/3 is served (RFC 7838 §3), unless the response says something of its own about it.
-pub(crate) fn announce(alternative: &[u8], headers: &mut Headers) {
-    if !headers.contains(KnownHeader::AltSvc) {
-        // The value is one of ours.
-        let _ = headers.insert(KnownHeader::AltSvc, alternative);
-    }
 }

@@ -18,6 +18,7 @@
 
 mod accepting;
 mod access_log;
+mod alternative_service;
 mod client_rules;
 mod connection;
 mod connection_counter;

@@ -1,13 +1,13 @@
 //! What the connections of a listener have in common.
 
-use std::sync::Arc;
-
 use serow_tls::TlsAcceptor;
+
+use crate::alternative_service::AlternativeService;
 
 /// What the connections of a listener have in common.
 #[derive(Clone, Default)]
 pub(crate) struct ListenerTerms {
     pub(crate) tls: Option<TlsAcceptor>,
-    /// The value of Alt-Svc, where HTTP/3 is served at the same address (RFC 7838 §3).
-    pub(crate) alternative: Option<Arc<[u8]>>,
+    /// What responses say of HTTP/3 at the same address.
+    pub(crate) alternative: Option<AlternativeService>,
 }

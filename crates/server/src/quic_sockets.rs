@@ -1,13 +1,17 @@
 //! The UDP sockets of a server.
 
-use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc};
+use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
 use serow_quic::{Secrets, ServerSettings, TransportSettings};
 use serow_reuse_port::quic_steering::{SLOTS, steering_program};
 use serow_tls::TlsAcceptor;
 
-use crate::{quic_accepting::QuicSocket, settings::Settings};
+use crate::{
+    alternative_service::{AlternativeService, DEFAULT_AGE},
+    quic_accepting::QuicSocket,
+    settings::Settings,
+};
 
 /// UDP sockets that another process opened and passed on: the process that holds the sockets of all generations of a
 /// server, and directs the packets of each connection to the generation that it belongs to.
@@ -25,6 +29,8 @@ pub(crate) enum QuicSource {
     /// It has none.
     #[default]
     Off,
+    /// It has none any more, and tells clients so.
+    Withdrawn,
     /// It opens them beside those for TCP.
     Own,
     Shared(Arc<SharedQuicSockets>),
@@ -38,23 +44,28 @@ pub(crate) struct QuicSockets {
     share: bool,
     secrets: Secrets,
     transport: TransportSettings,
+    /// How long clients remember that HTTP/3 is served.
+    age: Duration,
 }
 
 impl QuicSockets {
     pub(crate) fn new(workers: usize, source: QuicSource, share: bool, settings: &Settings) -> Self {
+        let age = settings.alternative_service_age.unwrap_or(DEFAULT_AGE);
         let transport = settings.limits.quic(settings.timeouts.idle);
         let workers = (0..workers).map(|_| Vec::new()).collect();
         let secrets = match &source {
             QuicSource::Shared(shared) => Secrets::derive(&shared.secret),
-            QuicSource::Off | QuicSource::Own => Secrets::random(),
+            QuicSource::Off | QuicSource::Withdrawn | QuicSource::Own => Secrets::random(),
         };
-        Self { workers, source, share, secrets, transport }
+        Self { workers, source, share, secrets, transport, age }
     }
 
-    /// Opens sockets at this address; gives the value of Alt-Svc, if HTTP/3 is served there.
-    pub(crate) fn open(&mut self, address: SocketAddr, tls: &TlsAcceptor) -> Option<Arc<[u8]>> {
-        if matches!(self.source, QuicSource::Off) {
-            return None;
+    /// Opens sockets at this address; gives what responses say of it.
+    pub(crate) fn open(&mut self, address: SocketAddr, tls: &TlsAcceptor) -> Option<AlternativeService> {
+        match self.source {
+            QuicSource::Off => return None,
+            QuicSource::Withdrawn => return Some(AlternativeService::withdrawn(self.age)),
+            QuicSource::Own | QuicSource::Shared(_) => {}
         }
         let settings = Arc::new(ServerSettings::new(tls.clone(), self.secrets.clone(), self.transport));
         if !settings.allow_quic() {
@@ -62,7 +73,7 @@ impl QuicSockets {
             return None;
         }
         let sockets = match &self.source {
-            QuicSource::Off => return None,
+            QuicSource::Off | QuicSource::Withdrawn => return None,
             QuicSource::Own => self.bind(address)?,
             QuicSource::Shared(shared) => of_address(shared, address)?,
         };
@@ -70,7 +81,7 @@ impl QuicSockets {
         for (number, (socket, slot)) in sockets.into_iter().enumerate() {
             self.workers[number % count].push(QuicSocket { socket, slot, settings: Arc::clone(&settings) });
         }
-        Some(format!("h3=\":{}\"; ma={MAX_AGE}", address.port()).into_bytes().into())
+        (!self.age.is_zero()).then(|| AlternativeService::at(address, self.age))
     }
 
     /// Opens a socket for each worker.
@@ -110,6 +121,3 @@ fn of_address(shared: &SharedQuicSockets, address: SocketAddr) -> Option<Vec<(Ow
     let cloned = sockets.iter().map(|(socket, slot)| Ok((socket.try_clone()?, *slot))).collect::<std::io::Result<_>>();
     cloned.inspect_err(|error| tracing::warn!("HTTP/3 is off at {address}: {error}")).ok()
 }
-
-/// Seconds for which clients remember that HTTP/3 is served: a day, the default of RFC 7838 §3.1.
-const MAX_AGE: u32 = 24 * 60 * 60;

@@ -6,6 +6,7 @@ use std::{
     rc::Rc,
     sync::Arc,
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use serow_message::{Handler, Scheme};
@@ -159,6 +160,22 @@ impl Server {
     #[must_use]
     pub fn http3(mut self, enabled: bool) -> Self {
         self.quic = if enabled { QuicSource::Own } else { QuicSource::Off };
+        self
+    }
+
+    /// Does not serve HTTP/3 any more: responses over HTTP/1.1 and HTTP/2 tell clients that remember it to forget it
+    /// (`Alt-Svc: clear`), for as long after the start as they would have remembered it.
+    #[must_use]
+    pub fn withdraw_http3(mut self) -> Self {
+        self.quic = QuicSource::Withdrawn;
+        self
+    }
+
+    /// How long clients remember that HTTP/3 is served (`ma` of Alt-Svc, RFC 7838 §3.1), in whole seconds; a day. Zero: they
+    /// are not told at all.
+    #[must_use]
+    pub fn alternative_service_age(mut self, age: Duration) -> Self {
+        self.settings.alternative_service_age = Some(age);
         self
     }
 

@@ -155,4 +155,5 @@ pub(crate) struct Settings {
     pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) pacing: Pacing,
     pub(crate) versions: Versions,
+    pub(crate) alternative_service_age: Option<Duration>,
 }

@@ -48,6 +48,8 @@ pub struct ServerSettings {
     pub workers: usize,
     /// Whether HTTP/3 is served beside TLS.
     pub http3: bool,
+    /// The versions of HTTP over TCP.
+    pub versions: Versions,
     /// How long requests in flight may take after the server begins to stop.
     pub grace: Duration,
     /// Bytes of disk that bodies of requests may take together.
@@ -97,7 +99,9 @@ impl ServerSettings {
         let trusted: TrustedProxies = listening.trust.iter().map(|network| network.0).collect();
         let bans = Bans::new(trusted.clone());
         let server = server.clients(client_rules(&limits, bans.clone(), trusted.clone()));
-        let server = server.versions(versions(&http)).pacing(http.pacing.0).http3(http.http3.is_on());
+        let server = server.versions(versions(&http)).pacing(http.pacing.0);
+        let server = server.alternative_service_age(http.alt_svc_max_age.0);
+        let server = if http.http3.is_on() { server.http3(true) } else { server.withdraw_http3() };
         Ok(Self {
             listeners,
             listen_options,
@@ -115,6 +119,7 @@ impl ServerSettings {
             bans,
             workers,
             http3: http.http3.is_on(),
+            versions: versions(&http),
             grace: timeouts.grace.0,
             max_spool: limits.max_spool.0,
         })

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..verdict import Verdict, arguments
-from . import assault, conversations, errors
+from . import assault, conversations, errors, generations
 
-PARTS = ("conversations", "errors", "attacks")
+PARTS = ("conversations", "errors", "generations", "attacks")
 # In the short form; attacks take two minutes, and one still amplifies by 3.08 instead of 3.
-SHORT = PARTS[:2]
+SHORT = PARTS[:3]
 
 
 def main() -> None:
@@ -19,6 +19,7 @@ def main() -> None:
     parts = {
         "conversations": lambda: conversations.run(options.only, verdict),
         "errors": lambda: errors.run(options.only, verdict),
+        "generations": lambda: generations.run(options.short, verdict),
         "attacks": lambda: assault.run(options.short, options.only, verdict),
     }
     for name in options.part or (SHORT if options.short else PARTS):

@@ -332,7 +332,10 @@ fn with_http3(
     parent: &Parent,
 ) -> Result<Server, String> {
     let addresses: Vec<_> = settings.listeners.iter().filter_map(|listener| listener.quic_address()).collect();
-    if !settings.http3 || addresses.is_empty() {
+    if !settings.http3 {
+        return Ok(server);
+    }
+    if addresses.is_empty() {
         return Ok(server.http3(false));
     }
     let Some(secret) = secret else {

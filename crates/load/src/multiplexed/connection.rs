@@ -89,6 +89,6 @@ pub(crate) trait Connection: Sized {
     /// The part that has come of a frame of DATA that is not whole.
     fn unfinished_data(&self) -> Option<(StreamId, usize)>;
 
-    /// The beginning of what was received and is no response.
+    /// The beginning of what was received and is not a response.
     fn not_understood(&self) -> &[u8];
 }

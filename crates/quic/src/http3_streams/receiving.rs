@@ -6,7 +6,7 @@ use bytes::Bytes;
 use quinn_proto::{Dir, Event, ReadError, StreamEvent, StreamId as QuicStream};
 use serow_http3::{Endpoint, ErrorCode, ProtocolError, StreamId};
 
-use super::{Broken, Http3Streams, of_quic};
+use super::{Http3Streams, Http3StreamsError, of_quic};
 
 /// Streams that may have something to read, in the order in which they got it.
 #[derive(Debug, Default)]
@@ -36,7 +36,8 @@ enum Next {
 
 impl Readable {
     fn add(&mut self, stream: QuicStream) {
-        if !self.streams.contains(&stream) && !self.paused.contains(&stream) {
+        // Twice does no harm.
+        if self.streams.back() != Some(&stream) {
             self.streams.push_back(stream);
         }
     }
@@ -48,7 +49,11 @@ impl Http3Streams {
     /// # Errors
     ///
     /// If the connection cannot go on.
-    pub fn handle_events<Role>(&mut self, machine: &mut Endpoint<Role>, now: Duration) -> Result<Delivery, Broken> {
+    pub fn handle_events<Role>(
+        &mut self,
+        machine: &mut Endpoint<Role>,
+        now: Duration,
+    ) -> Result<Delivery, Http3StreamsError> {
         let mut delivery = Delivery::Nothing;
         while let Some(event) = self.quic.next_event() {
             match event {
@@ -63,9 +68,9 @@ impl Http3Streams {
                     let (stream, code) = (of_quic(id), ErrorCode(error_code.into_inner()));
                     self.unwritten.forget(stream);
                     self.undelivered.forget(stream);
-                    machine.receive_stop(stream, code, now).map_err(Broken::Protocol)?;
+                    machine.receive_stop(stream, code, now).map_err(Http3StreamsError::Protocol)?;
                 }
-                Event::ConnectionLost { reason } => return Err(Broken::Lost(reason)),
+                Event::ConnectionLost { reason } => return Err(Http3StreamsError::Lost(reason)),
                 _ => {}
             }
         }
@@ -88,7 +93,9 @@ impl Http3Streams {
             let stream = of_quic(id);
             if !wants(machine, id, &has_room) {
                 self.readable.streams.pop_front();
-                self.readable.paused.push(id);
+                if !self.readable.paused.contains(&id) {
+                    self.readable.paused.push(id);
+                }
                 continue;
             }
             let next = self.read(id);

@@ -1,6 +1,6 @@
 //! Sending: what the machine writes goes to QUIC's streams, as far as they have room.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes};
 use quinn_proto::{Dir, StreamId as QuicStream, WriteError};
@@ -17,7 +17,8 @@ pub(super) struct Unwritten {
 /// Streams whose end was written, and which the peer has not received to their end.
 #[derive(Debug, Default)]
 pub(super) struct Undelivered {
-    streams: HashSet<StreamId>,
+    /// In the order of their numbers, in which most of them come and go.
+    streams: VecDeque<StreamId>,
 }
 
 impl Undelivered {
@@ -27,7 +28,20 @@ impl Undelivered {
 
     /// The peer has all of the stream, or will not get it.
     pub(super) fn forget(&mut self, stream: StreamId) {
-        self.streams.remove(&stream);
+        if let Ok(place) = self.streams.binary_search(&stream) {
+            self.streams.remove(place);
+        }
+    }
+
+    fn add(&mut self, stream: StreamId) {
+        match self.streams.back() {
+            Some(last) if *last >= stream => {
+                if let Err(place) = self.streams.binary_search(&stream) {
+                    self.streams.insert(place, stream);
+                }
+            }
+            _ => self.streams.push_back(stream),
+        }
     }
 }
 
@@ -101,7 +115,7 @@ impl Http3Streams {
             }
         }
         if follows == Follows::Fin && sender.finish().is_ok() {
-            self.undelivered.streams.insert(stream);
+            self.undelivered.add(stream);
         }
     }
 

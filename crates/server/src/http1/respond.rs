@@ -12,10 +12,7 @@ use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Re
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{
-    exchange::{Sent, announce},
-    transport::TransportError,
-};
+use crate::{alternative_service::announce, exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
     /// Sends a response, and notes in `sent` what was sent.

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serow_http3::ProtocolError;
 use serow_message::{Handler, Request, Response};
-use serow_quic::{Broken, Delivery};
+use serow_quic::{Delivery, Http3StreamsError};
 
 use super::{
     connection::{End, Http3},
@@ -24,8 +24,8 @@ where
         match self.streams.handle_events(&mut self.requests.machine, now) {
             Ok(Delivery::Nothing) => {}
             Ok(Delivery::Stream) => self.waiting = Waiting::Undecided,
-            Err(Broken::Protocol(error)) => return self.fail(error),
-            Err(Broken::Lost(reason)) => {
+            Err(Http3StreamsError::Protocol(error)) => return self.fail(error),
+            Err(Http3StreamsError::Lost(reason)) => {
                 tracing::debug!(peer = ?self.requests.connection.peer(), %reason, "a connection has ended");
                 return Some(End::Lost);
             }

@@ -5,6 +5,7 @@
 
 use std::{future::Future, task::Context};
 
+use bytes::Bytes;
 use serow_message::{Handler, Request, Response};
 use serow_quic::Sent;
 
@@ -55,17 +56,31 @@ where
                 let urgency = self.requests.machine.priority(stream).urgency;
                 self.streams.set_urgency(stream, urgency);
             }
-            let mut output = Vec::with_capacity(turn.bytes + HEAD);
-            let follows = self.requests.take_turn(turn, &mut output);
+            self.output.reserve(turn.bytes + HEAD);
+            let follows = self.requests.take_turn(turn, &mut self.output);
             self.streams.obey(&mut self.requests.machine);
             // The head may refer to entries of QPACK's table that are to be told first: behind the body, they would keep
             // the client waiting for the whole response.
             self.streams.write_own(&mut self.requests.machine);
-            written += output.len();
-            self.streams.write(&mut self.requests.machine, stream, output.into(), follows);
+            written += self.output.len();
+            let piece = take_piece(&mut self.output);
+            self.streams.write(&mut self.requests.machine, stream, piece, follows);
         }
     }
 }
+
+/// What was written. QUIC keeps it until the client has received it: the memory goes along where it is not mostly room.
+fn take_piece(output: &mut Vec<u8>) -> Bytes {
+    if output.len() > COPIED {
+        return std::mem::take(output).into();
+    }
+    let piece = Bytes::copy_from_slice(output);
+    output.clear();
+    piece
+}
+
+/// Bytes whose copy costs less than the memory of another turn.
+const COPIED: usize = 2048;
 
 /// Bytes of a turn: one less than the scheduler's, so that the length of the frame takes two bytes.
 const TURN: usize = serow_streams::scheduler::TURN as usize - 1;

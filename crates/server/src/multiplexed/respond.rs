@@ -10,7 +10,7 @@ use super::{
     tunnel::Tunnel,
     websocket,
 };
-use crate::exchange::announce;
+use crate::alternative_service::announce;
 
 impl<M, H, C, F> Multiplexed<M, H, C, F>
 where

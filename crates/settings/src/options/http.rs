@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Paced, choice};
+use crate::values::{Paced, Span, choice};
 
 /// HTTP versions, and how responses share a connection.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -26,6 +26,13 @@ pub struct HttpOptions {
     /// Responses over HTTP/1.1 and HTTP/2 tell clients about it (Alt-Svc). Where UDP cannot be bound, a warning says so.
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     pub http3: Switch,
+
+    /// How long clients remember that HTTP/3 is served; 0: they are not told.
+    ///
+    /// It is the value `ma` of Alt-Svc. After a start with --http3 off, Serow tells clients for as long to forget it
+    /// (`Alt-Svc: clear`).
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub alt_svc_max_age: Span,
 
     /// How much response data of an HTTP/2 connection may wait in the kernel: adaptive, off or a size.
     ///
