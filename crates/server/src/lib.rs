@@ -56,7 +56,7 @@ pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 pub use serow_pacing::Pacing;
 pub use serow_tls::{
     CertificateFiles, CertificateTable, Certificates, ClientCertificates, KeepError, SelfSigned, ServerCertificate,
-    TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames, kept_text,
+    SharedSecret, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames, kept_text,
 };
 
 pub use self::{

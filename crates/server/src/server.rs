@@ -13,7 +13,7 @@ use serow_message::{Handler, Scheme};
 use serow_net::{Address, AddressError, ListenOptions, Listener};
 use serow_pacing::Pacing;
 use serow_reuse_port::PortDrain;
-use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
+use serow_tls::{SharedSecret, TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use tokio::runtime::Handle;
 
@@ -47,6 +47,7 @@ use crate::{
 pub struct Server {
     places: Vec<(Place, Scheme)>,
     tls: Option<TlsSettings>,
+    shared_secret: Option<SharedSecret>,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
     settings: Settings,
@@ -101,6 +102,13 @@ impl Server {
     #[must_use]
     pub fn tls(mut self, settings: TlsSettings) -> Self {
         self.tls = Some(settings);
+        self
+    }
+
+    /// Sets [`TlsSettings::shared_secret`].
+    #[must_use]
+    pub fn shared_secret(mut self, secret: SharedSecret) -> Self {
+        self.shared_secret = Some(secret);
         self
     }
 
@@ -225,7 +233,11 @@ impl Server {
             places.push((Place::At(DEFAULT_ADDRESS.parse()), scheme));
         }
         let versions = self.settings.versions;
-        let tls = self.tls.map(|tls| TlsSettings { protocols: versions.choose(tls.protocols), ..tls });
+        let tls = self.tls.map(|tls| TlsSettings {
+            protocols: versions.choose(tls.protocols),
+            shared_secret: self.shared_secret.or(tls.shared_secret),
+            ..tls
+        });
         let tls = tls.map(TlsAcceptor::new).transpose()?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
         let mut quic = QuicSockets::new(workers, self.quic, self.listen.share, &self.settings);

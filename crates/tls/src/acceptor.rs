@@ -35,7 +35,7 @@ struct Shared {
     /// For the next handshakes. Locked for writing only to replace them.
     terms: RwLock<Terms>,
     certificates: Arc<CertificateStore>,
-    /// Those with keys from a file.
+    /// Those with keys of a shared secret.
     tickets: Option<Arc<SharedTickets>>,
     clients: Option<Clients>,
 }
@@ -82,8 +82,13 @@ impl TlsAcceptor {
             let terms = RwLock::new(foreign_terms(&settings, config)?);
             return Ok(Self { shared: Arc::new(Shared { terms, certificates, tickets: None, clients: None }) });
         }
-        let secret = settings.ticket_secret.as_deref();
-        let tickets = secret.map(|path| SharedTickets::new(path, &settings.client_certificates)).transpose()?;
+        let tickets = match (&settings.ticket_secret, &settings.shared_secret) {
+            (Some(path), _) => Some(SharedTickets::new(path, &settings.client_certificates)?),
+            (None, Some(secret)) if settings.client_certificates == ClientCertificates::Off => {
+                Some(SharedTickets::of_memory(secret))
+            }
+            (None, _) => None,
+        };
         let tickets = tickets.map(Arc::new);
         let template = Template::new(&settings, Arc::clone(&provider), &certificates, tickets.as_ref())?;
         let (terms, clients) = match ClientVerification::of(&settings)? {

@@ -108,3 +108,4 @@ pub use settings::{
     CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions, UnknownNames,
 };
 pub use settings_error::TlsSettingsError;
+pub use tickets::SharedSecret;

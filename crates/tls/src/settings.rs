@@ -5,7 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use rustls::{ServerConfig, server::ResolvesServerCert};
 
 use crate::{
-    CertificateTable, Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, identity::Identity, provider::provider,
+    CertificateTable, Protocol, SelfSigned, SharedSecret, TlsAcceptor, TlsSettingsError, identity::Identity,
+    provider::provider,
 };
 
 /// TLS settings of a server.
@@ -28,6 +29,9 @@ pub struct TlsSettings {
     /// sessions. It is read again when it changes; tickets of the previous secret are accepted until they expire.
     /// Without a file, each acceptor has random keys.
     pub ticket_secret: Option<PathBuf>,
+    /// Where there is no such file, and clients present no certificates: a secret that the processes of a server share, so
+    /// that a new one resumes the sessions of the one before.
+    pub shared_secret: Option<SharedSecret>,
     /// What a client gets whose server name no certificate has.
     pub unknown_names: UnknownNames,
 }
@@ -187,6 +191,7 @@ impl TlsSettings {
             client_revocation_lists: Vec::new(),
             protocols: vec![Protocol::Http2, Protocol::Http1],
             ticket_secret: None,
+            shared_secret: None,
             unknown_names: UnknownNames::Default,
         }
     }

@@ -1,6 +1,8 @@
-//! Session tickets with the keys of a file's secret, for all processes and machines that have the same file.
+//! Session tickets with keys of a shared secret: of a file, for all processes and machines that have it, or of the process
+//! that has started several.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
     time::Instant,
@@ -14,12 +16,22 @@ use crate::{
     watch::{Checks, FileWatch, Read},
 };
 
-/// Makes and opens session tickets with keys from the secret in a file, which is read again when it changes.
+/// A secret that the processes of a server share in memory.
+#[derive(Clone, Copy)]
+pub struct SharedSecret(pub [u8; MIN_SECRET]);
+
+/// Makes and opens session tickets with keys from a secret.
 #[derive(Debug)]
 pub(crate) struct SharedTickets {
-    path: PathBuf,
-    file: Checks<(FileWatch, Vec<u8>)>,
+    /// Where the secret is read again when it changes.
+    file: Option<TicketFile>,
     keys: RwLock<TicketKeys>,
+}
+
+#[derive(Debug)]
+struct TicketFile {
+    path: PathBuf,
+    checks: Checks<(FileWatch, Vec<u8>)>,
 }
 
 impl SharedTickets {
@@ -31,23 +43,35 @@ impl SharedTickets {
     pub(crate) fn new(path: &Path, clients: &ClientCertificates) -> Result<Self, TlsSettingsError> {
         let (watch, secret) = FileWatch::new(vec![path.to_owned()], || read(path))?;
         let keys = RwLock::new(TicketKeys::new(&secret, purpose(clients), UnixTime::now().as_secs()));
-        Ok(Self { path: path.to_owned(), file: Checks::new((watch, secret)), keys })
+        let file = TicketFile { path: path.to_owned(), checks: Checks::new((watch, secret)) };
+        Ok(Self { file: Some(file), keys })
+    }
+
+    /// With a secret in memory, for a server that does not request the certificates of clients: sessions that were
+    /// verified with other settings must not be resumed.
+    pub(crate) fn of_memory(secret: &SharedSecret) -> Self {
+        let keys = TicketKeys::new(&secret.0, purpose(&ClientCertificates::Off), UnixTime::now().as_secs());
+        Self { file: None, keys: RwLock::new(keys) }
     }
 
     /// Checks the file, unless that was done within the last second.
     pub(crate) fn reload_if_due(&self, now: Instant) {
-        self.file.run_if_due(now, |(watch, secret)| self.renew(watch, secret));
+        if let Some(file) = &self.file {
+            file.checks.run_if_due(now, |(watch, secret)| self.renew(&file.path, watch, secret));
+        }
     }
 
     /// Checks the file now.
     pub(crate) fn reload_now(&self) {
-        self.file.run_now(|(watch, secret)| self.renew(watch, secret));
+        if let Some(file) = &self.file {
+            file.checks.run_now(|(watch, secret)| self.renew(&file.path, watch, secret));
+        }
     }
 
-    fn renew(&self, watch: &mut FileWatch, secret: &mut Vec<u8>) {
-        let Some(new) = watch.renew("the previous secret stays in use", || read(&self.path)) else { return };
+    fn renew(&self, path: &Path, watch: &mut FileWatch, secret: &mut Vec<u8>) {
+        let Some(new) = watch.renew("the previous secret stays in use", || read(path)) else { return };
         if new != *secret {
-            tracing::info!("{}: the new secret of session tickets is in use", self.path.display());
+            tracing::info!("{}: the new secret of session tickets is in use", path.display());
             let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             keys.replace(&new, UnixTime::now().as_secs());
             *secret = new;
@@ -83,6 +107,12 @@ impl ProducesTickets for SharedTickets {
 
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         self.with_keys(|keys| keys.open(cipher))
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SharedSecret(…)")
     }
 }
 

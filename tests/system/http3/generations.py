@@ -20,6 +20,7 @@ from ..server import program
 from ..verdict import Verdict
 from . import serving
 from .client import Client
+from .transport import configuration
 
 NOBODY = 65534
 SMALL, LARGE = 151, 5_000_000
@@ -99,6 +100,7 @@ class Running:
 
 def run(short: bool, verdict: Verdict) -> None:
     with in_folder() as server:
+        sessions(server, verdict)
         reloads(server, verdict, *((3, 10_000) if short else (100, 1_000_000)))
     with in_folder() as server:
         kills(server, verdict, 3 if short else 10)
@@ -144,6 +146,18 @@ def reloads(server: Running, verdict: Verdict, count: int, requests: int) -> Non
     verdict.figure(f"{count} reloads as {'nobody' if server.user else 'the user of the test'}: "
                    f"{found[0]['summary']['requests']:,} requests, {found[1]['summary']['requests']} downloads, "
                    f"{moves.whole} downloads with a change of the port: 0 failed" if not verdict.misses else "failed")
+
+
+def sessions(server: Running, verdict: Verdict) -> None:
+    """The next generation resumes the sessions of the one before."""
+    tickets: list = []
+    with Client(server.address, session_ticket_handler=tickets.append) as client:
+        client.request("/small")
+        client.pump(lambda: bool(tickets), 10)
+    server.command("reload")
+    with Client(server.address, options=configuration(session_ticket=tickets[0])) as client:
+        client.request("/small")
+        verdict.check(client.handshake.session_resumed, "a session was not resumed after a reload")
 
 
 def bench(server: Running, path: str, requests: int, rate: float, *options: str) -> subprocess.Popen:

@@ -2,7 +2,7 @@
 
 use std::{io, mem, os::unix::process::parent_id, path::Path, process::ExitCode, thread};
 
-use serow::{Address, BoundServer, ListenOptions, Server, SharedQuicSockets};
+use serow::{Address, BoundServer, ListenOptions, Server, SharedQuicSockets, SharedSecret};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager};
@@ -90,6 +90,9 @@ impl Generation {
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
+        }
+        if let Some(secret) = quic_secret {
+            server = server.shared_secret(SharedSecret(secret));
         }
         server = with_http3(server, settings, quic_secret, parent)?;
         // What only root may read is read here: keys and certificates.

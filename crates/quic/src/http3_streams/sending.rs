@@ -90,10 +90,14 @@ impl Http3Streams {
         quic.set_send_window(window + AHEAD);
     }
 
-    /// Among what QUIC holds, more urgent streams go first.
-    pub fn set_urgency(&mut self, stream: StreamId, urgency: u8) {
+    /// Among what QUIC holds, more urgent streams go first, then those of lower numbers; incremental ones share what is left
+    /// of their urgency (RFC 9218 §10).
+    pub fn set_priority(&mut self, stream: StreamId, urgency: u8, incremental: bool) {
+        let number = i32::try_from(stream.get() / 4).unwrap_or(i32::MAX);
+        let place = if incremental { URGENCY_DISTANCE - 1 } else { number.min(URGENCY_DISTANCE - 2) };
+        let priority = -i32::from(urgency) * URGENCY_DISTANCE - place;
         // What the peer has stopped gets no priority any more.
-        let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(-i32::from(urgency));
+        let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(priority);
     }
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does, and nobody has
@@ -136,6 +140,9 @@ impl Http3Streams {
         matches!(self.quic.machine().send_stream(control).write(&[]), Err(WriteError::Blocked))
     }
 }
+
+/// Between two urgencies among QUIC's priorities: room for as many streams.
+const URGENCY_DISTANCE: i32 = 1 << 24;
 
 /// Above that of every message.
 const OWN_PRIORITY: i32 = 100;

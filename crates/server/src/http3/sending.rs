@@ -52,10 +52,9 @@ where
             && let Some(turn) = self.requests.machine.next_turn(TURN)
         {
             let stream = turn.stream;
-            if turn.head {
-                let urgency = self.requests.machine.priority(stream).urgency;
-                self.streams.set_urgency(stream, urgency);
-            }
+            // It may have changed since the last turn.
+            let priority = self.requests.machine.priority(stream);
+            self.streams.set_priority(stream, priority.urgency, priority.incremental);
             self.output.reserve(turn.bytes + HEAD);
             let follows = self.requests.take_turn(turn, &mut self.output);
             self.streams.obey(&mut self.requests.machine);

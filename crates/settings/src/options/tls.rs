@@ -71,8 +71,8 @@ pub struct TlsOptions {
     /// and behind a load balancer. Their clocks may differ by a minute. Tickets are valid for 12 hours. The file needs at
     /// least 32 bytes, and must not be readable by others: 'umask 077; openssl rand -out FILE 48'. It is reloaded when it
     /// changes; tickets of the previous secret remain valid until they expire or the server is reloaded. With the secret,
-    /// recorded sessions of TLS 1.2 can be decrypted: replace it regularly. Without it, the keys are random, and other
-    /// processes do not know them.
+    /// recorded sessions of TLS 1.2 can be decrypted: replace it regularly. Without it, the keys are random,
+    /// and other processes do not know them; with serow run, generations share them, unless clients present certificates.
     #[arg(long, value_name = "FILE")]
     pub tls_ticket_secret: Option<PathBuf>,
 

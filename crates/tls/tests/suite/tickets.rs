@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
 use rustls::ClientConfig;
-use serow_tls::{ClientCertificates, TlsAcceptor, TlsError};
+use serow_tls::{ClientCertificates, SharedSecret, TlsAcceptor, TlsError};
 
 use crate::{
     authority::file,
@@ -41,6 +41,27 @@ fn acceptors_with_the_same_secret_resume_each_others_sessions() {
     for version in VERSIONS {
         let config = Arc::new(site.client_config(version));
         let expected = [(&one, false), (&two, true), (&one, true), (&other, false), (&two, false), (&random, false)];
+        for (number, (acceptor, expected)) in expected.into_iter().enumerate() {
+            assert_eq!(resumes(&config, acceptor), Ok(expected), "{version:?} {number}");
+        }
+    }
+}
+
+#[test]
+fn acceptors_with_a_secret_in_memory_resume_each_others_sessions_without_client_certificates() {
+    let mut site = Site::new();
+    let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
+    let mut acceptor = |secret: u8, clients: ClientCertificates| {
+        site.settings.shared_secret = Some(SharedSecret([secret; 32]));
+        site.settings.client_certificates = clients;
+        site.acceptor()
+    };
+    let [one, two] = [(); 2].map(|()| acceptor(7, ClientCertificates::Off));
+    let other = acceptor(8, ClientCertificates::Off);
+    let [first, second] = [(); 2].map(|()| acceptor(7, ClientCertificates::Optional(authorities.clone())));
+    for version in VERSIONS {
+        let config = Arc::new(site.client_config(version));
+        let expected = [(&one, false), (&two, true), (&other, false), (&first, false), (&second, false), (&two, false)];
         for (number, (acceptor, expected)) in expected.into_iter().enumerate() {
             assert_eq!(resumes(&config, acceptor), Ok(expected), "{version:?} {number}");
         }
