@@ -8,7 +8,7 @@ use crate::{link::LinkSettings, namespace::Network, quantity};
 
 /// Runs a server and a client in two networks of their own that are joined by a slow link.
 ///
-/// Both have their kernel's own TCP. Every packet between them waits for its turn in a queue, takes the time that the
+/// Both have their kernel's own TCP and UDP. Every packet between them waits for its turn in a queue, takes the time that the
 /// rate gives it, and half of the round trip. The server is 10.99.0.1, the client 10.99.0.2; the client is started when
 /// the server listens. Ends, with the client's exit code, when the client does. Everything that either has started ends
 /// with it.
@@ -36,7 +36,11 @@ struct Written {
     /// Packets lost on the way, per cent, each way
     #[arg(long, value_name = "PER CENT", default_value = "0", value_parser = quantity::share)]
     loss: f64,
-    /// Chooses the packets that are lost
+    /// Packets held back on the way, per cent, each way: later ones overtake them. For the time of four of the largest
+    /// packets, or for a quarter of the way if that is longer
+    #[arg(long, value_name = "PER CENT", default_value = "0", value_parser = quantity::share)]
+    reorder: f64,
+    /// Chooses the packets that are lost or held back: the same number, the same packets
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Bytes of the largest packet
@@ -51,7 +55,7 @@ struct Written {
     /// Writes what the link carried, and how punctually, as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Writes a line for each TCP segment to the client, as CSV; times are CLOCK_MONOTONIC
+    /// Writes a line for each TCP segment and UDP datagram to the client, as CSV; times are CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// The same for those to the server
@@ -124,9 +128,11 @@ impl Written {
                 Queue::Auto => under_way.max(u64::from(self.mtu) * LEAST_QUEUED),
                 Queue::Bytes(bytes) => bytes,
             };
-            LinkSettings { rate, delay: self.rtt / 2, queue, loss: self.loss, seed }
+            let delay = self.rtt / 2;
+            let hold = (sending_time(self.mtu, rate) * OVERTAKING).max(delay / HELD_PART);
+            LinkSettings { rate, delay, queue, loss: self.loss, reorder: self.reorder, hold, seed }
         };
-        // The two ways must not lose the same packets.
+        // The two ways must not lose or hold back the same packets.
         let (to_client, to_server) = (link(self.rate, self.seed), link(rate_back, !self.seed));
         let largest_buffer = BUFFERS * (under_way(self.rate.max(rate_back), self.rtt) + to_client.queue.min(MAX_QUEUE));
         Experiment {
@@ -148,6 +154,11 @@ fn under_way(rate: u64, rtt: Duration) -> u64 {
     (rate as f64 / 8.0 * rtt.as_secs_f64()) as u64
 }
 
+/// How long the link sends a packet.
+fn sending_time(length: u32, rate: u64) -> Duration {
+    Duration::from_secs_f64(f64::from(length) * 8.0 / rate as f64)
+}
+
 fn queue(text: &str) -> Result<Queue, String> {
     if text == "auto" { Ok(Queue::Auto) } else { quantity::size(text).map(Queue::Bytes) }
 }
@@ -166,6 +177,10 @@ fn readiness(text: &str) -> Result<Readiness, String> {
 
 /// Three flights of the ten segments that a connection starts with (RFC 6928 §2) and what goes with them.
 const LEAST_QUEUED: u64 = 32;
+/// A packet that three later ones have overtaken is lost to TCP (RFC 5681 §3.2) and QUIC (RFC 9002 §6.1.1): one more.
+const OVERTAKING: u32 = 4;
+/// At high rates few packets are sent in the time of four, and seldom at once: some of those on the way overtake.
+const HELD_PART: u32 = 4;
 /// The kernel counts its own overhead into a connection's buffer: half of it is for bytes (tcp(7), tcp_adv_win_scale).
 const BUFFERS: u64 = 2;
 /// Of a queue without end, what a buffer is made for.
@@ -178,6 +193,7 @@ Examples:
   netlab --rate 128kbit --rtt 300ms -- nghttpd -d site 8443 key.pem cert.pem -- nghttp -ans https://10.99.0.1:8443/
   netlab --rate 1gbit --rtt 300ms --report report.json -- iperf3 -s -1 -- iperf3 -c 10.99.0.1 -R
   netlab --wait-for 1s -- sleep 60 -- ping -c 3 10.99.0.1
+  netlab --loss 2 --reorder 1 --seed 7 --wait-for 1s -- iperf3 -s -1 -- iperf3 -c 10.99.0.1 -u -b 5M
 
 Needs root, or unprivileged user namespaces; the programs ip (iproute2) and the device /dev/net/tun.";
 
@@ -218,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_loses_and_reorders() {
+        let slow = experiment("netlab --rate 120kbit --rtt 300ms --loss 2 --reorder 0.5% --seed 9 -- a -- b").to_client;
+        // A packet takes 100 ms.
+        assert_eq!((slow.loss, slow.reorder, slow.seed), (0.02, 0.005, 9));
+        assert_eq!(slow.hold, Duration::from_millis(400));
+        let fast = experiment("netlab --rate 1gbit --rtt 80ms -- a -- b").to_client;
+        assert_eq!((fast.loss, fast.reorder, fast.hold), (0.0, 0.0, Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn bad_shares_are_refused_with_what_to_write() {
+        for option in ["--loss", "--reorder"] {
+            for value in ["101", "x", "2permille", "nan"] {
+                let error = task(&format!("netlab {option} {value} -- a -- b")).unwrap_err().to_string();
+                assert!(error.contains(option) && error.contains("write per cent from 0 to 100"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_wrong() {
         for line in [
             "netlab",
@@ -227,6 +263,8 @@ mod tests {
             "netlab --mtu 1 -- a -- b",
             "netlab --wait-for tcp:x -- a -- b",
             "netlab --loss 101 -- a -- b",
+            "netlab --reorder 101 -- a -- b",
+            "netlab --seed x -- a -- b",
         ] {
             assert!(task(line).is_err(), "{line}");
         }

@@ -1,4 +1,4 @@
-//! One direction of a link: a rate, a delay, a drop-tail queue and loss. Pure: time is an argument.
+//! One direction of a link: a rate, a delay, a drop-tail queue, loss and reordering. Pure: time is an argument.
 
 use std::time::Duration;
 
@@ -13,7 +13,11 @@ pub(crate) struct LinkSettings {
     pub(crate) queue: u64,
     /// The share of packets lost on the way, from 0 to 1.
     pub(crate) loss: f64,
-    /// Chooses which packets are lost: the same seed, the same packets.
+    /// The share of the others that is held back on the way, from 0 to 1.
+    pub(crate) reorder: f64,
+    /// How much longer such a packet is on its way.
+    pub(crate) hold: Duration,
+    /// Chooses which packets are lost or held back: the same seed, the same packets.
     pub(crate) seed: u64,
 }
 
@@ -31,7 +35,7 @@ pub(crate) enum Fate {
     Deliver {
         /// When its last bit leaves the queue.
         leaves: Duration,
-        /// When it is there.
+        /// When it is there. Later than a packet that leaves after it, if it is held back.
         arrives: Duration,
     },
 }
@@ -44,6 +48,7 @@ pub(crate) struct Link {
     free_at: Duration,
     /// How long the link has been sending, or will have been once the queue is empty.
     busy: Duration,
+    held: u64,
     random: u64,
 }
 
@@ -51,7 +56,7 @@ impl Link {
     pub(crate) fn new(settings: LinkSettings) -> Self {
         // Any seed must lead to a state that is not zero, from which xorshift never gets away.
         let random = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { settings, free_at: Duration::ZERO, busy: Duration::ZERO, random }
+        Self { settings, free_at: Duration::ZERO, busy: Duration::ZERO, held: 0, random }
     }
 
     /// Takes a packet that is there at `now`, which must not go back.
@@ -64,10 +69,14 @@ impl Link {
         let time = self.sending_time(length);
         self.free_at = self.free_at.max(now) + time;
         self.busy += time;
-        if self.settings.loss > 0.0 && self.chance() < self.settings.loss {
+        // Both are drawn for each packet, so that a link that holds packets back loses the same ones as one that does not.
+        let (is_lost, is_held) = (self.chance() < self.settings.loss, self.chance() < self.settings.reorder);
+        if is_lost {
             return Fate::Lose { leaves: self.free_at };
         }
-        Fate::Deliver { leaves: self.free_at, arrives: self.free_at + self.settings.delay }
+        self.held += u64::from(is_held);
+        let hold = if is_held { self.settings.hold } else { Duration::ZERO };
+        Fate::Deliver { leaves: self.free_at, arrives: self.free_at + self.settings.delay + hold }
     }
 
     /// Bytes that have not left yet.
@@ -79,6 +88,11 @@ impl Link {
     /// How long the link has been sending, or will have been once the queue is empty.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
+    }
+
+    /// How many packets were held back.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
     }
 
     fn sending_time(&self, length: u64) -> Duration {
@@ -104,8 +118,13 @@ mod tests {
     use super::*;
 
     /// 8,000 bits a second: a byte takes a millisecond.
+    fn settings(queue: u64, loss: f64) -> LinkSettings {
+        let (delay, hold) = (Duration::from_millis(150), Duration::from_millis(40));
+        LinkSettings { rate: 8_000, delay, queue, loss, reorder: 0.0, hold, seed: 7 }
+    }
+
     fn link(queue: u64, loss: f64) -> Link {
-        Link::new(LinkSettings { rate: 8_000, delay: Duration::from_millis(150), queue, loss, seed: 7 })
+        Link::new(settings(queue, loss))
     }
 
     fn at(milliseconds: u64) -> Duration {
@@ -171,8 +190,39 @@ mod tests {
     }
 
     #[test]
+    fn packets_held_back_arrive_later_and_delay_no_others() {
+        let mut link = Link::new(LinkSettings { reorder: 0.1, ..settings(u64::MAX, 0.0) });
+        for number in 1..=10_000 {
+            let before = link.held();
+            let fate = link.offer(at(0), 1);
+            let hold = if link.held() > before { 40 } else { 0 };
+            assert_eq!(fate, Fate::Deliver { leaves: at(number), arrives: at(number + 150 + hold) });
+        }
+        assert!((900..1_100).contains(&link.held()), "{} of 10,000", link.held());
+    }
+
+    #[test]
+    fn all_or_none_are_lost_or_held_back() {
+        let all = Duration::from_millis(1 + 150 + 40);
+        let mut late = Link::new(LinkSettings { reorder: 1.0, ..settings(u64::MAX, 0.0) });
+        assert_eq!(late.offer(at(0), 1), Fate::Deliver { leaves: at(1), arrives: all });
+        let mut lossy = Link::new(LinkSettings { reorder: 1.0, ..settings(u64::MAX, 1.0) });
+        assert_eq!(lossy.offer(at(0), 1), Fate::Lose { leaves: at(1) });
+        assert_eq!((late.held(), lossy.held()), (1, 0));
+    }
+
+    #[test]
+    fn a_link_that_holds_packets_back_loses_the_same_ones() {
+        let lost = |reorder| {
+            let mut link = Link::new(LinkSettings { reorder, ..settings(u64::MAX, 0.2) });
+            (0..1_000).map(|_| matches!(link.offer(at(0), 1), Fate::Lose { .. })).collect::<Vec<_>>()
+        };
+        assert_eq!(lost(0.0), lost(0.3));
+    }
+
+    #[test]
     fn a_gigabit_is_exact() {
-        let settings = LinkSettings { rate: 1_000_000_000, delay: Duration::ZERO, queue: u64::MAX, loss: 0.0, seed: 1 };
+        let settings = LinkSettings { rate: 1_000_000_000, ..settings(u64::MAX, 0.0) };
         let mut link = Link::new(settings);
         for _ in 0..1_000 {
             link.offer(Duration::ZERO, 1_500);

@@ -30,6 +30,7 @@ pub(crate) struct Relay<'a> {
     from: &'a File,
     to: &'a File,
     trace: Option<Trace>,
+    /// In the order of arrival.
     on_the_way: VecDeque<Packet>,
     /// Memory of packets that have arrived, for the next ones.
     spare: Vec<Vec<u8>>,
@@ -58,6 +59,7 @@ impl<'a> Relay<'a> {
             self.take()?;
         }
         self.report.busy = self.link.busy();
+        self.report.held = self.link.held();
         if let Some(trace) = self.trace {
             trace.finish()?;
         }
@@ -125,11 +127,17 @@ impl<'a> Relay<'a> {
             trace.note(entered, &bytes, fate)?;
         }
         match fate {
-            Fate::Deliver { arrives, .. } => self.on_the_way.push_back(Packet { arrives, bytes }),
+            Fate::Deliver { arrives, .. } => enqueue(&mut self.on_the_way, Packet { arrives, bytes }),
             Fate::Drop | Fate::Lose { .. } => self.spare.push(bytes),
         }
         Ok(())
     }
+}
+
+/// Puts a packet behind those that arrive before it or with it. Only one that was held back has later ones before it.
+fn enqueue(on_the_way: &mut VecDeque<Packet>, packet: Packet) {
+    let later = on_the_way.iter().rev().take_while(|other| other.arrives > packet.arrives).count();
+    on_the_way.insert(on_the_way.len() - later, packet);
 }
 
 /// The time since some moment in the past, the same for every process of this machine.
@@ -160,3 +168,18 @@ const LARGEST_PACKET: usize = 65_535;
 const MAX_AT_ONCE: usize = 16;
 /// As many as a gigabit has on its way in 50 ms.
 const MAX_SPARE: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_overtake_one_that_is_held_back() {
+        let mut on_the_way = VecDeque::new();
+        for (number, milliseconds) in [(1, 10), (2, 40), (3, 20), (4, 40), (5, 30)] {
+            enqueue(&mut on_the_way, Packet { arrives: Duration::from_millis(milliseconds), bytes: vec![number] });
+        }
+        let order: Vec<u8> = on_the_way.into_iter().flat_map(|packet| packet.bytes).collect();
+        assert_eq!(order, [1, 3, 5, 2, 4]);
+    }
+}

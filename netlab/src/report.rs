@@ -20,6 +20,8 @@ pub(crate) struct DirectionReport {
     lateness: Lateness,
     /// How long the link was sending.
     pub(crate) busy: Duration,
+    /// Packets that were held back on the way.
+    pub(crate) held: u64,
     /// Packets that the receiving device would not take.
     pub(crate) refused: u64,
     /// Packets that the sending device had no room for: the relay was too slow.
@@ -41,6 +43,7 @@ impl DirectionReport {
             most_waiting: 0,
             lateness: Lateness::new(),
             busy: Duration::ZERO,
+            held: 0,
             refused: 0,
             overrun: 0,
         }
@@ -76,7 +79,7 @@ impl DirectionReport {
         let achieved = if lasted > 0.0 { self.bytes as f64 * 8.0 / lasted } else { 0.0 };
         format!(
             "{{\"rate\": {}, \"delay_us\": {}, \"queue\": {}, \"packets\": {}, \"bytes\": {}, \"dropped\": {}, \
-             \"lost\": {}, \"refused\": {}, \"overrun\": {}, \"most_waiting\": {}, \"lasted_s\": {lasted:.6}, \
+             \"lost\": {}, \"held\": {}, \"refused\": {}, \"overrun\": {}, \"most_waiting\": {}, \"lasted_s\": {lasted:.6}, \
              \"busy_s\": {:.6}, \"achieved_rate\": {achieved:.0}, \"late_us\": {}}}",
             self.rate,
             self.delay.as_micros(),
@@ -85,6 +88,7 @@ impl DirectionReport {
             self.bytes,
             self.dropped,
             self.lost,
+            self.held,
             self.refused,
             self.overrun,
             self.most_waiting,
@@ -158,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_direction() {
-        let settings = LinkSettings { rate: 8_000, delay: Duration::ZERO, queue: 9, loss: 0.0, seed: 1 };
+        let (delay, hold) = (Duration::ZERO, Duration::ZERO);
+        let settings = LinkSettings { rate: 8_000, delay, queue: 9, loss: 0.0, reorder: 0.0, hold, seed: 1 };
         let mut report = DirectionReport::new(&settings);
         let at = Duration::from_secs;
         report.taken(at(10), 1_000, Fate::Deliver { leaves: at(11), arrives: at(12) }, 1_000);
@@ -166,7 +171,7 @@ mod tests {
         report.taken(at(10), 1_000, Fate::Drop, 2_000);
         let text = report.json();
         for part in [
-            r#""packets": 2, "bytes": 2000, "dropped": 1, "lost": 1"#,
+            r#""packets": 2, "bytes": 2000, "dropped": 1, "lost": 1, "held": 0"#,
             r#""most_waiting": 2000, "lasted_s": 2.000000"#,
             r#""achieved_rate": 8000"#,
         ] {

@@ -1,4 +1,5 @@
-//! Every packet that carries bytes of a TCP connection, as a line of CSV: what the server let go, and when.
+//! Every packet that carries bytes of a TCP connection, or a UDP datagram, as a line of CSV: what the server let go, and
+//! when.
 
 use std::{
     fs::File,
@@ -22,7 +23,7 @@ impl Trace {
         Ok(Self { file })
     }
 
-    /// Writes nothing for a packet that is not TCP over IPv4, or has no payload.
+    /// Writes nothing for a packet that is not TCP or UDP over IPv4, or has no payload.
     pub(crate) fn note(&mut self, entered: Duration, packet: &[u8], fate: Fate) -> io::Result<()> {
         let Some(segment) = Segment::read(packet) else { return Ok(()) };
         let (left, arrived) = match fate {
@@ -32,6 +33,7 @@ impl Trace {
         };
         let time = |time: Option<Duration>| time.map_or(String::new(), |time| format!("{:.6}", time.as_secs_f64()));
         let Segment { source, destination, sequence, length } = segment;
+        let sequence = sequence.map_or(String::new(), |sequence| sequence.to_string());
         let (entered, left, arrived) = (time(Some(entered)), time(left), time(arrived));
         writeln!(self.file, "{entered},{left},{arrived},{source},{destination},{sequence},{length}")
     }
@@ -41,32 +43,44 @@ impl Trace {
     }
 }
 
-/// What of a TCP segment is worth a line.
+/// What of a TCP segment or a UDP datagram is worth a line.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment {
     source: u16,
     destination: u16,
-    sequence: u32,
-    /// Bytes of the connection in it.
+    /// None for UDP.
+    sequence: Option<u32>,
+    /// Bytes of the payload.
     length: usize,
 }
 
 impl Segment {
     fn read(packet: &[u8]) -> Option<Self> {
-        // RFC 791 §3.1: version and length of the header in words; the protocol, 6 for TCP.
+        // RFC 791 §3.1: version and length of the header in words; the protocol.
         let first = *packet.first()?;
-        if first >> 4 != 4 || *packet.get(9)? != 6 {
+        if first >> 4 != 4 {
             return None;
         }
-        let tcp = packet.get(usize::from(first & 0x0f) * 4..)?;
-        let short = |place: usize| Some(u16::from_be_bytes(tcp.get(place..place + 2)?.try_into().ok()?));
-        // RFC 9293 §3.1: the data offset, in words.
-        let header = usize::from(*tcp.get(12)? >> 4) * 4;
-        let length = tcp.len().checked_sub(header).filter(|length| *length > 0)?;
-        let sequence = u32::from_be_bytes(tcp.get(4..8)?.try_into().ok()?);
+        let payload = packet.get(usize::from(first & 0x0f) * 4..)?;
+        let short = |place: usize| Some(u16::from_be_bytes(payload.get(place..place + 2)?.try_into().ok()?));
+        let (header, sequence) = match *packet.get(9)? {
+            // RFC 9293 §3.1: the data offset, in words.
+            TCP => {
+                let sequence = u32::from_be_bytes(payload.get(4..8)?.try_into().ok()?);
+                (usize::from(*payload.get(12)? >> 4) * 4, Some(sequence))
+            }
+            // RFC 768: four fields of 16 bits.
+            UDP => (8, None),
+            _ => return None,
+        };
+        let length = payload.len().checked_sub(header).filter(|length| *length > 0)?;
         Some(Self { source: short(0)?, destination: short(2)?, sequence, length })
     }
 }
+
+/// Numbers of protocols (RFC 9293 §3.9.2, RFC 768).
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 #[cfg(test)]
 mod tests {
@@ -85,12 +99,22 @@ mod tests {
 
     #[test]
     fn segments() {
-        let expected = Segment { source: 8_443, destination: 49_153, sequence: 65_538, length: 3 };
+        let expected = Segment { source: 8_443, destination: 49_153, sequence: Some(65_538), length: 3 };
         assert_eq!(Segment::read(&packet(6, 3)), Some(expected));
         assert_eq!(Segment::read(&packet(6, 0)), None, "an acknowledgement");
-        assert_eq!(Segment::read(&packet(17, 3)), None, "UDP");
+        assert_eq!(Segment::read(&packet(1, 3)), None, "ICMP");
         for length in 0..52 {
             assert_eq!(Segment::read(&packet(6, 3)[..length]), None, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn datagrams() {
+        // 24 bytes are behind the header of UDP here.
+        let expected = Segment { source: 8_443, destination: 49_153, sequence: None, length: 27 };
+        assert_eq!(Segment::read(&packet(17, 3)), Some(expected));
+        for length in 0..=28 {
+            assert_eq!(Segment::read(&packet(17, 3)[..length]), None, "{length} bytes");
         }
     }
 }

@@ -1,4 +1,4 @@
-"""docs/measurements/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
+"""docs/measurements/priorities.md and http3.md: what stands between the markers is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import subprocess
 import sys
 
 from ..server import REPOSITORY
-from . import servers, tables
+from . import loss, servers, tables
 from .tile import Run
 
 FILE = REPOSITORY / "docs/measurements/priorities.md"
+HTTP3 = REPOSITORY / "docs/measurements/http3.md"
 PICTURES = REPOSITORY / "docs/measurements/priorities"
 
 
@@ -32,16 +33,21 @@ def section(name: str) -> str:
     return FILE.read_text().partition(f"<!-- measured: {name} -->")[2].partition(f"<!-- end of {name} -->")[0].strip()
 
 
-def put(**sections: str) -> None:
-    document = FILE.read_text()
+def put(file: pathlib.Path = FILE, **sections: str) -> None:
+    document = file.read_text()
     for name, content in sections.items():
         document = replaced(document, name, content)
-    FILE.write_text(document)
-    print(f"wrote {FILE.relative_to(REPOSITORY)}", file=sys.stderr)
+    file.write_text(document)
+    print(f"wrote {file.relative_to(REPOSITORY)}", file=sys.stderr)
 
 
 def write_runs(runs: list[Run]) -> None:
     put(tile=tables.markdown(runs), servers=of_servers(runs), machine=machine(), pictures=pictures(runs))
+
+
+def write_http3(runs: list[Run], lossy: list[Run]) -> None:
+    """Of the usual link and sizes."""
+    put(HTTP3, priorities=tables.of_moments(runs), lossy=loss.markdown(lossy))
 
 
 def pictures(runs: list[Run]) -> str:

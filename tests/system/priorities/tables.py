@@ -22,15 +22,15 @@ def of(run: Run) -> servers.Server:
     return next(server for server in servers.SERVERS if server.name == run.server)
 
 
-def groups(runs: list[Run]) -> dict[tuple[str, float, bool], list[Run]]:
-    found: dict[tuple[str, float, bool], list[Run]] = {}
+def groups(runs: list[Run]) -> dict[tuple[str, float, bool, bool], list[Run]]:
+    found: dict[tuple[str, float, bool, bool], list[Run]] = {}
     for run in runs:
-        found.setdefault((run.link, run.after, run.tls), []).append(run)
+        found.setdefault((run.link, run.after, run.tls, run.http3), []).append(run)
     return found
 
 
-def title(link: str, after: float, tls: bool) -> str:
-    return f"{'over TLS' if tls else 'without TLS'}, {spelled(link)}, the script requested after {after:g} s"
+def title(link: str, after: float, tls: bool, http3: bool) -> str:
+    return f"{'over QUIC' if http3 else 'over TLS' if tls else 'without TLS'}, {spelled(link)}, the script requested after {after:g} s"
 
 
 def plain(runs: list[Run]) -> str:
@@ -40,8 +40,15 @@ def plain(runs: list[Run]) -> str:
         widths = [max(len(line[column]) for line in rows) for column in range(len(HEADS))]
         lines = ["  ".join(cell.ljust(width) if column < 2 else cell.rjust(width)
                            for column, (cell, width) in enumerate(zip(line, widths))) for line in rows]
-        texts.append("\n".join([f"HTTP/2 {title(*key)}:", *lines]))
+        texts.append("\n".join([f"{'HTTP/3' if key[-1] else 'HTTP/2'} {title(*key)}:", *lines]))
     return "\n\n".join(texts)
+
+
+def of_moments(runs: list[Run]) -> str:
+    """One server's runs in one table."""
+    lines = ["| link | requested after | " + " | ".join(HEADS[2:]) + " |", "| --- |" + " ---: |" * 8 + " --- | ---: |"]
+    lines += [f"| {spelled(run.link)} | {run.after:g} s | {' | '.join(row(run)[2:])} |" for run in runs]
+    return "\n".join(lines)
 
 
 def markdown(runs: list[Run]) -> str:
