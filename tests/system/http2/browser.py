@@ -25,9 +25,9 @@ class Chromium:
 
     name = "Chromium"
 
-    def __init__(self, work: pathlib.Path) -> None:
+    def __init__(self, work: pathlib.Path, *options: str) -> None:
         tools.find("chromium")
-        self.browser = chromium.Browser(str(work))
+        self.browser = chromium.Browser(str(work), *options)
         target = self.browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
@@ -47,15 +47,16 @@ class Firefox:
 
     name = "Firefox"
 
-    def __init__(self, work: pathlib.Path) -> None:
+    def __init__(self, work: pathlib.Path, preferences: dict[str, bool | int | str] | None = None, *options: str) -> None:
         program, port, profile = tools.find("firefox-esr", "firefox"), free_port(), work / "profile"
         profile.mkdir()
-        preferences = {"marionette.port": port, "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False,
+        preferences = (preferences or {}) | {
+                       "marionette.port": port, "datareporting.policy.dataSubmissionEnabled": False, "app.update.enabled": False,
                        "network.captive-portal-service.enabled": False, "browser.shell.checkDefaultBrowser": False}
         (profile / "user.js").write_text("".join(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n"
                                                  for name, value in preferences.items()))
         environment = os.environ | {"HOME": str(work), "MOZ_HEADLESS": "1", "MOZ_DISABLE_CONTENT_SANDBOX": "1"}
-        self.process = subprocess.Popen([program, "--headless", "--marionette", "--no-remote", "--profile", str(profile)],
+        self.process = subprocess.Popen([program, "--headless", "--marionette", "--no-remote", "--profile", str(profile), *options],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         self.rest, self.number = b"", 0
         try:

@@ -26,7 +26,7 @@ OPTIONS = (
 
 
 class Browser:
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *options: str) -> None:
         self.log = pathlib.Path(folder, "net-log.json")
         inner_read, outer_write = pipe()
         outer_read, inner_write = pipe()
@@ -34,7 +34,7 @@ class Browser:
         os.dup2(inner_write, FROM_BROWSER)
         # A browser that root starts refuses to be without this.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
-        command = [shutil.which("chromium") or "chromium", *OPTIONS, *root, f"--user-data-dir={folder}/profile",
+        command = [shutil.which("chromium") or "chromium", *OPTIONS, *options, *root, f"--user-data-dir={folder}/profile",
                    f"--log-net-log={self.log}", "about:blank"]
         self.process = subprocess.Popen(command, pass_fds=(TO_BROWSER, FROM_BROWSER), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

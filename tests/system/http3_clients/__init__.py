@@ -1,0 +1,1 @@
+"""HTTP/3 between Serow and other projects' clients."""
