@@ -73,7 +73,7 @@ const verbs = {
 };
 window.first = false;
 window.result = null;
-verbs[VERB](...ARGUMENTS).then(found => window.result = JSON.stringify(found), error => window.result = JSON.stringify({error: String(error)}));
+verbs[VERB](...ARGUMENTS).catch(error => ({error: String(error)})).then(found => window.result = JSON.stringify(found));
 """
 
 
@@ -142,20 +142,38 @@ def run(one: Chromium | Firefox, verb: str, path: str, *arguments) -> dict:
     raise Failed("the page is not done")
 
 
+def unsent(log: pathlib.Path) -> int:
+    """Requests that Chromium ended before it sent them, as its own log of the network has it."""
+    recorded = json.loads(log.read_text())
+    kinds = {number: name for name, number in recorded["constants"]["logEventTypes"].items()}
+    closed = recorded["constants"]["netError"]["ERR_CONNECTION_CLOSED"]
+    sent, failed = set(), set()
+    for event in recorded["events"]:
+        source, kind = event["source"]["id"], kinds.get(event["type"])
+        if kind == "HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS":
+            sent.add(source)
+        elif kind == "URL_REQUEST_START_JOB" and event.get("params", {}).get("net_error") == closed:
+            failed.add(source)
+    return len(failed - sent)
+
+
 def main() -> None:
     name, verb, url, authority, *arguments = sys.argv[1:]
     parts = urllib.parse.urlsplit(url)
     made = {"Chromium": Chromium, "Firefox": Firefox}[name]
-    with tempfile.TemporaryDirectory(prefix="serow-browser-", ignore_cleanup_errors=True) as work, \
-            made(pathlib.Path(work), parts.hostname, parts.port, pathlib.Path(authority)) as one:
-        one.open(f"https://{parts.netloc}/")
-        if verb == "twice":
-            time.sleep(PAUSE)
-            found = run(one, "get", parts.path)
-        elif verb == "post":
-            found = run(one, "post", parts.path, UPLOAD)
-        else:
-            found = run(one, verb, parts.path, *map(float, arguments))
+    with tempfile.TemporaryDirectory(prefix="serow-browser-", ignore_cleanup_errors=True) as work:
+        with made(pathlib.Path(work), parts.hostname, parts.port, pathlib.Path(authority)) as one:
+            one.open(f"https://{parts.netloc}/")
+            if verb == "twice":
+                time.sleep(PAUSE)
+                found = run(one, "get", parts.path)
+            elif verb == "post":
+                found = run(one, "post", parts.path, UPLOAD)
+            else:
+                found = run(one, verb, parts.path, *map(float, arguments))
+        # Chromium completes its log when it ends.
+        if name == "Chromium" and "failed" in found:
+            found["unsent"] = unsent(pathlib.Path(work, "net-log.json"))
     if "error" in found:
         sys.exit(f"{name}: {found['error']}")
     print(json.dumps(found))

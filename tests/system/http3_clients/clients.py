@@ -9,7 +9,8 @@ authority. The last line that it prints is an object in JSON; it ends with 0 unl
   twice                      the response over a second connection; `resumed` if the client tells it
   update                     a response during which the client changes keys, and how often it did
   migrate                    a response during which the client changes ports and connection IDs, and how often it did
-  during SECONDS AT_A_TIME   requests without a pause: when each was answered, and what failed; prints `ready` after the first
+  during SECONDS AT_A_TIME   requests without a pause: when each was answered, and what failed; prints `ready` after the first;
+                             `unsent` of those that failed the client did not send
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from collections.abc import Callable
 
 from . import tools
 
-NO_KEYS = "changes keys only after millions of packets"
-NO_MIGRATION = "has no means to migrate on request"
+NO_KEYS = "does not change keys on request"
+NO_MIGRATION = "does not migrate on request"
 
 
 @dataclasses.dataclass(frozen=True)

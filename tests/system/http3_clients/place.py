@@ -11,7 +11,6 @@ import threading
 import time
 
 from ..http3 import serving
-from ..http3.assault import initial
 from ..http3.origin import Origin
 from ..restarts.running import Running
 from ..server import Server, program
@@ -113,6 +112,9 @@ class Flood:
             self._send(20)
 
     def _send(self, count: int) -> None:
+        # Only here, so that --help does without aioquic.
+        from ..http3.assault import initial
+
         for _ in range(count):
             with contextlib.suppress(OSError):
                 self.socket.send(initial(self.address))

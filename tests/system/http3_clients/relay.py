@@ -109,7 +109,8 @@ class Relay:
             self._forward(flow, self.socket, data, flow.client, False)
             if flow.to_client in self.link.rebind_after:
                 self._close(flow)
-                self._attach(flow)
+                flow.upstream = bound()
+                self._connect(flow)
                 flow.rebound += 1
                 return
 
@@ -131,13 +132,12 @@ class Relay:
 
     def _open(self, client: tuple[str, int]) -> Flow:
         flow = Flow(client, bound())
-        self._attach(flow)
+        self._connect(flow)
         self._by_client[client] = flow
         self.flows.append(flow)
         return flow
 
-    def _attach(self, flow: Flow) -> None:
-        flow.upstream = bound()
+    def _connect(self, flow: Flow) -> None:
         flow.upstream.connect(self.server)
         self._by_descriptor[flow.upstream.fileno()] = flow
         self._poll.register(flow.upstream, select.POLLIN)

@@ -61,7 +61,7 @@ def quiche() -> pathlib.Path:
     path = folder("quiche", *(source / name for name in ("Cargo.toml", "Cargo.lock", "src/main.rs"))) / "client"
     if not path.exists():
         find("cmake"), find("c++")
-        built = pathlib.Path(os.environ.get("SEROW_QUICHE_TARGET", target().resolve() / "tools/http3-clients/quiche"))
+        built = target().resolve() / "tools/http3-clients/quiche"
         build([find("cargo"), "build", "--quiet", "--locked", "--target-dir", str(built)], source)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(built / "debug/serow-test-quiche", path)
