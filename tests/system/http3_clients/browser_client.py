@@ -1,10 +1,11 @@
-"""Chromium and Firefox, as programs: `clients.py` describes the arguments and the output. The first argument is the name.
+"""Chromium and Firefox, as programs: `clients.py` describes the arguments and the output; the first is the browser's name.
 
 A page of the server does the requests with `fetch`, and says by which protocol they came."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import pathlib
 import re
@@ -25,7 +26,8 @@ UPLOAD = 3_000_000
 SCRIPT = """
 const digest = async body => [...new Uint8Array(await crypto.subtle.digest("SHA-256", body))]
     .map(byte => byte.toString(16).padStart(2, "0")).join("");
-const protocols = () => [...new Set(performance.getEntriesByType("resource").map(entry => entry.nextHopProtocol))].join(" ");
+const protocols = () =>
+    [...new Set(performance.getEntriesByType("resource").map(entry => entry.nextHopProtocol))].join(" ");
 const now = () => (performance.timeOrigin + performance.now()) / 1000;
 const request = async (path, options) => {
     const response = await fetch(path, {cache: "no-store", ...options});
@@ -73,7 +75,8 @@ const verbs = {
 };
 window.first = false;
 window.result = null;
-verbs[VERB](...ARGUMENTS).catch(error => ({error: String(error)})).then(found => window.result = JSON.stringify(found));
+verbs[VERB](...ARGUMENTS).catch(error => ({error: String(error)}))
+    .then(found => window.result = JSON.stringify(found));
 """
 
 
@@ -81,9 +84,11 @@ class Chromium(browser.Chromium):
     """Trusts the key of the certificate; without UDP it would fail, as there is no TCP port."""
 
     def __init__(self, work: pathlib.Path, host: str, port: int, authority: pathlib.Path) -> None:
-        key = subprocess.run(f"openssl x509 -in '{authority.parent / 'cert.pem'}' -pubkey -noout | openssl pkey -pubin -outform der | "
-                             "openssl dgst -sha256 -binary", shell=True, check=True, capture_output=True).stdout
-        super().__init__(work, f"--origin-to-force-quic-on={host}:{port}", f"--host-resolver-rules=MAP {host} 127.0.0.1",
+        command = ["openssl", "x509", "-in", str(authority.parent / "cert.pem"), "-pubkey", "-noout"]
+        key = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        key = hashlib.sha256(decoded(key)).digest()
+        super().__init__(work, f"--origin-to-force-quic-on={host}:{port}",
+                         f"--host-resolver-rules=MAP {host} 127.0.0.1",
                          f"--ignore-certificate-errors-spki-list={base64.b64encode(key).decode()}", "--enable-quic")
 
     def open(self, url: str) -> None:
@@ -111,10 +116,10 @@ class Firefox(browser.Firefox):
             "network.http.http3.alt-svc-mapping-for-testing": f"{host};h3=:{port}",
             "network.http.http3.disable_when_third_party_roots_found": False,
         }, "--remote-allow-system-access")
-        certificate = re.sub(r"-----[A-Z ]+-----|\s", "", authority.read_text())
+        certificate = base64.b64encode(decoded(authority.read_text())).decode()
         self.call("Marionette:SetContext", value="chrome")
-        self.execute("Cc['@mozilla.org/security/x509certdb;1'].getService(Ci.nsIX509CertDB).addCertFromBase64(arguments[0], 'C,,')",
-                     certificate)
+        self.execute("Cc['@mozilla.org/security/x509certdb;1'].getService(Ci.nsIX509CertDB)"
+                     ".addCertFromBase64(arguments[0], 'C,,')", certificate)
         self.call("Marionette:SetContext", value="content")
 
     def open(self, url: str) -> None:
@@ -126,6 +131,10 @@ class Firefox(browser.Firefox):
     def evaluate(self, expression: str):
         # Marionette gives each script a scope of its own, as a function.
         return self.execute(f"return window.eval({json.dumps(expression)})")
+
+
+def decoded(pem: str) -> bytes:
+    return base64.b64decode(re.sub(r"-----[A-Z ]+-----|\s", "", pem))
 
 
 def run(one: Chromium | Firefox, verb: str, path: str, *arguments) -> dict:

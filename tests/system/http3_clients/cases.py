@@ -1,4 +1,4 @@
-"""The cases: what each starts, what the client does, and how that is judged, by its output and by what the relay has seen."""
+"""The cases: what each starts, what the client does, and how its output and what the relay has seen are judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import place
 from .program import Program
 from .relay import Link, Relay
 
-# Of the server's Handshake packets: the certificate alone has more than 2,500 bytes, a resumed handshake less than a third.
+# Of the server's Handshake packets: the certificate alone has more than 2,500 bytes, a resumed handshake a third at most.
 MAX_RESUMED = 1_000
 ROUND_TRIP, LOSS = 0.3, 0.02
 REQUESTS = 1_000
@@ -104,8 +104,8 @@ def slow_link(program: Program, where: place.Place) -> Iterator[str]:
 def reloads(program: Program, where: place.Place) -> Iterator[str]:
     """GOAWAY: all requests succeed, over one more connection per reload.
 
-    Chromium gives up a request that waits for its stream when GOAWAY comes (ERR_CONNECTION_CLOSED), whatever stream GOAWAY names:
-    these requests are never sent.
+    Chromium gives up a request that waits for its stream when GOAWAY comes (ERR_CONNECTION_CLOSED), whatever stream GOAWAY
+    names: these requests are never sent.
     """
     with where.running() as running, Relay(("127.0.0.1", running.port)) as relay:
         with program.started("during", relay.port, 4, AT_A_TIME) as run:
@@ -116,7 +116,7 @@ def reloads(program: Program, where: place.Place) -> Iterator[str]:
             found = run.result()
         unsent = found.get("unsent", 0)
         if len(found["failed"]) > unsent:
-            yield f"{len(found['failed'])} of {len(found['answered']) + len(found['failed'])} requests failed: {found['failed'][:2]}"
+            yield f"{len(found['failed'])} requests failed, {len(found['answered'])} did not: {found['failed'][:2]}"
         opened = sum(flow.handshake > 0 for flow in relay.flows)
         if opened <= RELOADS:
             yield f"{opened} connections at {RELOADS} reloads"
@@ -140,7 +140,8 @@ def crash(program: Program, where: place.Place) -> Iterator[str]:
             return
         gap, again = max((later - sooner, later) for sooner, later in zip(times, times[1:]))
         noticed = [float(text.split()[0]) - killed for text in found["failed"]]
-        program.note(f"{f'error after {noticed[0] * 1000:.0f} ms, ' if noticed else ''}response after {again * 1000:.0f} ms")
+        error = f"error after {noticed[0] * 1000:.0f} ms, " if noticed else ""
+        program.note(f"{error}response after {again * 1000:.0f} ms")
         if gap > MAX_GAP:
             yield f"nothing was answered for {gap:.1f} s"
 
@@ -173,6 +174,6 @@ def connections(relay: Relay, most: int, program: Program) -> Iterator[str]:
 
 CASES = {
     "handshake": handshake, "Retry": retry, "resumption": resumption, "key update": key_update,
-    "Serow's key update": server_key_update, "rebinding": rebinding, "migration": migration, "1,000 requests": many_requests,
-    "slow link": slow_link, "reloads": reloads, "crash": crash, "upload": upload,
+    "Serow's key update": server_key_update, "rebinding": rebinding, "migration": migration,
+    "1,000 requests": many_requests, "slow link": slow_link, "reloads": reloads, "crash": crash, "upload": upload,
 }

@@ -1,7 +1,7 @@
 """The clients, and what each of them cannot do.
 
 A client is a program with the arguments VERB URL AUTHORITY [ARGUMENT…], where AUTHORITY is the file of the certificate
-authority. The last line that it prints is an object in JSON; it ends with 0 unless it had no response at all. The verbs:
+authority. The last line that it prints is an object in JSON; it ends with 0 unless it had no response. The verbs:
 
   get                        a response: its status, the SHA-256 of its body, and the protocol if the client tells it
   post FILE                  the same after an upload; `sent` is the SHA-256 of a body that the client made itself
@@ -9,8 +9,8 @@ authority. The last line that it prints is an object in JSON; it ends with 0 unl
   twice                      the response over a second connection; `resumed` if the client tells it
   update                     a response during which the client changes keys, and how often it did
   migrate                    a response during which the client changes ports and connection IDs, and how often it did
-  during SECONDS AT_A_TIME   requests without a pause: when each was answered, and what failed; prints `ready` after the first;
-                             `unsent` of those that failed the client did not send
+  during SECONDS AT_A_TIME   requests without a pause: when each was answered, and what failed; prints `ready` after the
+                             first; `unsent` of those that failed the client did not send
 """
 
 from __future__ import annotations

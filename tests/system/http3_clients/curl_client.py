@@ -12,8 +12,8 @@ import time
 import pycurl
 
 SECONDS = 60
-# With more, fewer of the 128 streams that Serow permits may be left than libcurl wants to begin: it would open a second connection
-# instead of waiting for MAX_STREAMS.
+# With more, fewer of the 128 streams that Serow permits may be left than libcurl wants to begin: it would open a second
+# connection instead of waiting for MAX_STREAMS.
 AT_A_TIME = 64
 # CURL_HTTP_VERSION_3.
 HTTP3 = 30

@@ -18,7 +18,8 @@ from ..server import Server, program
 HOST = "serow.test"
 CONTENT = hashlib.shake_128(b"clients").digest(10_000_000)
 # `part` takes some ten round trips, `large` thousands of packets: Serow changes its keys within a thousand.
-PAGES = {"index.html": b"<!doctype html><title>Serow</title><p>Hello!</p>\n", "part": CONTENT[:300_000], "large": CONTENT}
+INDEX = b"<!doctype html><title>Serow</title><p>Hello!</p>\n"
+PAGES = {"index.html": INDEX, "part": CONTENT[:300_000], "large": CONTENT}
 UPLOAD = CONTENT[-3_000_000:]
 # More handshakes at a time than one thread does without Retry.
 HALF_OPEN = 150
@@ -66,8 +67,8 @@ class Place:
 
     def _server(self, kind: str, *options: str) -> Server:
         port = serving.free_port()
-        command = [program("serow"), kind, "--listen", f"127.0.0.1:{port}", "--tls", self.tls, "--access-log", "off", *options]
-        return Server(command, port)
+        common = ("--listen", f"127.0.0.1:{port}", "--tls", self.tls, "--access-log", "off")
+        return Server([program("serow"), kind, *common, *options], port)
 
     @contextlib.contextmanager
     def running(self):
@@ -78,14 +79,15 @@ class Place:
         for name, content in PAGES.items():
             (folder / "site" / name).write_bytes(content)
         running.file.write_text("\n".join((
-            f'listen = "127.0.0.1:{running.port}"', f'tls = "{self.tls}"', f'admin = "unix:{running.door}"', 'access-log = "off"',
-            "[[site]]", f'files = {{ root = "{folder / "site"}" }}', "")))
+            f'listen = "127.0.0.1:{running.port}"', f'tls = "{self.tls}"', f'admin = "unix:{running.door}"',
+            'access-log = "off"', "[[site]]", f'files = {{ root = "{folder / "site"}" }}', "")))
         with running:
             yield running
 
 
 def openssl(*arguments) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    command = ["openssl", *map(str, arguments)]
+    subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
 
 
 class Flood:

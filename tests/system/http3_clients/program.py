@@ -79,8 +79,8 @@ class Program:
         host = HOST if self.client.is_browser else "127.0.0.1"
         command = [*self.command, verb, f"https://{host}:{port}/{path}", str(self.authority), *map(str, arguments)]
         with tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-                                       cwd=REPOSITORY / "tests", start_new_session=True)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                       text=True, cwd=REPOSITORY / "tests", start_new_session=True)
             try:
                 yield Run(process, errors, time.monotonic() + SECONDS)
             finally:

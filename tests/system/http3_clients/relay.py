@@ -1,4 +1,4 @@
-"""A UDP relay on loopback between a client and Serow: it delays and drops datagrams, changes the port that the server sees,
+"""A UDP relay on loopback between a client and Serow: it delays and drops datagrams, changes the port that Serow sees,
 and counts what can be read without keys (RFC 9000 §17.2)."""
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ class Relay:
                 flow.rebound += 1
                 return
 
-    def _forward(self, flow: Flow, through: socket.socket, data: bytes, to: tuple[str, int], is_to_server: bool) -> None:
+    def _forward(self, flow: Flow, through: socket.socket, data: bytes, to: tuple[str, int],
+                 is_to_server: bool) -> None:
         if self._dice[is_to_server].random() < self.link.loss:
             flow.lost += 1
         elif self.link.one_way:

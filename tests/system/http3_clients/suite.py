@@ -18,7 +18,8 @@ from .program import Failed, Program
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tests/http3-clients", description=__doc__)
-    parser.add_argument("--client", action="append", choices=[client.name for client in CLIENTS], help="this one only (repeatable)")
+    names = [client.name for client in CLIENTS]
+    parser.add_argument("--client", action="append", choices=names, help="this one only (repeatable)")
     parser.add_argument("--case", action="append", choices=list(CASES), help="this one only (repeatable)")
     options = parser.parse_args()
     clients = [client for client in CLIENTS if not options.client or client.name in options.client]
@@ -28,7 +29,8 @@ def main() -> int:
         results = {client.name: row(client, cases, place) for client in clients}
     print()
     print("\n".join(table(clients, cases, results)))
-    failed = [(name, case, said) for name, found in results.items() for case, said in found.items() if said.startswith("failed")]
+    rows = [(name, case, said) for name, found in results.items() for case, said in found.items()]
+    failed = [(name, case, said) for name, case, said in rows if said.startswith("failed")]
     for name, case, said in failed:
         print(f"http3-clients: {name}, {case}: {said}")
     print(f"http3-clients: {'FAILED' if failed else 'PASSED'}")
@@ -67,6 +69,8 @@ def table(clients: list[Client], cases: list[str], results: dict[str, dict[str, 
     lines = [f"| case | {' | '.join(client.name for client in clients)} |", f"| --- |{' --- |' * len(clients)}"]
     for case in cases:
         cells = [results[client.name][case] for client in clients]
-        lines.append(f"| {case} | {' | '.join(cell if cell.startswith('passed') else cell.partition(':')[0] for cell in cells)} |")
-    reasons = {f"{case}: {client.name} {why}" for client in clients for case, why in client.cannot.items() if case in cases}
+        shown = [cell if cell.startswith("passed") else cell.partition(":")[0] for cell in cells]
+        lines.append(f"| {case} | {' | '.join(shown)} |")
+    reasons = {f"{case}: {client.name} {why}"
+               for client in clients for case, why in client.cannot.items() if case in cases}
     return [*lines, *(["", "Cannot:", *sorted(reasons)] if reasons else [])]

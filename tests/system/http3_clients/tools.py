@@ -76,6 +76,7 @@ def find(name: str) -> str:
 
 
 def build(command: list[str], place: pathlib.Path | None = None) -> None:
-    made = subprocess.run(command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS)
+    made = subprocess.run(command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=BUILD_SECONDS)
     if made.returncode != 0:
         raise Missing(f"{' '.join(command)[:100]} failed: {(made.stderr or made.stdout).strip()[-300:]}")
