@@ -181,7 +181,9 @@ impl Http3 {
 
     /// Writes as much of the bodies as QUIC takes.
     fn write_bodies(&mut self) {
-        while let Some(Turn { stream, bytes, .. }) = self.machine.next_turn(BODIES_AT_ONCE) {
+        while let Some(Turn { stream, bytes, .. }) = self.machine.next_turn(BODIES_AT_ONCE)
+            && self.streams.admits(&self.machine, stream)
+        {
             let Some(place) = self.bodies.iter().position(|(of, _)| *of == stream) else {
                 self.machine.set_ready(stream, false);
                 continue;

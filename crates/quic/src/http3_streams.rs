@@ -13,7 +13,7 @@ use serow_http3::{Endpoint, ErrorCode, OwnStream, ProtocolError, StreamId, Strea
 pub use self::receiving::Delivery;
 use self::{
     receiving::Readable,
-    sending::{Undelivered, Unwritten},
+    sending::{Admission, Undelivered, Unwritten},
 };
 use crate::Connection;
 
@@ -31,6 +31,8 @@ pub struct Http3Streams {
     own: [Option<QuicStream>; OwnStream::ALL.len()],
     /// The stream of the next request, where QUIC has opened it.
     next: Option<QuicStream>,
+    /// Whether QUIC had no room for any stream.
+    admission: Admission,
     /// Bytes received on all streams.
     received: u64,
 }
@@ -55,6 +57,7 @@ impl Http3Streams {
             undelivered: Undelivered::default(),
             own: [None; OwnStream::ALL.len()],
             next: None,
+            admission: Admission::Open,
             received: 0,
         }
     }
@@ -106,8 +109,7 @@ impl Http3Streams {
             // Streams that have ended meanwhile need neither.
             match order {
                 StreamOrder::Reset { stream, code } => {
-                    self.unwritten.forget(stream);
-                    self.undelivered.forget(stream);
+                    self.forget(stream);
                     let _ = self.quic.machine().send_stream(to_quic(stream)).reset(code_of(code));
                 }
                 StreamOrder::Stop { stream, code } => {
@@ -115,6 +117,15 @@ impl Http3Streams {
                 }
             }
         }
+    }
+}
+
+impl Http3Streams {
+    /// A stream was cut off. If QUIC was full, no event may say of another one that it has room again.
+    fn forget(&mut self, stream: StreamId) {
+        self.unwritten.forget(stream);
+        self.undelivered.forget(stream);
+        self.admission = Admission::Open;
     }
 }
 

@@ -91,10 +91,7 @@ impl Generation {
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
         }
-        if let Some(secret) = quic_secret {
-            server = server.shared_secret(SharedSecret(secret));
-        }
-        server = with_http3(server, settings, quic_secret, parent)?;
+        server = with_http3(with_sessions(server, quic_secret), settings, quic_secret, parent)?;
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
@@ -325,6 +322,14 @@ fn wanted(settings: &ServerSettings) -> Result<Vec<WantedListener>, String> {
         Ok(WantedListener { address, backlog, unix_mode, share, sockets: settings.workers })
     });
     wanted.collect()
+}
+
+/// The server that resumes the TLS sessions of the generation before.
+fn with_sessions(server: Server, secret: Option<[u8; 32]>) -> Server {
+    match secret {
+        Some(secret) => server.shared_secret(SharedSecret(secret)),
+        None => server,
+    }
 }
 
 /// The server with the UDP sockets of HTTP/3, which the master holds.

@@ -66,8 +66,7 @@ impl Http3Streams {
                 }
                 Event::Stream(StreamEvent::Stopped { id, error_code }) => {
                     let (stream, code) = (of_quic(id), ErrorCode(error_code.into_inner()));
-                    self.unwritten.forget(stream);
-                    self.undelivered.forget(stream);
+                    self.forget(stream);
                     machine.receive_stop(stream, code, now).map_err(Http3StreamsError::Protocol)?;
                 }
                 Event::ConnectionLost { reason } => return Err(Http3StreamsError::Lost(reason)),

@@ -14,6 +14,20 @@ pub(super) struct Unwritten {
     pieces: Vec<(StreamId, Bytes, Follows)>,
 }
 
+/// Which messages QUIC takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// All.
+    Open,
+    /// It holds as much as it may. More urgent messages than this one are taken nevertheless, or they would wait until
+    /// the peer has acknowledged what is less urgent.
+    Full {
+        urgency: u8,
+        /// Bytes that were taken nevertheless.
+        beyond: u64,
+    },
+}
+
 /// Streams whose end was written, and which the peer has not received to their end.
 #[derive(Debug, Default)]
 pub(super) struct Undelivered {
@@ -100,33 +114,54 @@ impl Http3Streams {
         let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(priority);
     }
 
-    /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does, and nobody has
-    /// if it takes nothing of any.
+    /// Whether QUIC takes something of a stream. Ask before each turn.
+    pub fn admits<Role>(&self, machine: &Endpoint<Role>, stream: StreamId) -> bool {
+        match self.admission {
+            Admission::Open => true,
+            Admission::Full { urgency, beyond } => beyond < MAX_BEYOND && machine.priority(stream).urgency < urgency,
+        }
+    }
+
+    /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does.
     pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Bytes, follows: Follows) {
+        if let Admission::Full { beyond, .. } = &mut self.admission {
+            *beyond += piece.len() as u64;
+            self.quic.machine().set_send_window(u64::MAX);
+        }
+        let written = self.write_piece(stream, &mut piece);
+        if self.admission != Admission::Open {
+            self.limit_to_congestion_window();
+        }
+        match written {
+            Ok(()) if follows == Follows::Fin => {
+                if self.quic.machine().send_stream(to_quic(stream)).finish().is_ok() {
+                    self.undelivered.add(stream);
+                }
+            }
+            Err(WriteError::Blocked) => {
+                self.unwritten.pieces.push((stream, piece, follows));
+                machine.set_writable(stream, false);
+                if self.is_full() {
+                    self.admission = Admission::Full { urgency: machine.priority(stream).urgency, beyond: 0 };
+                }
+            }
+            // Or the peer does not want it: an event says so.
+            Ok(()) | Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {}
+        }
+    }
+
+    fn write_piece(&mut self, stream: StreamId, piece: &mut Bytes) -> Result<(), WriteError> {
         let mut sender = self.quic.machine().send_stream(to_quic(stream));
         while !piece.is_empty() {
-            match sender.write_chunks(std::slice::from_mut(&mut piece)) {
-                Ok(_) => {}
-                Err(WriteError::Blocked) => {
-                    self.unwritten.pieces.push((stream, piece, follows));
-                    machine.set_writable(stream, false);
-                    let is_full = self.is_full();
-                    machine.set_connection_writable(!is_full);
-                    return;
-                }
-                // The peer does not want it: an event says so.
-                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
-            }
+            sender.write_chunks(std::slice::from_mut(piece))?;
         }
-        if follows == Follows::Fin && sender.finish().is_ok() {
-            self.undelivered.add(stream);
-        }
+        Ok(())
     }
 
     /// QUIC has room for a stream again.
     pub(super) fn note_writable<Role>(&mut self, machine: &mut Endpoint<Role>, id: QuicStream) {
         let stream = of_quic(id);
-        machine.set_connection_writable(true);
+        self.admission = Admission::Open;
         let Some(place) = self.unwritten.pieces.iter().position(|(of, ..)| *of == stream) else { return };
         let (stream, piece, follows) = self.unwritten.pieces.remove(place);
         machine.set_writable(stream, true);
@@ -143,6 +178,10 @@ impl Http3Streams {
 
 /// Between two urgencies among QUIC's priorities: room for as many streams.
 const URGENCY_DISTANCE: i32 = 1 << 24;
+
+/// Bytes of more urgent messages that QUIC takes though it is full: the first flight of a response, and more. What
+/// follows gets the room of what is acknowledged meanwhile.
+const MAX_BEYOND: u64 = 64 * 1024;
 
 /// Above that of every message.
 const OWN_PRIORITY: i32 = 100;

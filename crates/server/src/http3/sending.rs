@@ -50,6 +50,7 @@ where
         let mut written = 0;
         while written < WRITTEN_AT_ONCE
             && let Some(turn) = self.requests.machine.next_turn(TURN)
+            && self.streams.admits(&self.requests.machine, turn.stream)
         {
             let stream = turn.stream;
             // It may have changed since the last turn.
