@@ -32,12 +32,18 @@ def test(artifacts: list[pathlib.Path]) -> float:
     """Seconds from the image to the page."""
     image, bill = artifacts
     check_format(image, bill)
-    seconds = []
+    seconds, too_large = [], []
     for target in TARGETS:
         with tempfile.TemporaryDirectory() as parent:
             bundle = pathlib.Path(parent)
             (bundle / "rootfs").mkdir()
-            seconds.append(run(image, target, bundle))
+            size, time_to_page = run(image, target, bundle)
+            seconds.append(time_to_page)
+            if size > MAX_BYTES:
+                too_large.append(f"the image for {ARCHITECTURES[target]} has {size:,} bytes; the limit is {MAX_BYTES:,}")
+    # Last, so that it hides no other fault.
+    if too_large:
+        raise ChannelError(f"{'; '.join(too_large)}; all else passed, with a page after {max(seconds):.1f} s")
     return max(seconds)
 
 
@@ -49,18 +55,16 @@ def check_format(image: pathlib.Path, bill: pathlib.Path) -> None:
     project.run([project.TOOLS / "bin" / "pyspdxtools", "--infile", bill])
 
 
-def run(path: pathlib.Path, target: str, bundle: pathlib.Path) -> float:
-    """Seconds until the image of an architecture serves its page."""
+def run(path: pathlib.Path, target: str, bundle: pathlib.Path) -> tuple[int, float]:
+    """Bytes of the unpacked image of an architecture, and seconds until it serves its page."""
     began = time.monotonic()
     image = Image(path, ARCHITECTURES[target])
     size = image.unpack(bundle / "rootfs")
-    if size > MAX_BYTES:
-        raise ChannelError(f"the image for {ARCHITECTURES[target]} has {size:,} bytes; the limit is {MAX_BYTES:,}")
     if not is_native(target):
         command = [*emulator(bundle / "rootfs", target), "/serow", "files", "/public", "--listen", ":8080"]
         with Program(command, root=bundle / "rootfs", user=65532) as running:
             require(running.fetch(URL), WELCOME, URL)
-            return time.monotonic() - began
+            return size, time.monotonic() - began
     with Container(bundle, image.settings) as container:
         require(container.fetch(URL), WELCOME, URL)
         seconds = time.monotonic() - began
@@ -69,7 +73,7 @@ def run(path: pathlib.Path, target: str, bundle: pathlib.Path) -> float:
         container.kill("TERM")
         wait(container)
     serve_folder(bundle, image)
-    return seconds
+    return size, seconds
 
 
 def reload(container: Container) -> None:
