@@ -33,6 +33,8 @@ pub struct Http3Streams {
     next: Option<QuicStream>,
     /// Whether QUIC had no room for any stream.
     admission: Admission,
+    /// Bytes that it took nevertheless.
+    beyond: u64,
     /// Bytes received on all streams.
     received: u64,
 }
@@ -58,6 +60,7 @@ impl Http3Streams {
             own: [None; OwnStream::ALL.len()],
             next: None,
             admission: Admission::Open,
+            beyond: 0,
             received: 0,
         }
     }

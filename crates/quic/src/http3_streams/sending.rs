@@ -21,11 +21,7 @@ pub(super) enum Admission {
     Open,
     /// It holds as much as it may. More urgent messages than this one are taken nevertheless, or they would wait until
     /// the peer has acknowledged what is less urgent.
-    Full {
-        urgency: u8,
-        /// Bytes that were taken nevertheless.
-        beyond: u64,
-    },
+    Full { urgency: u8 },
 }
 
 /// Streams whose end was written, and which the peer has not received to their end.
@@ -118,14 +114,14 @@ impl Http3Streams {
     pub fn admits<Role>(&self, machine: &Endpoint<Role>, stream: StreamId) -> bool {
         match self.admission {
             Admission::Open => true,
-            Admission::Full { urgency, beyond } => beyond < MAX_BEYOND && machine.priority(stream).urgency < urgency,
+            Admission::Full { urgency } => self.beyond < MAX_BEYOND && machine.priority(stream).urgency < urgency,
         }
     }
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does.
     pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Bytes, follows: Follows) {
-        if let Admission::Full { beyond, .. } = &mut self.admission {
-            *beyond += piece.len() as u64;
+        if self.admission != Admission::Open {
+            self.beyond += piece.len() as u64;
             self.quic.machine().set_send_window(u64::MAX);
         }
         let written = self.write_piece(stream, &mut piece);
@@ -142,7 +138,7 @@ impl Http3Streams {
                 self.unwritten.pieces.push((stream, piece, follows));
                 machine.set_writable(stream, false);
                 if self.is_full() {
-                    self.admission = Admission::Full { urgency: machine.priority(stream).urgency, beyond: 0 };
+                    self.admission = Admission::Full { urgency: machine.priority(stream).urgency };
                 }
             }
             // Or the peer does not want it: an event says so.
@@ -162,6 +158,7 @@ impl Http3Streams {
     pub(super) fn note_writable<Role>(&mut self, machine: &mut Endpoint<Role>, id: QuicStream) {
         let stream = of_quic(id);
         self.admission = Admission::Open;
+        self.beyond = 0;
         let Some(place) = self.unwritten.pieces.iter().position(|(of, ..)| *of == stream) else { return };
         let (stream, piece, follows) = self.unwritten.pieces.remove(place);
         machine.set_writable(stream, true);
@@ -179,8 +176,9 @@ impl Http3Streams {
 /// Between two urgencies among QUIC's priorities: room for as many streams.
 const URGENCY_DISTANCE: i32 = 1 << 24;
 
-/// Bytes of more urgent messages that QUIC takes though it is full: the first flight of a response, and more. What
-/// follows gets the room of what is acknowledged meanwhile.
+/// Bytes of more urgent messages that QUIC takes though it is full, until the peer has acknowledged all beyond the
+/// congestion window: the first flight of a response, and more. Without this limit, a peer that acknowledges nothing could
+/// make us keep whole responses.
 const MAX_BEYOND: u64 = 64 * 1024;
 
 /// Above that of every message.
