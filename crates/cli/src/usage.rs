@@ -50,6 +50,10 @@ fn line(command: &str, error: &clap::Error) -> String {
         ErrorKind::MissingRequiredArgument => match option.as_str() {
             "<URL>" | "<URL>..." => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
             "<UPSTREAM>..." => format!("a server is missing; name one, as in serow proxy 127.0.0.1:9000; {help}"),
+            // One of several, as clap writes it: `<--http2|--http3>`.
+            missing if missing.starts_with("<--") => {
+                format!("{} is missing; {help}", missing.trim_matches(['<', '>']).replace('|', " or "))
+            }
             missing => format!("{missing} is missing; {help}"),
         },
         _ => first_line(error, &help),

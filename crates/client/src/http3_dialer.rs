@@ -82,7 +82,11 @@ fn poll_handshake(
         while let Some(event) = quic.next_event() {
             match event {
                 Event::Connected => return Poll::Ready(Ok(())),
-                Event::ConnectionLost { reason } => return Poll::Ready(Err(of_handshake(reason))),
+                Event::ConnectionLost { reason } => {
+                    // The server need not wait for the rest, as far as the kernel takes it.
+                    while let Sent::Datagrams = quic.send(context) {}
+                    return Poll::Ready(Err(of_handshake(reason)));
+                }
                 _ => {}
             }
         }

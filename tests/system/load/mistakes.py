@@ -110,7 +110,7 @@ def usage(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             "-n 0": '--requests: "0" is not a number of at least 1', "-R 0": '--rate: "0" is not a number of requests each second',
             "-d 0": "--duration: 0 is too short for any request", "-T 0": "--timeout: 0 is too short for any request",
             "-d 1x": '--duration: "1x" is not a time: write seconds', "-c ten": '--connections: "ten" is not a number',
-            "-m 5": "--http2 is missing", "--csv --json": "cannot be used with", "--body a --body-file b": "cannot be used with",
+            "-m 5": "--http2 or --http3 is missing", "--csv --json": "cannot be used with", "--body a --body-file b": "cannot be used with",
             "-H nothing": '--header: "nothing" is not a header field', "--wrokers 1": "there is no option --wrokers",
         }
         judge(verdict, "usage", {words: ([*words.split(), server.url], line) for words, line in cases.items()} | {

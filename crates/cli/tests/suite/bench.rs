@@ -77,13 +77,14 @@ fn what_cannot_be_is_said_in_a_line() {
     let (nobody, url) = (format!("http://{closed}/"), server.urls()[0]);
     let encrypted = url.replace("http://", "https://");
     let (none, script, page) = (path("none"), path("script.lua"), path("none/page.html"));
-    let cases: [(&[&str], i32, &str); 13] = [
+    let cases: [(&[&str], i32, &str); 14] = [
         (&[], 2, "a URL is missing; write one, as in http://127.0.0.1:8080/"),
         (&[url, "b"], 2, "\"b\" is an unexpected argument"),
         (&["-c", "1", "-t", "2", url], 2, "2 threads need at least 2 connections"),
         (&["-d", "0", url], 2, "--duration: 0 is too short for any request"),
         (&["-T", "0", url], 2, "--timeout: 0 is too short for any request"),
-        (&["-m", "2", url], 2, "--http2 is missing"),
+        (&["-m", "2", url], 2, "--http2 or --http3 is missing"),
+        (&["-3", url], 1, "--http3 needs an https:// URL"),
         (&["ftp://a/"], 1, "\"ftp://a/\" is not one of http:// and https://"),
         (&[&nobody], 1, "cannot connect to 127.0.0.1:"),
         (&["-P", &none, "http://a/"], 1, "cannot connect to unix:"),
