@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import subprocess
 from dataclasses import dataclass
 
 from . import servers
@@ -118,11 +117,3 @@ def arguments_of_h2o(proxy: Proxy, pair: Pair) -> list[str]:
         "certificate": f"  ssl: {{certificate-file: {pair[0]}, key-file: {pair[1]}}}" if pair else "",
         "upstream": f"http://[unix:{upstream.socket}]/" if upstream.socket else f"http://{upstream.address}/"}
     return ["-c", str(servers.write(place, "proxy-h2o.conf", values))]
-
-
-def write_certificates(folder: pathlib.Path) -> None:
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-subj", "/CN=localhost", "-days", "2", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-                   check=True, capture_output=True)
-    # Workers that give up root read them too.
-    (folder / "key.pem").chmod(0o644)

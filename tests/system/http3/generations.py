@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import hashlib
-import json
 import os
 import pathlib
 import signal
@@ -16,19 +15,18 @@ import time
 from collections.abc import Iterator
 
 from .. import wire
-from ..server import program
+from ..restarts.running import Running, bench, outcome
 from ..verdict import LOOKS, Verdict
 from . import serving
 from .client import Client
 from .transport import configuration
 
 NOBODY = 65534
-SMALL, LARGE = 151, 5_000_000
+SMALL, LARGE = 151, os.urandom(5_000_000)
 RATE, DOWNLOADS = 8000, 4
 # The time of a crash: until new connections are answered, and until old ones are reset, in milliseconds. In the short form
 # other things run on the machine.
 BAR = {False: 50.0, True: 200.0}
-START_SECONDS = 10.0
 
 
 @dataclasses.dataclass
@@ -39,99 +37,42 @@ class Moves:
     failed: list[str] = dataclasses.field(default_factory=list)
 
 
-class Running:
-    """`serow run` with HTTP/3, as nobody where the test is root."""
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder, self.port = folder, serving.free_port()
-        self.address = ("127.0.0.1", self.port)
-        self.door, self.log = folder / "admin.sock", folder / "log"
-        (folder / "site").mkdir()
-        (folder / "site/small").write_bytes(b"a" * SMALL)
-        self.large = os.urandom(LARGE)
-        (folder / "site/large").write_bytes(self.large)
-        (folder / "serow.toml").write_text(f'listen = "127.0.0.1:{self.port}"\nadmin = "unix:{self.door}"\n'
-                                           f'tls = "self-signed"\n[[site]]\nfiles = {{ root = "{folder}/site" }}\n')
-        self.user = NOBODY if os.geteuid() == 0 else None
-        if self.user:
-            for path in (folder, *folder.rglob("*")):
-                os.chown(path, NOBODY, NOBODY)
-        self.log.touch()
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([program("serow"), "run", "-c", folder / "serow.toml"], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.DEVNULL, stderr=log, user=self.user, group=self.user,
-                                            extra_groups=[] if self.user else None,
-                                            env=os.environ | {"XDG_STATE_HOME": str(folder), "HOME": str(folder)})
-        self.wait_for_generation()
-
-    def __enter__(self) -> Running:
-        return self
-
-    def __exit__(self, *_) -> None:
-        for sign in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
-            self.process.send_signal(sign)
-            try:
-                self.process.wait(5)
-                return
-            except subprocess.TimeoutExpired:
-                pass
-
-    def command(self, *words: str) -> str:
-        command = [program("serow"), *words, "--admin", f"unix:{self.door}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
-        if done.returncode != 0:
-            raise wire.Cut(f"serow {words[0]}: {done.stderr.strip()}; it said: {self.log.read_text()[-400:]}")
-        return done.stdout
-
-    def serving(self) -> int | None:
-        try:
-            generations = json.loads(self.command("status", "--json"))["generations"]
-        except wire.Cut:
-            return None
-        return next((each["process"] for each in generations if each["stage"] == "serving"), None)
-
-    def wait_for_generation(self) -> None:
-        until = time.monotonic() + START_SECONDS
-        while self.serving() is None:
-            if time.monotonic() > until:
-                raise wire.Cut(f"no generation serves; it said: {self.log.read_text()[-400:]}")
-            time.sleep(0.01)
-
-
 def run(short: bool, verdict: Verdict) -> None:
-    with in_folder() as server:
+    with running() as server:
         sessions(server, verdict)
         reloads(server, verdict, *((3, 10_000) if short else (100, 1_000_000)))
     verdict.look_again(lambda: kills(verdict, 3 if short else 10, BAR[short]), LOOKS[short])
 
 
-class in_folder:
-    """A server in a folder of its own, which nobody may enter."""
-
-    def __enter__(self) -> Running:
-        self.folder = tempfile.TemporaryDirectory(prefix="serow-http3-")
-        os.chmod(self.folder.name, 0o755)
-        self.server = Running(pathlib.Path(self.folder.name))
-        return self.server
-
-    def __exit__(self, *rest) -> None:
-        self.server.__exit__(*rest)
-        self.folder.cleanup()
+@contextlib.contextmanager
+def running() -> Iterator[Running]:
+    """`serow run` with HTTP/3, as nobody where the test is root."""
+    with tempfile.TemporaryDirectory(prefix="serow-http3-") as name:
+        folder = pathlib.Path(name)
+        server = Running(folder, 'tls = "self-signed"', serving.free_port(), user=NOBODY if os.geteuid() == 0 else None)
+        server.environment |= {"XDG_STATE_HOME": name, "HOME": name}
+        (folder / "site/small").write_bytes(b"a" * SMALL)
+        (folder / "site/large").write_bytes(LARGE)
+        if server.user:
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, server.user, server.user)
+        with server:
+            yield server
 
 
 def reloads(server: Running, verdict: Verdict, count: int, requests: int) -> None:
     """Reloads during requests, downloads, and downloads of clients whose port changes: none fails."""
     seconds = max(requests / RATE, count * 0.5)
-    begun = [bench(server, "small", requests, requests / seconds, "-c16", "-m8"),
-             bench(server, "large", int(DOWNLOADS * seconds), DOWNLOADS, "-c4")]
+    begun = [ask(server, "small", requests, requests / seconds, "-c16", "-m8"),
+             ask(server, "large", int(DOWNLOADS * seconds), DOWNLOADS, "-c4")]
     moves, over = Moves(), threading.Event()
     mover = threading.Thread(target=move, args=(server, moves, over))
     mover.start()
     began = time.monotonic()
     for number in range(count):
         time.sleep(max(0.0, began + seconds / (count + 1) * (number + 1) - time.monotonic()))
-        server.command("reload")
-    found = [json.loads(each.communicate(timeout=seconds + 120)[0]) for each in begun]
+        server.reload()
+    found = [outcome(each, seconds + 120) for each in begun]
     over.set()
     mover.join()
     for name, report in zip(("requests", "downloads"), found):
@@ -140,8 +81,7 @@ def reloads(server: Running, verdict: Verdict, count: int, requests: int) -> Non
         verdict.check(not errors and report["statuses"] == wanted, f"{name}: {errors}, {report['statuses']}")
     verdict.check(not moves.failed, f"clients that change their port: {moves.failed[:3]}")
     verdict.check(moves.whole > 0, "no client that changed its port completed a download")
-    said = server.log.read_text()
-    verdict.check("panic" not in said, said[-300:])
+    verdict.check("panic" not in server.said(), server.said()[-300:])
     verdict.figure(f"{count} reloads as {'nobody' if server.user else 'the user of the test'}: "
                    f"{found[0]['summary']['requests']:,} requests, {found[1]['summary']['requests']} downloads, "
                    f"{moves.whole} downloads with a change of the port: 0 failed" if not verdict.misses else "failed")
@@ -150,32 +90,30 @@ def reloads(server: Running, verdict: Verdict, count: int, requests: int) -> Non
 def sessions(server: Running, verdict: Verdict) -> None:
     """The next generation resumes the sessions of the one before."""
     tickets: list = []
-    with Client(server.address, session_ticket_handler=tickets.append) as client:
+    with Client(address(server), session_ticket_handler=tickets.append) as client:
         client.request("/small")
         client.pump(lambda: bool(tickets), 10)
-    server.command("reload")
-    with Client(server.address, options=configuration(session_ticket=tickets[0])) as client:
+    server.reload()
+    with Client(address(server), options=configuration(session_ticket=tickets[0])) as client:
         client.request("/small")
         verdict.check(client.handshake.session_resumed, "a session was not resumed after a reload")
 
 
-def bench(server: Running, path: str, requests: int, rate: float, *options: str) -> subprocess.Popen:
-    command = [program("serow"), "bench", "-3", "-k", "--json", "-t", "1", "-T", "30s", "-n", str(requests), "-R",
-               f"{rate:.3f}", *options, f"https://127.0.0.1:{server.port}/{path}"]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+def ask(server: Running, path: str, requests: int, rate: float, *options: str) -> subprocess.Popen:
+    return bench("-3", "-k", "-t1", "-T", "30s", "-n", str(requests), "-R", f"{rate:.3f}", *options,
+                 url=f"https://127.0.0.1:{server.port}/{path}")
 
 
 def move(server: Running, moves: Moves, over: threading.Event) -> None:
     """Downloads; in the middle of each, the client's port changes."""
-    wanted = hashlib.sha256(server.large).digest()
     while not over.is_set():
         try:
-            with Client(server.address) as client:
+            with Client(address(server)) as client:
                 stream = client.open("/large")
-                client.pump(lambda: len(client.answers[stream].body) > LARGE // 3)
+                client.pump(lambda: len(client.answers[stream].body) > len(LARGE) // 3)
                 client.change_port()
                 client.quic.send_ping(1)
-                if hashlib.sha256(client.response(stream, 60).body).digest() != wanted:
+                if client.response(stream, 60).body != LARGE:
                     raise wire.Cut("other content")
             moves.whole += 1
         except (OSError, wire.Cut) as error:
@@ -187,9 +125,9 @@ def kills(verdict: Verdict, count: int, bar: float) -> None:
     second crash in a row, the next generation has to wait."""
     answered, reset, calm = [], [], []
     for _ in range(count):
-        with in_folder() as server:
+        with running() as server:
             calm.append(time_to_answer(server) * 1000)
-            with Client(server.address) as old:
+            with Client(address(server)) as old:
                 old.request("/small")
                 tokens = list(reset_tokens(old))
                 os.kill(server.serving(), signal.SIGKILL)
@@ -207,9 +145,13 @@ def kills(verdict: Verdict, count: int, bar: float) -> None:
 def time_to_answer(server: Running) -> float:
     """How long a new connection and its first response take."""
     began = time.monotonic()
-    with Client(server.address, timeout=10) as client:
+    with Client(address(server), timeout=10) as client:
         client.request("/small")
         return time.monotonic() - began
+
+
+def address(server: Running) -> tuple[str, int]:
+    return "127.0.0.1", server.port
 
 
 def reset_tokens(client: Client) -> Iterator[bytes]:

@@ -1,49 +1,26 @@
-"""The clients that have to be built or that Debian does not have: made beside what cargo builds, once per version."""
+"""The clients that have to be built: beside what cargo builds, once per version."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
+from ..http3.tools import Missing
 from ..server import target
 
 HERE = pathlib.Path(__file__).parent
+# Of aioquic and pycurl, whose wheels bring libcurl with ngtcp2 and nghttp3.
 REQUIREMENTS = HERE / "requirements.txt"
 # BoringSSL takes some minutes on two cores.
 BUILD_SECONDS = 1800.0
-
-
-class Missing(Exception):
-    """A client that is not installed, and cannot be built."""
 
 
 def folder(name: str, *sources: pathlib.Path) -> pathlib.Path:
     """Where something is made of these files; others, if they change."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     return target().resolve() / "tools/http3-clients" / f"{name}-{digest}"
-
-
-def python() -> pathlib.Path:
-    """The Python that has aioquic and pycurl. The wheels of pycurl bring libcurl with ngtcp2 and nghttp3."""
-    place = folder("python", REQUIREMENTS)
-    path, done = place / "bin/python", place / "installed"
-    if not done.exists():
-        shutil.rmtree(place, ignore_errors=True)
-        build([sys.executable, "-m", "venv", str(place)])
-        build([str(path), "-m", "pip", "install", "--quiet", "--only-binary=:all:", f"--requirement={REQUIREMENTS}"])
-        done.touch()
-    return path
-
-
-def begin_again(script: str) -> None:
-    """Runs the test with that Python, in this process."""
-    path = python()
-    if pathlib.Path(sys.prefix) != path.parent.parent:
-        os.execv(path, [str(path), script, *sys.argv[1:]])
 
 
 def quic_go() -> pathlib.Path:

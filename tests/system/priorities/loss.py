@@ -17,7 +17,7 @@ RUNS, LEAST_IN_TIME = 10, 9
 # Per cent, each way.
 LOSS = 2
 SIZE = 300_000
-# The script is asked for when the link has carried so much: after 5 s at 128 kbit/s.
+# The script is requested when the link has carried so much: after 5 s at 128 kbit/s.
 BEFORE = 80_000
 # A lost packet costs a round trip more.
 ROUND_TRIPS = 2

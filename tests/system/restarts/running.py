@@ -18,7 +18,7 @@ class Running:
     """Runs while the `with` block does."""
 
     def __init__(self, folder: pathlib.Path, extra: str = "", port: int | None = None,
-                 path: pathlib.Path | None = None, notify: pathlib.Path | None = None) -> None:
+                 path: pathlib.Path | None = None, notify: pathlib.Path | None = None, user: int | None = None) -> None:
         self.path = path or program("serow")
         self.environment = {**os.environ, **({"NOTIFY_SOCKET": str(notify)} if notify else {})}
         self.folder, self.port = folder, port or free_port()
@@ -36,13 +36,15 @@ class Running:
             f'files = {{ root = "{site}" }}',
             ""))
         self.file.write_text(self.settings)
+        self.user = user
         self.process: subprocess.Popen | None = None
 
     def start(self) -> "Running":
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([self.path, "run", "-c", self.file], stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
-                                            env=self.environment)
+                                            env=self.environment, user=self.user, group=self.user,
+                                            extra_groups=None if self.user is None else [])
         self.wait_for("it serves", lambda: self.serving() is not None, START_SECONDS)
         return self
 
