@@ -114,13 +114,7 @@ impl Http3 {
 
     /// Takes what has arrived at the socket.
     fn poll_quic(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), ClientError> {
-        while let Poll::Ready(arrived) = self.endpoint.poll_incoming(context) {
-            // A client has no use for others that want to connect.
-            match arrived {
-                Ok(incoming) => self.endpoint.ignore(incoming),
-                Err(error) => return Err(ClientError::Lost(error)),
-            }
-        }
+        self.endpoint.receive(context).map_err(ClientError::Lost)?;
         self.streams.quic().poll_receive(context);
         match self.streams.handle_events(&mut self.machine, now) {
             Ok(_) => Ok(()),

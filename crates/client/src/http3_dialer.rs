@@ -72,12 +72,7 @@ fn poll_handshake(
     context: &mut Context<'_>,
 ) -> Poll<Result<(), DialError>> {
     loop {
-        while let Poll::Ready(arrived) = endpoint.poll_incoming(context) {
-            match arrived {
-                Ok(incoming) => endpoint.ignore(incoming),
-                Err(error) => return Poll::Ready(Err(DialError::Connect(error))),
-            }
-        }
+        endpoint.receive(context).map_err(DialError::Connect)?;
         quic.poll_receive(context);
         while let Some(event) = quic.next_event() {
             match event {

@@ -109,10 +109,6 @@ impl Streams {
         if self.alive.get(most)?.id == id {
             return Some(most);
         }
-        self.search(id)
-    }
-
-    fn search(&self, id: StreamId) -> Option<usize> {
         self.alive.binary_search_by_key(&id, |stream| stream.id).ok()
     }
 

@@ -146,6 +146,19 @@ impl Endpoint {
         }
     }
 
+    /// A client: receives for all connections; the task is woken when there is more.
+    ///
+    /// # Errors
+    ///
+    /// If the socket fails.
+    pub fn receive(&self, context: &mut Context<'_>) -> io::Result<()> {
+        while let Poll::Ready(incoming) = self.poll_incoming(context) {
+            // It has no use for others that want to connect.
+            self.ignore(incoming?);
+        }
+        Ok(())
+    }
+
     /// Begins the handshake of a client; nothing if its first packet is invalid.
     #[must_use]
     pub fn accept(&self, incoming: Incoming) -> Option<Connection> {

@@ -121,9 +121,7 @@ impl Http3Streams {
             }
         }
     }
-}
 
-impl Http3Streams {
     /// A stream was cut off. If QUIC was full, no event may say of another one that it has room again.
     fn forget(&mut self, stream: StreamId) {
         self.unwritten.forget(stream);

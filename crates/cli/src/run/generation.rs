@@ -73,7 +73,7 @@ struct Generation {
 
 impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
-        let GenerationSetup { text, overrides, shared, quic_secret } = setup;
+        let GenerationSetup { text, overrides, shared, generation_secret } = setup;
         let mut configuration =
             serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
@@ -91,7 +91,7 @@ impl Generation {
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
         }
-        server = with_http3(with_sessions(server, quic_secret), settings, quic_secret, parent)?;
+        server = with_http3(with_sessions(server, generation_secret), settings, generation_secret, parent)?;
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.

@@ -120,14 +120,16 @@ impl Http3Streams {
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does.
     pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Bytes, follows: Follows) {
-        if self.admission != Admission::Open {
-            self.beyond += piece.len() as u64;
-            self.quic.machine().set_send_window(u64::MAX);
-        }
-        let written = self.write_piece(stream, &mut piece);
-        if self.admission != Admission::Open {
-            self.limit_to_congestion_window();
-        }
+        let written = match self.admission {
+            Admission::Open => self.write_piece(stream, &mut piece),
+            Admission::Full { .. } => {
+                self.beyond += piece.len() as u64;
+                self.quic.machine().set_send_window(u64::MAX);
+                let written = self.write_piece(stream, &mut piece);
+                self.limit_to_congestion_window();
+                written
+            }
+        };
         match written {
             Ok(()) if follows == Follows::Fin => {
                 if self.quic.machine().send_stream(to_quic(stream)).finish().is_ok() {

@@ -48,7 +48,7 @@ impl Child {
         number: u64,
         text: &[u8],
         overrides: &[Value],
-        quic_secret: &str,
+        generation_secret: &str,
         shared: &File,
         received: Sender<ReceivedMessage>,
     ) -> io::Result<(u32, Self)> {
@@ -59,7 +59,10 @@ impl Child {
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
         settings.write_all(text)?;
         // The process reads it when it is ready to.
-        let begin = ToGeneration::Begin { overrides: overrides.to_vec(), quic_secret: Some(quic_secret.to_owned()) };
+        let begin = ToGeneration::Begin {
+            overrides: overrides.to_vec(),
+            generation_secret: Some(generation_secret.to_owned()),
+        };
         ours.send(&serde_json::to_vec(&begin)?, &[shared.as_fd(), settings.as_fd()])?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);

@@ -47,8 +47,9 @@ pub(super) struct Driver<D> {
     machine: Generations,
     held: HeldSockets,
     quic: QuicSockets,
-    /// What all generations make stateless resets and tokens of QUIC with, in hexadecimal.
-    quic_secret: String,
+    /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets, in
+    /// hexadecimal.
+    generation_secret: String,
     children: HashMap<u32, Child>,
     /// The settings of the starting generation, and of the serving one.
     text: Vec<u8>,
@@ -79,7 +80,7 @@ impl<D: Duties> Driver<D> {
             machine: Generations::begin(Duration::ZERO),
             held: HeldSockets::default(),
             quic: QuicSockets::default(),
-            quic_secret: random_secret(),
+            generation_secret: random_secret(),
             children: HashMap::new(),
             text: Vec::new(),
             accepted: Vec::new(),
@@ -346,8 +347,15 @@ impl<D: Duties> Driver<D> {
         };
         let shared = self.shared.insert(shared);
         let remembered = &self.overrides.remembered;
-        let spawned =
-            Child::spawn(command, number, &self.text, remembered, &self.quic_secret, shared, self.received.0.clone());
+        let spawned = Child::spawn(
+            command,
+            number,
+            &self.text,
+            remembered,
+            &self.generation_secret,
+            shared,
+            self.received.0.clone(),
+        );
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)

@@ -50,9 +50,9 @@ pub struct GenerationSetup {
     pub overrides: Vec<Value>,
     /// What earlier generations have left for later ones; `None` from a master of an older version.
     pub shared: Option<SharedState>,
-    /// What all generations make stateless resets and tokens of QUIC with; `None` from a master of a version without
-    /// HTTP/3.
-    pub quic_secret: Option<[u8; 32]>,
+    /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets; `None`
+    /// from a master of a version without HTTP/3.
+    pub generation_secret: Option<[u8; 32]>,
 }
 
 /// The master's commands to a serving generation.
@@ -98,7 +98,7 @@ impl Parent {
         let parent = Self { channel };
         loop {
             let (word, mut descriptors) = parent.receive()?;
-            if let (ToGeneration::Begin { overrides, quic_secret }, Some(text)) = (word, descriptors.pop()) {
+            if let (ToGeneration::Begin { overrides, generation_secret }, Some(text)) = (word, descriptors.pop()) {
                 let mut file = File::from(text);
                 let mut text = Vec::new();
                 file.rewind()?;
@@ -106,7 +106,12 @@ impl Parent {
                 let shared = descriptors.pop().map(SharedState::new);
                 return Ok((
                     parent,
-                    GenerationSetup { text, overrides, shared, quic_secret: quic_secret.as_deref().and_then(secret) },
+                    GenerationSetup {
+                        text,
+                        overrides,
+                        shared,
+                        generation_secret: generation_secret.as_deref().and_then(secret),
+                    },
                 ));
             }
         }

@@ -18,10 +18,10 @@ pub(super) enum ToGeneration {
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,
-        /// What all generations make stateless resets and tokens of QUIC with, in hexadecimal; none from a master of a
-        /// version without HTTP/3.
+        /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets, in
+        /// hexadecimal; none from a master of a version without HTTP/3.
         #[serde(default)]
-        quic_secret: Option<String>,
+        generation_secret: Option<String>,
     },
     /// UDP sockets are attached; `addresses` has the number of the requested address for each, `slots` its place in the
     /// group; `complete`: these are the last.
