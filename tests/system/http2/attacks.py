@@ -35,6 +35,9 @@ class Flood:
     settings: tuple[tuple[int, int], ...] = ()
     # How long the end of the connection is waited for when all has been sent.
     waits: float = 0.5
+    # So many connections are given up at once. Then one is kept until the server says something: a client that opens
+    # more than a server can accept fills its backlog, and others wait behind it at any server.
+    given_up_at_once: int = 0
 
 
 def again(piece: bytes) -> Callable[[], Iterator[tuple[bytes, int]]]:
@@ -165,5 +168,5 @@ FLOODS = (
           lambda stream: fields.headers(stream, fields.request(b"/large")), 1), CALM, reads=False),
     Flood("unknown frames", "RFC 9113 §5.5", b"", again(frames.frame(0xfa, 0, 0)), CALM),
     Flood("HTTP/2 connections that come and go", "–", b"", lambda: iter([(fields.headers(1, fields.request()), 1)]), None,
-          waits=0.0),
+          waits=0.0, given_up_at_once=16),
 )

@@ -97,6 +97,8 @@ def attack(flood: Flood, one: socket.socket, until: float, count: Count) -> int:
     else:
         # All was sent; the answer to the last of it may be the end.
         heard.wait(min(until, time.monotonic() + flood.waits))
+        if flood.given_up_at_once and count.connections % flood.given_up_at_once == 0:
+            select.select([one], [], [], max(0.0, until - time.monotonic()))
     if not flood.reads:
         heard.rest_of_it()
     count.ends[heard.end("kept")] += 1
