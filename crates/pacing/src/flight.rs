@@ -92,9 +92,14 @@ impl Flight {
 
     /// How much more may be on the way; `u32::MAX` if there is no ceiling.
     pub(crate) fn room(&self, path: &Path, now: u64) -> u32 {
+        self.most(path, now).map_or(u32::MAX, |ceiling| ceiling.saturating_sub(self.bytes))
+    }
+
+    /// How much may be on the way; none if there is no ceiling.
+    pub(crate) fn most(&self, path: &Path, now: u64) -> Option<u32> {
         match self.state {
-            State::Lifted { until } if now < until => u32::MAX,
-            _ => self.ceiling(path).map_or(u32::MAX, |ceiling| ceiling.saturating_sub(self.bytes)),
+            State::Lifted { until } if now < until => None,
+            _ => self.ceiling(path),
         }
     }
 

@@ -69,13 +69,14 @@ extern crate alloc;
 
 mod delay;
 mod flight;
+mod flight_ceiling;
 mod histogram;
 mod path;
 mod tcp_info;
 
 use core::time::Duration;
 
-pub use self::{delay::QueueDelay, histogram::DelayHistogram, tcp_info::TcpInfo};
+pub use self::{delay::QueueDelay, flight_ceiling::FlightCeiling, histogram::DelayHistogram, tcp_info::TcpInfo};
 use self::{flight::Flight, path::Path};
 
 /// How the unsent bytes of connections with several concurrent responses are bounded.

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, EndpointEvent, Event, Transmit, VarInt, crypto::rustls::HandshakeData};
 use tokio::time::{Sleep, sleep_until};
 
-use crate::endpoint::Shared;
+use crate::{congestion, endpoint::Shared};
 
 /// A connection, in a task of its own on its endpoint's thread.
 ///
@@ -28,6 +28,8 @@ pub struct Connection {
     /// Datagrams that the kernel did not take.
     refused: Option<Transmit>,
     output: Vec<u8>,
+    /// Whether the next bytes are less urgent than others may be.
+    is_less_urgent: bool,
 }
 
 /// What a handshake negotiated.
@@ -52,7 +54,7 @@ pub enum Sent {
 
 impl Connection {
     pub(crate) fn new(shared: Rc<Shared>, handle: ConnectionHandle, machine: quinn_proto::Connection) -> Self {
-        Self { shared, handle, machine, timer: None, refused: None, output: Vec::new() }
+        Self { shared, handle, machine, timer: None, refused: None, output: Vec::new(), is_less_urgent: false }
     }
 
     /// The state of QUIC.
@@ -98,6 +100,15 @@ impl Connection {
             self.shared.wake_waiting();
         }
         Sent::Datagrams
+    }
+
+    /// Says whether the next bytes to be sent are less urgent than others may be: then no more of them are in flight than
+    /// keep the link busy, so that what is urgent does not wait behind them.
+    pub fn set_less_urgent(&mut self, is_less_urgent: bool) {
+        if self.is_less_urgent != is_less_urgent {
+            self.is_less_urgent = is_less_urgent;
+            congestion::set_less_urgent(self.machine.congestion_state(), is_less_urgent);
+        }
     }
 
     /// Ends the connection: what has not been sent is dropped.

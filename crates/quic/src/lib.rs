@@ -8,12 +8,14 @@
 //! | the socket of a thread, and which connection a datagram is for | `endpoint.rs` |
 //! | one connection: events, timers, sending | `connection.rs` |
 //! | the streams of an HTTP/3 connection, for servers and clients | `http3_streams.rs` |
+//! | congestion control, and the bound on less urgent bytes in flight | `congestion.rs`, `congestion/` |
 //! | connection IDs that name the socket of their owner | `connection_id.rs` |
 //! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
 //! | transport parameters, and TLS for QUIC | `settings.rs` |
 #![forbid(unsafe_code)]
 
+mod congestion;
 mod connection;
 mod connection_id;
 mod endpoint;

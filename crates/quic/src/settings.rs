@@ -12,7 +12,7 @@ use quinn_proto::{
 use rustls::quic;
 use serow_tls::{TlsAcceptor, TlsConnector};
 
-use crate::{Secrets, connection_id::SlotIds};
+use crate::{Secrets, congestion::BoundedCubicConfig, connection_id::SlotIds};
 
 /// What one side allows the other, and what it expects of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,7 @@ impl TransportSettings {
         acknowledgements.ack_eliciting_threshold(PACKETS_PER_ACKNOWLEDGEMENT.into());
         config
             .ack_frequency_config(Some(acknowledgements))
+            .congestion_controller_factory(Arc::new(BoundedCubicConfig))
             .max_concurrent_bidi_streams(self.streams.into())
             .max_concurrent_uni_streams(UNIDIRECTIONAL_STREAMS.into())
             .stream_receive_window(self.stream_window.into())

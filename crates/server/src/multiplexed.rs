@@ -2,6 +2,7 @@
 //! one state machine.
 
 mod body_forwarding;
+mod demand;
 mod events;
 mod exchange;
 mod exchanges;

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_message::{Handler, Priority, Request, Response};
+use serow_message::{Handler, Request, Response};
 use serow_net::More;
 use serow_pacing::Demand;
 
@@ -54,11 +54,7 @@ where
     /// The urgency of the next bytes to send, if there are any.
     fn demand(&mut self) -> Option<Demand> {
         let stream = self.requests.machine.next_turn(usize::MAX)?.stream;
-        let Priority { urgency, incremental } = self.requests.machine.priority(stream);
-        // Browsers ask for pictures that can be seen like this, and for scripts of the same urgency without `i`.
-        let is_less_urgent =
-            self.requests.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
-        Some(if is_less_urgent { Demand::LessUrgent } else { Demand::Urgent })
+        Some(self.requests.demand(stream))
     }
 
     /// Lets the exchanges fill the output in the order of the scheduler, as long as they are of this urgency.
@@ -78,9 +74,6 @@ where
         }
     }
 }
-
-/// The default urgency (RFC 9218 §4.1): a client that states it explicitly wants others to go first.
-const PATIENT: u8 = 3;
 
 /// A turn of this many bytes is seldom the last of its stream.
 const MUCH: usize = 8 * 1024;

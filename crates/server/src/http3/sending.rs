@@ -7,6 +7,7 @@ use std::{future::Future, task::Context};
 
 use bytes::Bytes;
 use serow_message::{Handler, Request, Response};
+use serow_pacing::{Demand, Pacing};
 use serow_quic::Sent;
 
 use super::connection::Http3;
@@ -47,7 +48,7 @@ where
     /// Lets the exchanges write in the order of the scheduler, as long as QUIC takes it.
     fn write_responses(&mut self) {
         self.streams.limit_to_congestion_window();
-        let mut written = 0;
+        let (mut written, mut demand) = (0, Demand::LessUrgent);
         while written < WRITTEN_AT_ONCE
             && let Some(turn) = self.requests.machine.next_turn(TURN)
             && self.streams.admits(&self.requests.machine, turn.stream)
@@ -56,6 +57,9 @@ where
             // It may have changed since the last turn.
             let priority = self.requests.machine.priority(stream);
             self.streams.set_priority(stream, priority.urgency, priority.incremental);
+            if self.requests.demand(stream) == Demand::Urgent {
+                demand = Demand::Urgent;
+            }
             self.output.reserve(turn.bytes + HEAD);
             let follows = self.requests.take_turn(turn, &mut self.output);
             self.streams.obey(&mut self.requests.machine);
@@ -65,6 +69,9 @@ where
             written += self.output.len();
             let piece = take_piece(&mut self.output);
             self.streams.write(&mut self.requests.machine, stream, piece, follows);
+        }
+        if written > 0 && self.requests.worker.settings.pacing == Pacing::Adaptive {
+            self.streams.quic().set_less_urgent(demand == Demand::LessUrgent);
         }
     }
 }

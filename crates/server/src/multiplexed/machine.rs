@@ -67,6 +67,7 @@ pub(crate) trait Machine {
     fn abandon_body(&mut self, stream: StreamId);
     fn reset(&mut self, stream: StreamId, code: Self::Code);
     fn priority(&self, stream: StreamId) -> Priority;
+    fn has_said_priority(&self, stream: StreamId) -> bool;
     fn waits_for_window(&self, stream: StreamId) -> bool;
     fn active_streams(&self) -> usize;
     fn counters(&self) -> Counters;
@@ -118,6 +119,10 @@ macro_rules! delegate {
         #[inline]
         fn priority(&self, stream: StreamId) -> Priority {
             <$machine>::priority(self, stream)
+        }
+
+        fn has_said_priority(&self, stream: StreamId) -> bool {
+            <$machine>::has_said_priority(self, stream)
         }
 
         fn waits_for_window(&self, stream: StreamId) -> bool {
