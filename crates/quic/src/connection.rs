@@ -23,13 +23,19 @@ use crate::{congestion, endpoint::Shared};
 pub struct Connection {
     shared: Rc<Shared>,
     handle: ConnectionHandle,
-    machine: quinn_proto::Connection,
+    /// Boxed: it has several kilobytes, and a task has room for each place that its future is moved to.
+    machine: Box<quinn_proto::Connection>,
     timer: Option<Pin<Box<Sleep>>>,
     /// Datagrams that the kernel did not take.
-    refused: Option<Transmit>,
-    output: Vec<u8>,
+    refused: Option<Datagrams>,
     /// Whether the next bytes are less urgent than others may be.
     is_less_urgent: bool,
+}
+
+/// What one call sends.
+struct Datagrams {
+    transmit: Transmit,
+    content: Vec<u8>,
 }
 
 /// What a handshake negotiated.
@@ -54,7 +60,7 @@ pub enum Sent {
 
 impl Connection {
     pub(crate) fn new(shared: Rc<Shared>, handle: ConnectionHandle, machine: quinn_proto::Connection) -> Self {
-        Self { shared, handle, machine, timer: None, refused: None, output: Vec::new(), is_less_urgent: false }
+        Self { shared, handle, machine: Box::new(machine), timer: None, refused: None, is_less_urgent: false }
     }
 
     /// The state of QUIC.
@@ -78,28 +84,31 @@ impl Connection {
     pub fn send(&mut self, context: &mut Context<'_>) -> Sent {
         self.tell_endpoint();
         let was_refused = self.refused.is_some();
-        let transmit = match self.refused.take() {
-            Some(transmit) => transmit,
-            None => {
-                self.output.clear();
-                let most = self.shared.socket.max_segments().min(MAX_SEGMENTS);
-                match self.machine.poll_transmit(Instant::now(), most, &mut self.output) {
-                    Some(transmit) => transmit,
-                    None => {
-                        self.poll_timers(context);
-                        return Sent::Nothing;
-                    }
-                }
-            }
+        let Some(datagrams) = self.refused.take().or_else(|| self.next_datagrams()) else {
+            self.poll_timers(context);
+            return Sent::Nothing;
         };
-        if self.shared.poll_send(context, &transmit, &self.output).is_pending() {
-            self.refused = Some(transmit);
+        if self.shared.poll_send(context, &datagrams.transmit, &datagrams.content).is_pending() {
+            self.refused = Some(datagrams);
             return Sent::Blocked;
         }
+        self.shared.give_buffer(datagrams.content);
         if was_refused {
             self.shared.wake_waiting();
         }
         Sent::Datagrams
+    }
+
+    fn next_datagrams(&mut self) -> Option<Datagrams> {
+        let most = self.shared.socket.max_segments().min(MAX_SEGMENTS);
+        let mut content = self.shared.take_buffer();
+        match self.machine.poll_transmit(Instant::now(), most, &mut content) {
+            Some(transmit) => Some(Datagrams { transmit, content }),
+            None => {
+                self.shared.give_buffer(content);
+                None
+            }
+        }
     }
 
     /// Says whether the next bytes to be sent are less urgent than others may be: then no more of them are in flight than

@@ -1,7 +1,7 @@
 //! The socket of a thread, and which connection a datagram is for.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::VecDeque,
     fmt, io,
     net::{IpAddr, SocketAddr},
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) socket: UdpSocket,
     /// Those of a server.
     settings: Option<Arc<ServerSettings>>,
+    /// What is sent is put together here: 64 KiB for each connection would be most of an idle one's memory.
+    buffer: Cell<Vec<u8>>,
     state: RefCell<State>,
 }
 
@@ -95,7 +97,7 @@ impl Endpoint {
             batch,
             waiting_for_room: Vec::new(),
         });
-        Ok(Self { shared: Rc::new(Shared { socket, settings, state }) })
+        Ok(Self { shared: Rc::new(Shared { socket, settings, buffer: Cell::default(), state }) })
     }
 
     /// Begins a connection to a server.
@@ -279,6 +281,17 @@ impl Shared {
             self.state.borrow_mut().waiting_for_room.push(context.waker().clone());
         }
         sent
+    }
+
+    /// An empty buffer for what is sent.
+    pub(crate) fn take_buffer(&self) -> Vec<u8> {
+        self.buffer.take()
+    }
+
+    /// Takes the buffer back.
+    pub(crate) fn give_buffer(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.buffer.set(buffer);
     }
 
     /// The kernel takes datagrams again: of those who wait, the socket has woken only the last.

@@ -20,8 +20,6 @@ pub(super) struct Http3<H, C, F> {
     pub(super) streams: Http3Streams,
     pub(super) deadline: ConnectionDeadline,
     pub(super) waiting: Waiting,
-    /// Where turns are written.
-    pub(super) output: Vec<u8>,
 }
 
 /// Why a connection ends.
@@ -48,7 +46,6 @@ where
             streams: Http3Streams::new(quic),
             deadline,
             waiting: Waiting::Undecided,
-            output: Vec::new(),
         }
     }
 

@@ -49,6 +49,7 @@ where
     fn write_responses(&mut self) {
         self.streams.limit_to_congestion_window();
         let (mut written, mut demand) = (0, Demand::LessUrgent);
+        let mut output = self.requests.worker.buffers.take_output();
         while written < WRITTEN_AT_ONCE
             && let Some(turn) = self.requests.machine.next_turn(TURN)
             && self.streams.admits(&self.requests.machine, turn.stream)
@@ -60,16 +61,17 @@ where
             if self.requests.demand(stream) == Demand::Urgent {
                 demand = Demand::Urgent;
             }
-            self.output.reserve(turn.bytes + HEAD);
-            let follows = self.requests.take_turn(turn, &mut self.output);
+            output.reserve(turn.bytes + HEAD);
+            let follows = self.requests.take_turn(turn, &mut output);
             self.streams.obey(&mut self.requests.machine);
             // The head may refer to entries of QPACK's table that are to be told first: behind the body, they would keep
             // the client waiting for the whole response.
             self.streams.write_own(&mut self.requests.machine);
-            written += self.output.len();
-            let piece = take_piece(&mut self.output);
+            written += output.len();
+            let piece = take_piece(&mut output);
             self.streams.write(&mut self.requests.machine, stream, piece, follows);
         }
+        self.requests.worker.buffers.give_output(output);
         if written > 0 && self.requests.worker.settings.pacing == Pacing::Adaptive {
             self.streams.quic().set_less_urgent(demand == Demand::LessUrgent);
         }

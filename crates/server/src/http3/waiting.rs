@@ -59,7 +59,6 @@ where
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
             self.requests.machine.release_memory();
-            self.output = Vec::new();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
         ready!(self.deadline.poll_overdue(context));
