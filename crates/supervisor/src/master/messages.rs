@@ -20,7 +20,7 @@ pub(super) enum ToGeneration {
         overrides: Vec<Value>,
         /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets, in
         /// hexadecimal; none from a master of a version without HTTP/3.
-        #[serde(default)]
+        #[serde(default, rename = "quic_secret")]
         generation_secret: Option<String>,
     },
     /// UDP sockets are attached; `addresses` has the number of the requested address for each, `slots` its place in the
