@@ -103,13 +103,18 @@ impl Flight {
         }
     }
 
+    /// Notes that bytes are held back.
+    pub(crate) fn note_held(&mut self, now: u64) {
+        if !self.waits() {
+            self.state = State::Held { since: now };
+        }
+    }
+
     /// Notes that bytes are held back; says when there may be room for a segment.
     ///
     /// No event tells of acknowledgements while nothing is unsent. They come as fast as segments leave the link.
     pub(crate) fn wait(&mut self, path: &Path, now: u64) -> Duration {
-        if !self.waits() {
-            self.state = State::Held { since: now };
-        }
+        self.note_held(now);
         let most = self.ceiling(path).unwrap_or(u32::MAX);
         let excess = self.bytes.saturating_add(path.segment).saturating_sub(most);
         let time = match path.time_for(excess) {
