@@ -18,13 +18,11 @@ use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 /// A `tower` service (an axum router, a stack of middleware) as a handler. The service is cloned for each
 /// request, as in hyper and axum.
 ///
-/// The client's address, which axum provides by `ConnectInfo`, is in the extension [`Connection`](crate::Connection),
-/// along with the local address and TLS: use `Extension(connection): Extension<Connection>`. The extractor
-/// `ConnectInfo` itself responds with 500, since only `axum::serve` provides its extension.
-///
-/// The extractor `WebSocketUpgrade` responds with 426, since it supports only hyper's connections. A route
-/// upgrades by
-/// [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets over HTTP/2:
+/// The client's address, the local one and TLS are in the extension [`Connection`](crate::Connection): use
+/// `Extension(connection): Extension<Connection>`. axum's extractor `ConnectInfo` needs the handler of the crate
+/// `serow-axum`, which also has an extractor for WebSockets; axum's own responds with 426, since it supports only hyper's
+/// connections. By hand, a route upgrades by [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets
+/// over HTTP/2:
 ///
 /// ```
 /// use serow_message::{Request, Response, StatusCode, websocket};
@@ -77,8 +75,8 @@ where
                 Ok(response) => {
                     if upgrades && response.status() == StatusCode::UPGRADE_REQUIRED {
                         tracing::warn!(
-                            "the service refused an upgrade with 426: extractors that are made for hyper, as axum's \
-                             WebSocketUpgrade, do not work here; serow::ServiceHandler says what does"
+                            "the service refused an upgrade with 426: axum's extractor WebSocketUpgrade is made for hyper; \
+                             use that of serow_axum::ws, or Request::upgrade"
                         );
                     }
                     response.into()

@@ -14,6 +14,15 @@ use crate::{
 #[derive(Clone)]
 struct RidingUpgrade(Arc<Mutex<Option<OnUpgrade>>>);
 
+impl OnUpgrade {
+    /// Takes the connection of an `http::Request` that was made of a [`Request`], from its extensions:
+    /// for extractors. `None` if the request cannot be upgraded, or the connection was taken before.
+    pub fn take_from(extensions: &mut http::Extensions) -> Option<Self> {
+        let riding = extensions.remove::<RidingUpgrade>()?;
+        riding.0.lock().ok()?.take()
+    }
+}
+
 impl From<Request> for http::Request<Body> {
     /// Values share the received text. A service finds [`Connection`] and [`InformationalSender`] in the extensions.
     fn from(request: Request) -> Self {
@@ -43,10 +52,9 @@ where
     fn try_from(request: http::Request<B>) -> Result<Self, BoxError> {
         let (request::Parts { method, uri, version, headers, mut extensions, .. }, body) = request.into_parts();
         let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
-        let riding = extensions.remove::<RidingUpgrade>();
+        let upgrade = OnUpgrade::take_from(&mut extensions);
         let connection = extensions.remove::<Connection>();
         let informational = extensions.remove::<InformationalSender>();
-        let upgrade = riding.and_then(|riding| riding.0.lock().ok()?.take());
         Ok(Self {
             method,
             target,

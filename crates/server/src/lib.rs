@@ -34,6 +34,7 @@ mod oversized;
 mod quic_accepting;
 mod quic_handshakes;
 mod quic_sockets;
+mod serve;
 mod server;
 mod settings;
 mod shared_ports;
@@ -64,6 +65,7 @@ pub use self::{
     client_rules::ClientRules,
     error::Error,
     quic_sockets::SharedQuicSockets,
+    serve::{ListeningSocket, Serve, ServeUntil, serve},
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},
     status::{

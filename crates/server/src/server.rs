@@ -105,6 +105,10 @@ impl Server {
         self
     }
 
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Sets [`TlsSettings::shared_secret`].
     #[must_use]
     pub fn shared_secret(mut self, secret: SharedSecret) -> Self {

@@ -248,7 +248,7 @@ fn an_axum_route_opens_a_websocket() {
 
 #[test]
 fn an_upgrade_that_a_service_refuses_with_426_is_explained_in_the_log() {
-    const MESSAGE: &str = "extractors that are made for hyper";
+    const MESSAGE: &str = "WebSocketUpgrade is made for hyper";
     logged_since(MESSAGE);
     let server = axum_server();
     let mut client = server.connect();

@@ -23,6 +23,7 @@ mod pipelining;
 mod proxy_header;
 mod refusals;
 mod request_bodies;
+mod serve;
 mod shared_ports;
 mod signals;
 mod status;

@@ -1,0 +1,7 @@
+//! What programs for axum do, on `serow`: each test is one of axum's examples in short.
+#![allow(clippy::unwrap_used)]
+
+mod connections;
+mod streams;
+mod support;
+mod web_sockets;
