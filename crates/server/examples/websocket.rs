@@ -20,7 +20,7 @@ fn main() -> Result<(), serow::Error> {
     };
     server.run(|mut request: Request| async move {
         let Some(key) = request.headers.get_str("sec-websocket-key").map(str::to_owned) else {
-            return Response::text(PAGE).with(KnownHeader::ContentType, "text/html; charset=utf-8");
+            return Response::html(PAGE);
         };
         let Some(upgrade) = request.upgrade() else { return Response::plain_status(StatusCode::BAD_REQUEST) };
         let version = format!("{:?}", request.version);

@@ -1,7 +1,7 @@
 //! An axum program on Serow: a page with a WebSocket, and a graceful end on Ctrl-C.
 //!
 //! ```text
-//! cargo run --release -p serow-axum --example websocket -- 127.0.0.1:3000
+//! cargo run --release -p serow-axum --example axum_websocket -- 127.0.0.1:3000
 //! ```
 
 use std::net::SocketAddr;
