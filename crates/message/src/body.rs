@@ -3,7 +3,7 @@
 use core::{
     fmt,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 use std::{boxed::Box, string::String, vec::Vec};
@@ -71,7 +71,31 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self { kind: BodyKind::Stream(Box::pin(Boxed { body: Box::pin(body) })) }
+        Self { kind: BodyKind::Stream(Box::pin(Boxed { first: None, body: Box::pin(body) })) }
+    }
+
+    /// A foreign body: if all of it is there already, as of most responses of a router, it becomes bytes, which are sent
+    /// with the head.
+    pub(crate) fn foreign<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let length = body.size_hint().exact();
+        let mut body = Box::pin(body);
+        let mut first = None;
+        if length.is_some_and(|length| length <= GATHERED) {
+            // Whoever sends it asks again if this is too early, with a waker of its own.
+            match body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(Some(Ok(frame))) if frame.is_data() && body.is_end_stream() => {
+                    return frame.into_data().unwrap_or_default().into();
+                }
+                Poll::Ready(Some(frame)) => first = Some(frame.map_err(Into::into)),
+                Poll::Ready(None) => return Self::empty(),
+                Poll::Pending => {}
+            }
+        }
+        Self { kind: BodyKind::Stream(Box::pin(Boxed { first, body })) }
     }
 
     /// The kind of the body.
@@ -197,6 +221,8 @@ impl http_body::Body for Body {
 
 /// A foreign body whose errors become [`BoxError`].
 struct Boxed<B> {
+    /// What it gave before it was boxed.
+    first: Option<Result<Frame<Bytes>, BoxError>>,
     body: Pin<Box<B>>,
 }
 
@@ -209,17 +235,30 @@ where
     type Error = BoxError;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.get_mut().body.as_mut().poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+        let Self { first, body } = self.get_mut();
+        if first.is_some() {
+            return Poll::Ready(first.take());
+        }
+        body.as_mut().poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.first.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let rest = self.body.size_hint();
+        let Some(Ok(frame)) = &self.first else { return rest };
+        let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(length));
+        rest.upper().into_iter().for_each(|upper| hint.set_upper(upper.saturating_add(length)));
+        hint
     }
 }
+
+/// Bytes of a foreign body that is sent with the head if it is there: as much as a socket's buffer usually takes at once.
+const GATHERED: u64 = 64 << 10;
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {

@@ -1,12 +1,13 @@
 //! Conversions between Serow's messages and those of the `http` crate.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
 
 use crate::{
     Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, OnUpgrade, Request, Response, Target,
+    field::{ALL, COUNT},
 };
 
 /// The future of an upgrade in the extensions of an `http::Request`: those must be `Clone`, but it can be taken only
@@ -98,8 +99,8 @@ where
 impl From<Headers> for HeaderMap {
     fn from(headers: Headers) -> Self {
         let mut map = Self::with_capacity(headers.len());
-        for (name, value) in headers.shared_values() {
-            let name = HeaderName::from_bytes(name);
+        for (name, known, value) in headers.shared_values() {
+            let name = known.map_or_else(|| HeaderName::from_bytes(name), |known| Ok(NAMES[known as usize].clone()));
             let value = HeaderValue::from_maybe_shared(value);
             if let (Ok(name), Ok(value)) = (name, value) {
                 map.append(name, value);
@@ -121,7 +122,12 @@ impl TryFrom<&HeaderMap> for Headers {
     }
 }
 
-/// Keeps one of our own bodies, so that a file remains a file through a whole tower stack.
+/// The well-known names, by their numbers: parsed once and not for each request.
+static NAMES: LazyLock<[HeaderName; COUNT]> =
+    LazyLock::new(|| ALL.map(|known| HeaderName::from_static(known.as_str())));
+
+/// Keeps one of our own bodies, so that a file remains a file through a whole tower stack, and bytes that are there already
+/// remain bytes.
 fn into_body<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -133,7 +139,7 @@ where
     }
     match slot {
         Some(body) if body.is_end_stream() => Body::empty(),
-        Some(body) => Body::stream(body),
+        Some(body) => Body::foreign(body),
         None => Body::empty(),
     }
 }

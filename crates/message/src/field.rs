@@ -24,11 +24,11 @@ macro_rules! known_names {
         }
 
         /// All of them, in the order of their numbers.
-        const ALL: [KnownHeader; COUNT] = [$(KnownHeader::$variant),*];
+        pub(crate) const ALL: [KnownHeader; COUNT] = [$(KnownHeader::$variant),*];
 
         const NAMES: [&str; COUNT] = [$(text($name)),*];
 
-        const COUNT: usize = [$(KnownHeader::$variant),*].len();
+        pub(crate) const COUNT: usize = [$(KnownHeader::$variant),*].len();
 
         /// Recognises the usual spellings of a name.
         #[inline]

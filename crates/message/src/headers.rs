@@ -200,9 +200,9 @@ impl Headers {
 
     /// The values of all fields, sharing the text they stand in where that is possible.
     #[cfg(feature = "std")]
-    pub(crate) fn shared_values(&self) -> impl Iterator<Item = (&[u8], Bytes)> {
+    pub(crate) fn shared_values(&self) -> impl Iterator<Item = (&[u8], Option<KnownHeader>, Bytes)> {
         let list = self.list.as_deref().unwrap_or(&EMPTY);
-        list.fields().iter().map(|field| (list.name(field), list.value_bytes(field)))
+        list.fields().iter().map(|field| (list.name(field), field.known, list.value_bytes(field)))
     }
 
     fn fields(&self) -> &[Field] {

@@ -1,10 +1,16 @@
 //! Requests and responses there and back through the `http` crate's types.
 #![allow(clippy::unwrap_used)]
 
-use std::net::SocketAddr;
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Uri};
+use http_body::{Frame, SizeHint};
 use serow_message::{
     Body, BodyKind, Connection, Headers, InformationalSender, KnownHeader, Method, Peer, PendingUpgrade, Request,
     RequestHead, Response, Scheme, StatusCode, Target, Version,
@@ -93,7 +99,7 @@ fn a_response_comes_back_as_it_went() {
 }
 
 #[test]
-fn our_own_body_stays_what_it_is_and_a_foreign_one_becomes_a_stream() {
+fn our_own_body_stays_what_it_is_and_one_without_a_length_becomes_a_stream() {
     /// Says nothing of its length.
     struct Foreign(Option<Bytes>);
     impl http_body::Body for Foreign {
@@ -112,4 +118,93 @@ fn our_own_body_stays_what_it_is_and_a_foreign_one_becomes_a_stream() {
     assert_eq!(response.body.length(), None);
     let response: Response = http::Response::new(Body::empty()).into();
     assert!(matches!(response.body.kind(), BodyKind::Empty));
+}
+
+/// A foreign body that says how long it is, and gives these frames.
+struct Sized {
+    frames: VecDeque<Option<Result<Frame<Bytes>, &'static str>>>,
+    length: u64,
+}
+
+impl Sized {
+    fn response(frames: &[Option<Result<Frame<Bytes>, &'static str>>], length: u64) -> Response {
+        let copy = |frame: &Frame<Bytes>| match (frame.data_ref(), frame.trailers_ref()) {
+            (Some(data), _) => Frame::data(data.clone()),
+            (_, Some(trailers)) => Frame::trailers(trailers.clone()),
+            _ => unreachable!(),
+        };
+        let copied = |frame: &Result<Frame<Bytes>, &'static str>| frame.as_ref().map(copy).map_err(|error| *error);
+        let frames = frames.iter().map(|frame| frame.as_ref().map(copied)).collect();
+        http::Response::new(Self { frames, length }).into()
+    }
+}
+
+impl http_body::Body for Sized {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    /// `None` stands for one that is not there yet.
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let next = match self.frames.pop_front() {
+            Some(None) => return Poll::Pending,
+            next => next.flatten(),
+        };
+        if let Some(Ok(frame)) = &next {
+            self.length -= frame.data_ref().map_or(0, Bytes::len) as u64;
+        }
+        Poll::Ready(next)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.length)
+    }
+}
+
+/// All that a stream gives, without waiting.
+fn streamed(body: Body) -> (Vec<u8>, bool, bool) {
+    let BodyKind::Stream(mut stream) = body.into_kind() else { panic!("it is no stream") };
+    let (mut data, mut has_trailers, mut has_failed) = (Vec::new(), false, false);
+    loop {
+        match stream.as_mut().poll_frame(&mut Context::from_waker(std::task::Waker::noop())) {
+            Poll::Pending => {}
+            Poll::Ready(None) => return (data, has_trailers, has_failed),
+            Poll::Ready(Some(Err(_))) => has_failed = true,
+            Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                Ok(piece) => data.extend_from_slice(&piece),
+                Err(_) => has_trailers = true,
+            },
+        }
+    }
+}
+
+#[test]
+fn a_foreign_body_that_is_there_becomes_bytes_and_another_one_loses_nothing() {
+    let data = |text: &'static str| Some(Ok(Frame::data(Bytes::from_static(text.as_bytes()))));
+    let trailers = || Some(Ok(Frame::trailers(http::HeaderMap::new())));
+
+    let whole = Sized::response(&[data("abc")], 3);
+    let BodyKind::Bytes(bytes) = whole.body.kind() else { panic!("it is there") };
+    assert_eq!(bytes, "abc");
+
+    for (frames, length, expected) in [
+        (vec![data("abc"), data("def")], 6, (&b"abcdef"[..], false, false)),
+        (vec![None, data("abc")], 3, (b"abc", false, false)),
+        (vec![data("abc"), None, data("def")], 6, (b"abcdef", false, false)),
+        (vec![data("abc"), trailers()], 3, (b"abc", true, false)),
+        (vec![trailers()], 0, (b"", true, false)),
+        (vec![Some(Err("lost"))], 3, (b"", false, true)),
+        (vec![data("a"), Some(Err("lost"))], 3, (b"a", false, true)),
+    ] {
+        let response = Sized::response(&frames, length);
+        assert_eq!(response.body.length(), Some(length), "the server announces it");
+        let (found, has_trailers, has_failed) = streamed(response.body);
+        assert_eq!((&found[..], has_trailers, has_failed), expected, "{frames:?}");
+    }
+    // It is longer than what is sent with a head.
+    let long = Sized::response(&[data("abc")], (64 << 10) + 1);
+    assert!(matches!(long.body.kind(), BodyKind::Stream(_)));
 }
