@@ -71,6 +71,8 @@ mod incoming;
 #[cfg(feature = "std")]
 mod informational;
 #[cfg(feature = "std")]
+mod into_response;
+#[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
 mod request;
@@ -89,6 +91,8 @@ mod user;
 #[cfg(feature = "std")]
 pub mod websocket;
 
+#[cfg(feature = "json")]
+pub use self::into_response::Json;
 #[cfg(feature = "std")]
 pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},

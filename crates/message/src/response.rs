@@ -3,7 +3,7 @@
 use http::{Extensions, StatusCode};
 use std::{string::String, sync::LazyLock};
 
-use crate::{Body, FieldName, Headers, KnownHeader};
+use crate::{Body, FieldName, Headers, InvalidHeader, KnownHeader};
 
 /// A response, as a [`Handler`](crate::Handler) returns it.
 ///
@@ -54,8 +54,7 @@ impl Response {
         Self { status, ..Self::text(text) }
     }
 
-    /// Adds a header field with trusted text. For untrusted text use [`Headers::append`], which returns an error
-    /// instead.
+    /// Adds a header field with trusted text. For untrusted text, use [`Self::try_with`].
     ///
     /// # Panics
     ///
@@ -67,6 +66,16 @@ impl Response {
             panic!("{error}");
         }
         self
+    }
+
+    /// Adds a header field.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not a token or the value contains a control character.
+    pub fn try_with(mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<Self, InvalidHeader> {
+        self.headers.append(name, value)?;
+        Ok(self)
     }
 
     /// Sets the status.
@@ -105,23 +114,5 @@ impl From<&'static str> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self(text.into())
-    }
-}
-
-impl From<StatusCode> for Response {
-    fn from(status: StatusCode) -> Self {
-        Self::plain_status(status)
-    }
-}
-
-impl From<&'static str> for Response {
-    fn from(text: &'static str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for Response {
-    fn from(text: String) -> Self {
-        Self::text(text)
     }
 }

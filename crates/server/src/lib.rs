@@ -8,7 +8,8 @@
 //! }
 //! ```
 //!
-//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service`
+//! A [`Handler`] is an async function from [`Request`] to what converts into a [`Response`]: text, bytes, a status, a status
+//! with one of these, a `Result` of two of them, or with the cargo feature `json`, `Json`. An axum router or another `tower::Service`
 //! becomes one by [`ServiceHandler`], and [`HandlerExt::layer`] wraps one in a `tower` layer. [`HandlerExt::boxed`]
 //! erases its type.
 //!
@@ -46,6 +47,8 @@ mod transport;
 mod worker;
 
 pub use bytes::Bytes;
+#[cfg(feature = "json")]
+pub use serow_message::Json;
 pub use serow_message::{
     AccessNote, Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged,
     FileRange, FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
