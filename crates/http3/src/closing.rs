@@ -147,11 +147,17 @@ impl Connection {
     /// Whether nothing is left to be done but to send what is written, and close.
     pub(crate) fn is_finished(&self) -> bool {
         match self.shutdown {
-            Shutdown::Open => self.peer_go_away.is_some() && self.streams.len() == 0,
-            Shutdown::Announced => self.peer_go_away.is_some() && self.streams.len() == 0,
+            // A client that knows which stream is the last closes the connection itself, or is given time to do so.
+            Shutdown::From(_) if self.peer == Peer::Client => self.is_abandoned(),
+            Shutdown::Open | Shutdown::Announced => self.is_abandoned(),
             Shutdown::From(_) => self.streams.len() == 0,
             Shutdown::Failed(_) => true,
         }
+    }
+
+    /// Whether the peer has said that it opens no more streams, and none is open.
+    fn is_abandoned(&self) -> bool {
+        self.peer_go_away.is_some() && self.streams.len() == 0
     }
 
     /// Whether a request has begun to come, and its head is not whole.

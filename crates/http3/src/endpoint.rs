@@ -222,8 +222,9 @@ impl<Role> Endpoint<Role> {
         }
     }
 
-    /// Whether the connection is to be closed once all is sent: shut down, with no stream left (H3_NO_ERROR), or
-    /// [failed](Self::failure).
+    /// Whether the connection is to be closed once all is sent: [failed](Self::failure), or with no stream left and no
+    /// other to come (H3_NO_ERROR), since the peer or a client has said so. A server that has
+    /// [named the last stream](crate::Server::has_named_last) waits for the client to close.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.connection.is_finished()

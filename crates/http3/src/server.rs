@@ -24,7 +24,8 @@ use crate::{
 /// 4. While the transport takes something: turn by turn ([`Server::next_turn`]) [`Server::write_head`] and
 ///    [`Server::write_data`], [`Server::write_trailers`], on the stream whose turn it is, with FIN where
 ///    [`Follows::Fin`] is returned. A stream without room is marked by [`Server::set_writable`].
-/// 5. Say that nobody reads a request's body ([`Server::abandon_body`]), and close when [`Server::is_finished`].
+/// 5. Say that nobody reads a request's body ([`Server::abandon_body`]), and close when [`Server::is_finished`], or some
+///    time after it [has named the last stream](Server::has_named_last) and [none is open](Server::is_idle).
 pub type Server = Endpoint<ServerRole>;
 
 /// The role of a [`Server`], which keeps nothing of its own.
@@ -155,6 +156,14 @@ impl Server {
     #[must_use]
     pub fn is_shutting_down(&self) -> bool {
         self.connection.peer_go_away.is_some() || self.connection.shutdown != Shutdown::Open
+    }
+
+    /// Whether GOAWAY has named the last stream ([`Self::finish_shutdown`]). When none is open any more, the connection stays
+    /// open for a while, which the driver measures: a client that learns of the last stream and of the connection's end at
+    /// once may fail requests that it could have sent over another connection.
+    #[must_use]
+    pub fn has_named_last(&self) -> bool {
+        matches!(self.connection.shutdown, Shutdown::From(_))
     }
 
     /// Whether no request stream is open.

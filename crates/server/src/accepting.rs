@@ -69,6 +69,7 @@ async fn serve<H: Handler>(
             Phase::Draining(None) | Phase::Running => worker.settings.timeouts.grace,
             Phase::Ended => return Ok(()),
         };
+        worker.limit_drain(grace);
         tokio::select! {
             () = &mut all_left => return Ok(()),
             () = tokio::time::sleep(grace) => {

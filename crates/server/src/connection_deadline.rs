@@ -22,6 +22,8 @@ enum Purpose {
     Other,
     /// Send a last request, before the connection is closed.
     DrainGrace,
+    /// Finish its handshake, or move to another connection, before this one is closed.
+    Linger,
     /// Nothing: the handler makes its response.
     Making,
     /// Nothing: the handler makes its response, and the peer has closed its side.
@@ -98,6 +100,22 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
+    /// Ready when a peer that knows of the shutdown had time to finish its handshake, or to move to another connection:
+    /// a second, at least three probe timeouts, and not longer than `most`. The time begins with the first call.
+    pub(crate) fn poll_linger(
+        &mut self,
+        context: &mut Context<'_>,
+        round_trip: impl FnOnce() -> Duration,
+        most: Duration,
+    ) -> Poll<()> {
+        if self.purpose != Purpose::Linger {
+            let time = (PROBE_TIMEOUTS * round_trip()).clamp(MIN_LINGER, MAX_DRAIN_GRACE);
+            self.deadline.set(time.min(most));
+            self.purpose = Purpose::Linger;
+        }
+        self.poll_overdue(context)
+    }
+
     /// The peer has begun a request after all, and has this long to finish it.
     pub(crate) fn end_drain_grace(&mut self, time: Duration) {
         if self.purpose == Purpose::DrainGrace {
@@ -112,7 +130,11 @@ impl ConnectionDeadline {
         match self.purpose {
             Purpose::HalfClosed => return Poll::Ready(()),
             Purpose::Making => {}
-            Purpose::Other | Purpose::DrainGrace | Purpose::Sending { .. } | Purpose::Receiving(_) => {
+            Purpose::Other
+            | Purpose::DrainGrace
+            | Purpose::Linger
+            | Purpose::Sending { .. }
+            | Purpose::Receiving(_) => {
                 self.deadline.set_roughly(LONG_MAKING);
                 self.purpose = Purpose::Making;
             }
@@ -157,7 +179,7 @@ impl ConnectionDeadline {
                 }
             }
             Purpose::HalfClosed => self.allow_any_time(),
-            Purpose::Other | Purpose::DrainGrace | Purpose::Making | Purpose::Receiving(_) => {}
+            Purpose::Other | Purpose::DrainGrace | Purpose::Linger | Purpose::Making | Purpose::Receiving(_) => {}
         }
     }
 
@@ -229,6 +251,16 @@ const MIN_DRAIN_GRACE: Duration = Duration::from_millis(100);
 /// be many times the current value. Two round trips over a geostationary satellite are 1.2 s.
 const MAX_DRAIN_GRACE: Duration = Duration::from_secs(5);
 
+/// The minimum time between the GOAWAY that names the last request of a QUIC connection and its end. A request that was on
+/// its way is rejected meanwhile, so that the client knows that it may send it again (RFC 9114 §5.2), and need not guess
+/// whether it was handled, as it would have to if the connection ended. Covers a client that is busy for a moment.
+const MIN_LINGER: Duration = Duration::from_secs(1);
+
+/// Three probe timeouts in round trips, after which a QUIC connection is closed while it is drained as well (RFC 9000
+/// §10.2): on a steady path, one is less than two round trips (RFC 9002 §6.2.1). In a handshake, whose round trip is taken
+/// for a third of a second, a lost packet is sent again meanwhile.
+const PROBE_TIMEOUTS: u32 = 6;
+
 /// One tick of the deadlines: a response made within that time is complete before a check could take place.
 const LONG_MAKING: Duration = Duration::from_millis(250);
 
@@ -239,7 +271,7 @@ const HALF_CLOSED: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::{cell::Cell, rc::Rc, task::Waker};
 
     use serow_net::Deadlines;
 
@@ -266,6 +298,35 @@ mod tests {
             let time = milliseconds(250) * ticks_of_drain_grace(milliseconds(round_trip));
             // The first tick may come at once.
             assert!((milliseconds(least)..=milliseconds(most + 250)).contains(&time), "{round_trip}: {time:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_whose_last_request_is_named_lingers_for_a_second_or_three_probe_timeouts() {
+        let milliseconds = Duration::from_millis;
+        let long = 60_000;
+        for (round_trip, limit, expected) in
+            [(0, long, 1000), (20, long, 1000), (400, long, 2400), (long, long, 5000), (400, 300, 300)]
+        {
+            let now = Rc::new(Cell::new(Duration::ZERO));
+            let source = Rc::clone(&now);
+            let deadlines = Deadlines::with_source(move || source.get());
+            let mut deadline = ConnectionDeadline::new(deadlines.register());
+            let mut context = Context::from_waker(Waker::noop());
+            let time = (0..1000)
+                .map(|step| milliseconds(step * 10))
+                .find(|time| {
+                    now.set(*time);
+                    deadlines.expire_precise();
+                    if time.as_millis() % 250 == 0 {
+                        deadlines.tick();
+                    }
+                    let round_trip = || milliseconds(round_trip);
+                    deadline.poll_linger(&mut context, round_trip, milliseconds(limit)).is_ready()
+                })
+                .expect("it is closed");
+            let allowed = milliseconds(expected)..=milliseconds(expected + 510);
+            assert!(allowed.contains(&time), "{round_trip}: {time:?}");
         }
     }
 

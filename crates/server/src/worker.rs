@@ -38,6 +38,8 @@ pub(crate) struct Worker<H> {
     limited: Option<ConnectionCounter>,
     draining: Cell<bool>,
     drain_began: Cell<Option<Instant>>,
+    /// When the time for a graceful shutdown is over.
+    drain_ends: Cell<Option<Instant>>,
     /// The handshakes of QUIC in progress.
     pub(crate) handshakes: Handshakes,
 }
@@ -64,6 +66,7 @@ impl<H> Worker<H> {
             limited,
             draining: Cell::new(false),
             drain_began: Cell::new(None),
+            drain_ends: Cell::new(None),
             handshakes: Handshakes::default(),
         }
     }
@@ -116,6 +119,17 @@ impl<H> Worker<H> {
     /// Whether the server is stopping, and what arrives cannot have been on its way when it began to.
     pub(crate) fn refuses_new_clients(&self) -> bool {
         self.drain_began.get().is_some_and(|began| began.elapsed() > STILL_QUEUED)
+    }
+
+    /// The graceful shutdown has to be over after this time.
+    pub(crate) fn limit_drain(&self, time: Duration) {
+        self.drain_ends.set(Instant::now().checked_add(time));
+    }
+
+    /// How long a connection without requests may stay open while the server is stopping: half of what is left, so that it
+    /// is closed properly, and not by the end of the process.
+    pub(crate) fn max_linger(&self) -> Duration {
+        self.drain_ends.get().map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()) / 2)
     }
 
     /// From now on connections end with the current response; wakes the idle ones.

@@ -24,6 +24,8 @@ from .transport import configuration
 NOBODY = 65534
 SMALL, LARGE = 151, os.urandom(5_000_000)
 RATE, DOWNLOADS = 8000, 4
+# RFC 9114 §8.1.
+NO_ERROR, REQUEST_REJECTED = 0x100, 0x10B
 # The time of a crash: until new connections are answered, and until old ones are reset, in milliseconds. In the short form
 # other things run on the machine.
 BAR = {False: 50.0, True: 200.0}
@@ -40,6 +42,7 @@ class Moves:
 def run(short: bool, verdict: Verdict) -> None:
     with running() as server:
         sessions(server, verdict)
+        last_go_away(server, verdict)
         reloads(server, verdict, *((3, 10_000) if short else (100, 1_000_000)))
     verdict.look_again(lambda: kills(verdict, 3 if short else 10, BAR[short]), LOOKS[short])
 
@@ -97,6 +100,23 @@ def sessions(server: Running, verdict: Verdict) -> None:
     with Client(address(server), options=configuration(session_ticket=tickets[0])) as client:
         client.request("/small")
         verdict.check(client.handshake.session_resumed, "a session was not resumed after a reload")
+
+
+def last_go_away(server: Running, verdict: Verdict) -> None:
+    """The GOAWAY that names the last request comes a while before the end: clients move to another connection meanwhile."""
+    with Client(address(server)) as client:
+        client.request("/small")
+        server.reload()
+        client.pump(lambda: len(client.h3.go_aways) == 2, 10)
+        began = time.monotonic()
+        verdict.check(len(client.h3.go_aways) == 2 and client.ended is None, "the connection ended with the last GOAWAY")
+        late = client.open("/small")
+        client.pump(lambda: late in client.resets, 1)
+        verdict.check(client.resets.get(late) == REQUEST_REJECTED, f"a late request: {client.resets}, {client.answers[late]}")
+        client.pump(lambda: False, 10)
+        lasted = time.monotonic() - began
+        verdict.check(client.ended is not None and client.ended.error_code == NO_ERROR, f"the connection ended with {client.ended}")
+        verdict.check(0.8 < lasted < 4, f"the connection ended {lasted:.1f} s after the last GOAWAY")
 
 
 def ask(server: Running, path: str, requests: int, rate: float, *options: str) -> subprocess.Popen:

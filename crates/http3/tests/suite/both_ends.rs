@@ -178,7 +178,8 @@ fn the_server_leaves() {
     pair.server.finish_shutdown();
     pair.settle();
     pair.check();
-    assert!(pair.server.is_finished());
+    assert!(pair.server.has_named_last() && pair.server.is_idle());
+    assert!(!pair.server.is_finished(), "the client closes, or is given time");
     assert_eq!(pair.go_aways, 1, "told once");
 }
 

@@ -21,6 +21,8 @@ pub(super) enum Waiting {
     Delivery,
     /// Send a last request, since the connection is draining.
     DrainGrace,
+    /// Close the connection, since it knows which request is the last.
+    Linger,
     /// Nothing: exchanges are in progress.
     Nothing,
     /// Not known yet, since a request has arrived, which may have a response already.
@@ -43,18 +45,22 @@ where
                 Waiting::Head => self.deadline.allow_idle(timeouts.head),
                 Waiting::Request => self.deadline.allow_idle(timeouts.idle),
                 Waiting::Delivery => self.deadline.allow(timeouts.body),
-                Waiting::DrainGrace | Waiting::Undecided => {}
+                Waiting::DrainGrace | Waiting::Linger | Waiting::Undecided => {}
                 Waiting::Nothing => self.deadline.allow(timeouts.idle / PINGS),
             }
         }
         if waiting == Waiting::DrainGrace {
             let quic = self.streams.quic();
             ready!(self.deadline.poll_drain_grace(context, || quic.round_trip()));
-            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2). The loop closes the
-            // connection when it has said so.
+            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2).
             self.requests.machine.finish_shutdown();
             context.waker().wake_by_ref();
             return Poll::Pending;
+        }
+        if waiting == Waiting::Linger {
+            let (quic, most) = (self.streams.quic(), self.requests.worker.max_linger());
+            ready!(self.deadline.poll_linger(context, || quic.round_trip(), most));
+            return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
         }
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
@@ -93,6 +99,8 @@ where
             Waiting::Nothing
         } else if !self.streams.has_delivered_all() {
             Waiting::Delivery
+        } else if self.requests.machine.has_named_last() {
+            if self.requests.machine.is_idle() { Waiting::Linger } else { Waiting::Head }
         } else if self.requests.worker.is_draining() {
             Waiting::DrainGrace
         } else if self.requests.machine.is_within_head() {
