@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator
 
 from .. import wire
-from ..restarts.running import Running, bench, outcome
+from ..restarts.running import Running, bench, exists, outcome
 from ..verdict import LOOKS, Verdict
 from . import serving
 from .client import Client
-from .transport import configuration
+from .transport import Transport, configuration
 
 NOBODY = 65534
 SMALL, LARGE = 151, os.urandom(5_000_000)
@@ -43,6 +43,7 @@ def run(short: bool, verdict: Verdict) -> None:
     with running() as server:
         sessions(server, verdict)
         last_go_away(server, verdict)
+        begun_handshakes(server, verdict)
         reloads(server, verdict, *((3, 10_000) if short else (100, 1_000_000)))
     verdict.look_again(lambda: kills(verdict, 3 if short else 10, BAR[short]), LOOKS[short])
 
@@ -117,6 +118,22 @@ def last_go_away(server: Running, verdict: Verdict) -> None:
         lasted = time.monotonic() - began
         verdict.check(client.ended is not None and client.ended.error_code == NO_ERROR, f"the connection ended with {client.ended}")
         verdict.check(0.8 < lasted < 4, f"the connection ended {lasted:.1f} s after the last GOAWAY")
+
+
+def begun_handshakes(server: Running, verdict: Verdict) -> None:
+    """A handshake that is slow is completed during a reload; one that does not go on does not keep the old process."""
+    old = server.serving()
+    with Transport(address(server)) as silent, Transport(address(server)) as slow:
+        for one in (silent, slow):
+            one.send()
+        time.sleep(0.2)
+        server.reload()
+        time.sleep(0.3)
+        silent.drop = True
+        verdict.check(slow.pump(lambda: slow.handshake is not None, 5), f"a slow handshake was not completed: {slow.ended}")
+        slow.close()
+        took = server.wait_for("the old generation has ended", lambda: not exists(old), 9)
+        verdict.check(took < 5, f"a handshake that did not go on kept the old process for {took:.1f} s")
 
 
 def ask(server: Running, path: str, requests: int, rate: float, *options: str) -> subprocess.Popen:

@@ -10,12 +10,17 @@ use serow_quic::{Event, Handshake, Sent};
 
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
-/// Waits until the handshake is complete; nothing if it fails or takes too long.
+/// Waits until the handshake is complete; nothing if it fails or takes too long. While the server is stopping, it has as
+/// long as a connection that is about to be closed: its client's packets may be on their way, but those of most that take
+/// longer never come.
 pub(super) async fn complete<H: Handler>(worker: &Worker<H>, quic: &mut serow_quic::Connection) -> Option<Connection> {
     let mut deadline = ConnectionDeadline::new(worker.deadlines.register());
     deadline.allow_idle(worker.settings.timeouts.head);
     let completed = poll_fn(|context| match poll(quic, context) {
         Poll::Ready(outcome) => Poll::Ready(outcome),
+        Poll::Pending if worker.is_draining() => {
+            deadline.poll_linger(context, || quic.round_trip(), worker.max_linger()).map(|()| false)
+        }
         Poll::Pending => deadline.poll_overdue(context).map(|()| false),
     });
     if !completed.await {
