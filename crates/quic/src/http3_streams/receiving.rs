@@ -28,6 +28,8 @@ pub enum Delivery {
 /// What is next on a stream.
 enum Next {
     Data(Bytes),
+    /// Data, and the end behind it.
+    Last(Bytes),
     End,
     Reset(ErrorCode),
     /// More has to arrive, or the stream is over.
@@ -106,6 +108,10 @@ impl Http3Streams {
                     self.received += data.len() as u64;
                     machine.receive(stream, data, false, now)?;
                 }
+                Next::Last(data) => {
+                    self.received += data.len() as u64;
+                    machine.receive(stream, data, true, now)?;
+                }
                 Next::End => machine.receive(stream, Bytes::new(), true, now)?,
                 Next::Reset(code) => machine.receive_reset(stream, code, now)?,
                 Next::Nothing => continue,
@@ -129,7 +135,7 @@ impl Http3Streams {
         !streams.is_empty()
     }
 
-    fn accept(&mut self, dir: Dir) {
+    pub(super) fn accept(&mut self, dir: Dir) {
         while let Some(id) = self.quic.machine().streams().accept(dir) {
             self.readable.add(id);
         }
@@ -140,9 +146,12 @@ impl Http3Streams {
         // It has been stopped or read to its end.
         let Ok(mut chunks) = receiver.read(true) else { return Next::Nothing };
         let next = chunks.next(usize::MAX);
+        // A request whose end is known with its head has no body. To ask for nothing more leaves a next piece there.
+        let is_last = matches!(next, Ok(Some(_))) && matches!(chunks.next(0), Ok(None));
         // The packet that opens windows is sent with the next ones.
         let _ = chunks.finalize();
         match next {
+            Ok(Some(chunk)) if is_last => Next::Last(chunk.bytes),
             Ok(Some(chunk)) => Next::Data(chunk.bytes),
             Ok(None) => Next::End,
             Err(ReadError::Blocked) => Next::Nothing,
