@@ -13,6 +13,7 @@ use serow_net::Destination;
 use serow_quic::{
     ClientSettings, ConnectError, Connection, ConnectionError, Endpoint, Event, ReceiveBuffers, Sent, TransportSettings,
 };
+use serow_tls::TlsConnector;
 use tokio::time::timeout;
 
 use crate::{DialError, Dialer, Http3};
@@ -23,6 +24,7 @@ pub struct Http3Dialer {
     server: SocketAddr,
     server_name: String,
     settings: ClientSettings,
+    connector: TlsConnector,
     timeout: Duration,
     buffers: ReceiveBuffers,
 }
@@ -40,7 +42,8 @@ impl Http3Dialer {
         let settings = ClientSettings::new(&encryption.connector, TRANSPORT).ok_or(DialError::NoQuic)?;
         let server_name = encryption.server_name.clone();
         let buffers = ReceiveBuffers::default();
-        Ok(Self { server: *server, server_name, settings, timeout: dialer.timeout, buffers })
+        let connector = encryption.connector.clone();
+        Ok(Self { server: *server, server_name, settings, connector, timeout: dialer.timeout, buffers })
     }
 
     /// Opens a connection.
@@ -59,8 +62,8 @@ impl Http3Dialer {
         };
         let endpoint = Endpoint::client(own, &self.buffers).map_err(DialError::Connect)?;
         let mut quic = endpoint.connect(&self.settings, self.server, &self.server_name).map_err(of_connect)?;
-        let completed = timeout(self.timeout, poll_fn(|context| poll_handshake(&endpoint, &mut quic, context))).await;
-        completed.map_err(|_| DialError::NoAnswer(self.timeout))??;
+        let handshake = poll_fn(|context| poll_handshake(&endpoint, &mut quic, &self.connector, context));
+        timeout(self.timeout, handshake).await.map_err(|_| DialError::NoAnswer(self.timeout))??;
         Ok(Http3::new(endpoint, quic, limits, now))
     }
 }
@@ -69,6 +72,7 @@ impl Http3Dialer {
 fn poll_handshake(
     endpoint: &Endpoint,
     quic: &mut Connection,
+    connector: &TlsConnector,
     context: &mut Context<'_>,
 ) -> Poll<Result<(), DialError>> {
     loop {
@@ -80,7 +84,7 @@ fn poll_handshake(
                 Event::ConnectionLost { reason } => {
                     // The server need not wait for the rest, as far as the kernel takes it.
                     while let Sent::Datagrams = quic.send(context) {}
-                    return Poll::Ready(Err(of_handshake(reason)));
+                    return Poll::Ready(Err(of_handshake(reason, connector)));
                 }
                 _ => {}
             }
@@ -97,7 +101,7 @@ fn of_connect(error: ConnectError) -> DialError {
 }
 
 /// Why a handshake failed.
-fn of_handshake(error: ConnectionError) -> DialError {
+fn of_handshake(error: ConnectionError, connector: &TlsConnector) -> DialError {
     let alert = match &error {
         ConnectionError::TransportError(own) => alert(u64::from(own.code)),
         ConnectionError::ConnectionClosed(close) => alert(u64::from(close.error_code)),
@@ -106,7 +110,9 @@ fn of_handshake(error: ConnectionError) -> DialError {
     let is_own = matches!(error, ConnectionError::TransportError(_));
     match alert {
         Some(NO_APPLICATION_PROTOCOL) => DialError::NoHttp3,
-        Some(alert) if is_own && CERTIFICATE_ALERTS.contains(&alert) => DialError::Certificate(error.into()),
+        Some(alert) if is_own && CERTIFICATE_ALERTS.contains(&alert) => {
+            DialError::Certificate(connector.last_rejection().map_or_else(|| error.into(), io::Error::other))
+        }
         Some(_) => DialError::Tls(error.into()),
         None => DialError::Connect(error.into()),
     }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use rustls::{ClientConfig, client};
 
 use crate::{
-    Certificates, Protocol, Resumption, TlsClientSettings, TlsSettingsError, UnknownNames,
-    certificates::CertificateStore, provider::provider, verifier::verifier,
+    Certificates, Protocol, Resumption, TlsClientSettings, TlsError, TlsSettingsError, UnknownNames,
+    certificates::CertificateStore,
+    provider::provider,
+    verifier::{Verifier, verifier},
 };
 
 /// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a
@@ -14,6 +16,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct TlsConnector {
     pub(crate) config: Arc<ClientConfig>,
+    verifier: Arc<Verifier>,
 }
 
 impl TlsConnector {
@@ -25,10 +28,11 @@ impl TlsConnector {
     /// A file that cannot be used, a system without authorities, or settings that contradict each other.
     pub fn new(settings: TlsClientSettings) -> Result<Self, TlsSettingsError> {
         let provider = Arc::new(provider());
+        let verifier = verifier(&settings.trust, &provider)?;
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&settings.versions.supported()?)?
             .dangerous()
-            .with_custom_certificate_verifier(verifier(&settings.trust, &provider)?);
+            .with_custom_certificate_verifier(Arc::clone(&verifier) as _);
         let mut config = match settings.certificate {
             None => builder.with_no_client_auth(),
             Some(files) => {
@@ -44,7 +48,14 @@ impl TlsConnector {
         };
         // `traffic.rs` takes over the keys.
         config.enable_secret_extraction = true;
-        Ok(Self { config: Arc::new(config) })
+        Ok(Self { config: Arc::new(config), verifier })
+    }
+
+    /// Why the certificate of a server was rejected last, over any of the connections: for QUIC, whose library passes on
+    /// no more of it than an alert. Connections to one server are rejected for one reason.
+    #[must_use]
+    pub fn last_rejection(&self) -> Option<TlsError> {
+        self.verifier.last_rejection().map(TlsError::Certificate)
     }
 
     /// The settings for a handshake of QUIC.
@@ -58,7 +69,7 @@ impl TlsConnector {
     pub fn offering(&self, protocols: &[Protocol]) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
-        Self { config: Arc::new(config) }
+        Self { config: Arc::new(config), verifier: Arc::clone(&self.verifier) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verification of servers' certificates.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::{
     CertificateError, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
@@ -16,10 +16,7 @@ use webpki::EndEntityCert;
 use crate::{TlsSettingsError, Trust, authorities, rejection::UntrustedSelfSigned};
 
 /// The verifier of servers' certificates.
-pub(crate) fn verifier(
-    trust: &Trust,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, TlsSettingsError> {
+pub(crate) fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<Verifier>, TlsSettingsError> {
     let (authorities, path) = match trust {
         Trust::Unchecked => return Ok(Arc::new(Verifier::Unchecked(Arc::clone(provider)))),
         Trust::System => (authorities::of_system()?, None),
@@ -32,21 +29,31 @@ pub(crate) fn verifier(
         Some(path) => TlsSettingsError::Authorities(path.clone(), error.to_string()),
         None => TlsSettingsError::NoAuthorities(Some(error.to_string())),
     })?;
-    Ok(Arc::new(Verifier::Authorities { authorities, library }))
+    Ok(Arc::new(Verifier::Authorities { authorities, library, rejection: Mutex::default() }))
 }
 
 /// Verifies certificates against authorities as the library does, with one more reason for a rejection; or accepts all.
 #[derive(Debug)]
-enum Verifier {
+pub(crate) enum Verifier {
     Authorities {
         authorities: Arc<RootCertStore>,
         library: Arc<WebPkiServerVerifier>,
+        /// Why a certificate was rejected last.
+        rejection: Mutex<Option<CertificateError>>,
     },
     /// Signatures are accepted too: a server that may show any certificate may as well show one whose key it has.
     Unchecked(Arc<CryptoProvider>),
 }
 
 impl Verifier {
+    /// Why a certificate was rejected last, if one was.
+    pub(crate) fn last_rejection(&self) -> Option<CertificateError> {
+        match self {
+            Self::Authorities { rejection, .. } => rejection.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Self::Unchecked(_) => None,
+        }
+    }
+
     /// Verifies a signature of the handshake with `verify`, unless everything is accepted.
     fn verify_signature(
         &self,
@@ -68,8 +75,10 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let Self::Authorities { authorities, library } = self else { return Ok(ServerCertVerified::assertion()) };
-        match library.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        let Self::Authorities { authorities, library, rejection } = self else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let outcome = match library.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             // Most are also marked as an authority's, which the library reports first.
             Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)))
                 if is_untrusted_self_signed(end_entity, authorities) =>
@@ -77,7 +86,11 @@ impl ServerCertVerifier for Verifier {
                 Err(CertificateError::Other(OtherError(Arc::new(UntrustedSelfSigned))).into())
             }
             outcome => outcome,
+        };
+        if let Err(rustls::Error::InvalidCertificate(error)) = &outcome {
+            *rejection.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         }
+        outcome
     }
 
     fn verify_tls12_signature(

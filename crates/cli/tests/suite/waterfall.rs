@@ -152,7 +152,11 @@ fn mistakes() {
         assert_eq!((found.status.code(), &found.stdout[..]), (Some(code), &b""[..]), "{arguments:?}");
     }
     let advice = "; -k goes on without checking the certificate, --ca FILE trusts another authority";
-    assert!(line(&waterfall(&[&https])).ends_with(advice));
+    for arguments in [&[&https[..]][..], &["--http3", &https]] {
+        let line = line(&waterfall(arguments));
+        let reason = "the peer's certificate is self-signed, and not trusted here";
+        assert!(line.starts_with("cannot connect to ") && line.ends_with(&format!("{reason}{advice}")), "{line}");
+    }
 }
 
 /// A server that sends these bytes as soon as a connection comes, and no more; its address.
