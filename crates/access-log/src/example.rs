@@ -7,8 +7,8 @@ use std::{
 };
 
 use serow::{
-    Connection, Encryption, Extensions, Headers, Method, Peer, Priority, RequestHead, RouteNote, Scheme, Served,
-    ServedStream, StatusCode, Target, Version,
+    Connection, Encryption, Extensions, HandshakeStage, Headers, Method, Peer, Priority, RequestHead, RouteNote,
+    Scheme, Served, ServedStream, StatusCode, Target, Version,
 };
 use serow_gateway::Attempts;
 
@@ -115,11 +115,23 @@ pub(super) fn note(number: Option<u32>) -> Option<RouteNote> {
 
 /// One over TLS.
 pub(super) fn encrypted() -> Example {
+    at_stage(HandshakeStage::Complete)
+}
+
+/// One over HTTP/3, before the handshake was complete.
+pub(super) fn in_early_data() -> Example {
+    let mut example = at_stage(HandshakeStage::EarlyData);
+    example.request.version = Version::HTTP_3;
+    example
+}
+
+fn at_stage(stage: HandshakeStage) -> Example {
     let encryption = Encryption {
         version: "TLSv1.3",
         cipher_suite: "TLS_AES_128_GCM_SHA256",
         server_name: Some("a.example".into()),
         client_certificate: None,
+        stage,
     };
     let address = |text: &str| text.parse().unwrap();
     let peer = Peer::Tcp(address("[2001:db8::1]:4711"));

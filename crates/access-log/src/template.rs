@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{
         combined,
-        example::{Example, encrypted},
+        example::{Example, encrypted, in_early_data},
     };
 
     fn read(template: &str) -> Result<Template, String> {
@@ -160,9 +160,9 @@ mod tests {
             ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
             ("$arg_c $arg_d $is_args $https $cookie_a $document_uri", "d - ? - - /a/b"),
             ("$http_cookie $sent_http_cache_control $sent_http_etag", "- no-cache -"),
-            ("$request_completion $http2 $content_length $content_type", "OK - - -"),
+            ("$request_completion $http2 $http3 $content_length $content_type", "OK - - - -"),
             ("$server_addr $server_port", "unix: -"),
-            ("$ssl_protocol $ssl_cipher $ssl_server_name", "- - -"),
+            ("$ssl_protocol $ssl_cipher $ssl_server_name $ssl_early_data", "- - - -"),
             ("$http2_stream $urgency $incremental $whole", "- - - true"),
             ("${status}00 ${Status} $STATUS", "20000 200 200"),
             ("$$ $$status a$${status}b", "$ $status a${status}b"),
@@ -196,6 +196,8 @@ mod tests {
         let tls = "TLSv1.3 TLS_AES_128_GCM_SHA256 a.example https 2001:db8::1 2001:db8::2 443";
         let template = "$ssl_protocol $ssl_cipher $ssl_server_name $scheme $remote_addr $server_addr $server_port";
         assert_eq!(line(template, &encrypted()), tls);
+        assert_eq!(line("$ssl_early_data $http3", &encrypted()), "- -");
+        assert_eq!(line("$ssl_early_data $http3", &in_early_data()), "1 h3");
         assert_eq!(line("$remote_addr $remote_port $args", &Example::unix()), "unix: - -");
         for (host, expected) in
             [("[::1]:80", "[::1]"), ("[::1]", "[::1]"), ("a:", "a"), (":80", "-"), ("", "-"), ("\"", "\\x22")]

@@ -28,6 +28,19 @@ pub struct Encryption {
     pub server_name: Option<Arc<str>>,
     /// The client's certificate in DER, if it sent one; it is verified.
     pub client_certificate: Option<Arc<[u8]>>,
+    /// How far the handshake had come when the request arrived.
+    pub stage: HandshakeStage,
+}
+
+/// How far a TLS handshake has come when a request arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HandshakeStage {
+    /// The request is early data (0-RTT, RFC 8446 §2.3): its packets may be a copy of those that a client sent earlier, so
+    /// that a server should answer it only if that does no harm (RFC 8470 §3).
+    EarlyData,
+    /// The handshake is complete.
+    #[default]
+    Complete,
 }
 
 /// The peer of a connection.
@@ -84,6 +97,15 @@ impl Connection {
     #[must_use]
     pub fn encryption(&self) -> Option<&Encryption> {
         self.shared.encryption.as_ref()
+    }
+
+    /// The same connection for requests that arrive after its TLS handshake.
+    #[must_use]
+    pub fn with_complete_handshake(mut self) -> Self {
+        if let Some(encryption) = &mut Arc::make_mut(&mut self.shared).encryption {
+            encryption.stage = HandshakeStage::Complete;
+        }
+        self
     }
 
     /// The peer of a connection.

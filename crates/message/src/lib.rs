@@ -100,7 +100,7 @@ pub use self::{
     boxed_handler::BoxedHandler,
     claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
-    connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
+    connection::{Connection, Encryption, HandshakeStage, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
     incoming::{BodySender, Incoming, IncomingError, Wanted},

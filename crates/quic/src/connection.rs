@@ -159,7 +159,20 @@ impl Connection {
         self.machine.rtt()
     }
 
-    /// What the handshake negotiated, once it is complete.
+    /// A server: whether it has answered the client's first message. It can send on streams then, and what arrives on them
+    /// while the connection [is handshaking](Self::is_handshaking) is early data (0-RTT), which may be a copy.
+    #[must_use]
+    pub fn knows_client_hello(&self) -> bool {
+        self.machine.crypto_session().handshake_data().is_some()
+    }
+
+    /// Whether the handshake is not complete yet.
+    #[must_use]
+    pub fn is_handshaking(&self) -> bool {
+        self.machine.is_handshaking()
+    }
+
+    /// What the handshake negotiated, once it is complete. A server knows the name before.
     #[must_use]
     pub fn handshake(&self) -> Handshake {
         let session = self.machine.crypto_session();

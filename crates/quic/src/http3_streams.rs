@@ -49,10 +49,11 @@ pub enum Http3StreamsError {
 }
 
 impl Http3Streams {
-    /// Of a connection whose handshake is complete.
+    /// Of a connection whose handshake is complete; of a server's, one that [has begun](Connection::knows_client_hello) is
+    /// enough.
     #[must_use]
     pub fn new(quic: Connection) -> Self {
-        Self {
+        let mut streams = Self {
             quic,
             readable: Readable::default(),
             unwritten: Unwritten::default(),
@@ -62,7 +63,11 @@ impl Http3Streams {
             admission: Admission::Open,
             beyond: 0,
             received: 0,
-        }
+        };
+        // Those of early data may have been opened during the handshake.
+        streams.accept(Dir::Bi);
+        streams.accept(Dir::Uni);
+        streams
     }
 
     /// The connection.

@@ -13,11 +13,13 @@
 //! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
 //! | transport parameters, and TLS for QUIC | `settings.rs` |
+//! | early data (0-RTT) without replay | `early_data.rs` |
 #![forbid(unsafe_code)]
 
 mod congestion;
 mod connection;
 mod connection_id;
+mod early_data;
 mod endpoint;
 mod http3_streams;
 mod secrets;
@@ -27,6 +29,7 @@ pub use quinn_proto::{ConnectError, ConnectionError, Event};
 
 pub use self::{
     connection::{Connection, Handshake, Sent},
+    early_data::EarlyData,
     endpoint::{Endpoint, Incoming, ReceiveBuffers},
     http3_streams::{Delivery, Http3Streams, Http3StreamsError},
     secrets::Secrets,

@@ -12,7 +12,7 @@ use quinn_proto::{
 use rustls::quic;
 use serow_tls::{TlsAcceptor, TlsConnector};
 
-use crate::{Secrets, congestion::BoundedCubicConfig, connection_id::SlotIds};
+use crate::{EarlyData, Secrets, congestion::BoundedCubicConfig, connection_id::SlotIds, early_data::EarlyDataStore};
 
 /// What one side allows the other, and what it expects of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +33,27 @@ pub struct ServerSettings {
     acceptor: TlsAcceptor,
     secrets: Secrets,
     transport: Arc<TransportConfig>,
+    /// Where early data is accepted. It outlives changes of certificates.
+    early_data: Option<EarlyDataStore>,
     /// The settings of TLS that were in use last, and those of QUIC made from them.
     current: Mutex<Option<(Arc<rustls::ServerConfig>, Arc<ServerConfig>)>>,
 }
 
 impl ServerSettings {
-    /// With the certificates of this acceptor.
+    /// With the certificates of this acceptor. Where it does not allow early data, none is accepted.
     #[must_use]
-    pub fn new(acceptor: TlsAcceptor, secrets: Secrets, transport: TransportSettings) -> Self {
-        Self { acceptor, secrets, transport: Arc::new(transport.config()), current: Mutex::new(None) }
+    pub fn new(acceptor: TlsAcceptor, secrets: Secrets, transport: TransportSettings, early_data: EarlyData) -> Self {
+        let early_data = match early_data {
+            EarlyData::Accepted if acceptor.allows_early_data() => Some(EarlyDataStore::new()),
+            EarlyData::Accepted | EarlyData::Refused => None,
+        };
+        Self { acceptor, secrets, transport: Arc::new(transport.config()), early_data, current: Mutex::new(None) }
+    }
+
+    /// Whether clients may send early data.
+    #[must_use]
+    pub fn early_data(&self) -> EarlyData {
+        if self.early_data.is_some() { EarlyData::Accepted } else { EarlyData::Refused }
     }
 
     /// Whether the settings of TLS allow QUIC, which needs TLS 1.3 (RFC 9001 §4.2).
@@ -67,13 +79,19 @@ impl ServerSettings {
     fn config(&self, tls: &Arc<rustls::ServerConfig>) -> Option<Arc<ServerConfig>> {
         let mut tls = rustls::ServerConfig::clone(tls);
         tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-        tls.max_early_data_size = 0;
+        match &self.early_data {
+            Some(store) => store.allow_in(&mut tls),
+            None => tls.max_early_data_size = 0,
+        }
         // `TransportConfig` of quinn panics where this fails.
         let tls = Arc::new(tls);
         quic::ServerConnection::new(Arc::clone(&tls), quic::Version::V1, Vec::new()).ok()?;
         let crypto = QuicServerConfig::try_from(tls).ok()?;
         let mut config = ServerConfig::new(Arc::new(crypto), Arc::clone(&self.secrets.token));
         config.transport_config(Arc::clone(&self.transport)).migration(true);
+        if let Some(store) = &self.early_data {
+            config.validation_token_config(store.address_tokens());
+        }
         Some(Arc::new(config))
     }
 

@@ -3,7 +3,7 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll, time::Duration};
 
 use bytes::Buf;
-use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
+use serow_message::{Connection, Encryption, Handler, HandshakeStage, Peer, PeerCredentials, Scheme};
 use serow_net::{Accepted, Socket};
 use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
 
@@ -136,6 +136,7 @@ fn encryption(description: &TlsDescription) -> Encryption {
         cipher_suite: description.cipher_suite(),
         server_name: description.server_name().map(Into::into),
         client_certificate: description.client_certificate().map(Into::into),
+        stage: HandshakeStage::Complete,
     }
 }
 

@@ -17,8 +17,7 @@ use std::{rc::Rc, sync::Arc};
 use serow_http3::Follows;
 use serow_message::Connection;
 
-use self::exchanges::Exchanges;
-pub(crate) use self::{machine::Machine, turn::give_way};
+pub(crate) use self::{exchanges::Exchanges, machine::Machine, turn::give_way};
 use crate::{access_log::RequestLog, status::StreamCounter, worker::Worker};
 
 /// The requests of a connection. `M` is the state machine of its version of HTTP, `C` calls the handler, `F` is the

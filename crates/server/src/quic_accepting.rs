@@ -4,10 +4,13 @@ use std::{future::poll_fn, os::fd::OwnedFd, rc::Rc, sync::Arc};
 
 use serow_message::Handler;
 use serow_net::PAUSE_AFTER_EXHAUSTION;
-use serow_quic::{Endpoint, Incoming, ServerSettings};
+use serow_quic::{EarlyData, Endpoint, Incoming, ServerSettings};
 use tokio::task::{spawn_local, yield_now};
 
-use crate::{http3, worker::Worker};
+use crate::{
+    http3::{self, EarlyRequests},
+    worker::Worker,
+};
 
 /// A UDP socket of a worker.
 pub(crate) struct QuicSocket {
@@ -20,13 +23,14 @@ pub(crate) struct QuicSocket {
 /// Receives for the connections of a socket, and starts new ones until the server stops.
 pub(crate) async fn accept<H: Handler>(worker: Rc<Worker<H>>, socket: QuicSocket) {
     let QuicSocket { socket, slot, settings } = socket;
+    let early_data = settings.early_data();
     let endpoint = match Endpoint::new(socket, slot, settings) {
         Ok(endpoint) => endpoint,
         Err(error) => return tracing::error!(%error, "cannot register a UDP socket with the event loop"),
     };
     for number in 1_u64.. {
         match poll_fn(|context| endpoint.poll_incoming(context)).await {
-            Ok(incoming) => start(&worker, &endpoint, incoming),
+            Ok(incoming) => start(&worker, &endpoint, early_data, incoming),
             Err(error) => {
                 tracing::warn!(%error, "cannot receive from a UDP socket");
                 tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
@@ -38,7 +42,7 @@ pub(crate) async fn accept<H: Handler>(worker: Rc<Worker<H>>, socket: QuicSocket
     }
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Incoming) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, early_data: EarlyData, incoming: Incoming) {
     if worker.refuses_new_clients() {
         // The client tries again, elsewhere or over TCP.
         return endpoint.refuse(incoming);
@@ -61,12 +65,17 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, incoming: Inco
             return endpoint.ignore(incoming);
         }
     }
+    let early = match (early_data, incoming.is_validated()) {
+        (EarlyData::Refused, _) => EarlyRequests::None,
+        (EarlyData::Accepted, false) => EarlyRequests::Held,
+        (EarlyData::Accepted, true) => EarlyRequests::Answered,
+    };
     // Before the task has begun: many may come with one look at the socket.
     let handshake = worker.handshakes.begin();
     let Some(connection) = endpoint.accept(incoming) else { return };
     worker.counters.accepted.add(1);
     worker.counters.accepted_quic.add(1);
-    spawn_local(http3::serve(Rc::clone(worker), connection, guard, handshake));
+    spawn_local(http3::serve(Rc::clone(worker), connection, early, guard, handshake));
 }
 
 /// New clients after which the connections of the thread have their turn: each costs a key exchange, a quarter of a

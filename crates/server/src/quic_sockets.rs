@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
-use serow_quic::{Secrets, ServerSettings, TransportSettings};
+use serow_quic::{EarlyData, Secrets, ServerSettings, TransportSettings};
 use serow_reuse_port::quic_steering::{SLOTS, steering_program};
 use serow_tls::TlsAcceptor;
 
@@ -44,6 +44,7 @@ pub(crate) struct QuicSockets {
     share: bool,
     secrets: Secrets,
     transport: TransportSettings,
+    early_data: EarlyData,
     /// How long clients remember that HTTP/3 is served.
     age: Duration,
 }
@@ -57,7 +58,7 @@ impl QuicSockets {
             QuicSource::Shared(shared) => Secrets::derive(&shared.secret),
             QuicSource::Off | QuicSource::Withdrawn | QuicSource::Own => Secrets::random(),
         };
-        Self { workers, source, share, secrets, transport, age }
+        Self { workers, source, share, secrets, transport, early_data: settings.early_data, age }
     }
 
     /// Opens sockets at this address; gives what responses say of it.
@@ -67,11 +68,15 @@ impl QuicSockets {
             QuicSource::Withdrawn => return Some(AlternativeService::withdrawn(self.age)),
             QuicSource::Own | QuicSource::Shared(_) => {}
         }
-        let settings = Arc::new(ServerSettings::new(tls.clone(), self.secrets.clone(), self.transport));
+        let settings = ServerSettings::new(tls.clone(), self.secrets.clone(), self.transport, self.early_data);
         if !settings.allow_quic() {
             tracing::warn!("HTTP/3 is off at {address}: it needs TLS 1.3");
             return None;
         }
+        if settings.early_data() != self.early_data {
+            tracing::warn!("early data is off at {address}: clients are asked for certificates there");
+        }
+        let settings = Arc::new(settings);
         let sockets = match &self.source {
             QuicSource::Off | QuicSource::Withdrawn => return None,
             QuicSource::Own => self.bind(address)?,

@@ -12,6 +12,7 @@ use std::{
 use serow_message::{Handler, Scheme};
 use serow_net::{Address, AddressError, ListenOptions, Listener};
 use serow_pacing::Pacing;
+use serow_quic::EarlyData;
 use serow_reuse_port::PortDrain;
 use serow_tls::{SharedSecret, TlsAcceptor, TlsSettings, TlsSettingsError};
 
@@ -188,6 +189,16 @@ impl Server {
     #[must_use]
     pub fn alternative_service_age(mut self, age: Duration) -> Self {
         self.settings.alternative_service_age = Some(age);
+        self
+    }
+
+    /// Whether requests over HTTP/3 are answered that clients send with their first packets, before the TLS handshake is
+    /// complete (early data, 0-RTT); by default they wait for it. The client must have been there before, must have shown
+    /// that its address is its own, and uses each session once; only GET, HEAD and OPTIONS without a body are answered,
+    /// and have the field `Early-Data: 1` (RFC 8470). Not where clients are asked for certificates.
+    #[must_use]
+    pub fn early_data(mut self, accepted: bool) -> Self {
+        self.settings.early_data = if accepted { EarlyData::Accepted } else { EarlyData::Refused };
         self
     }
 

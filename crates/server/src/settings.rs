@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serow_pacing::Pacing;
-use serow_quic::TransportSettings;
+use serow_quic::{EarlyData, TransportSettings};
 use serow_tls::Protocol;
 
 /// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late,
@@ -156,4 +156,5 @@ pub(crate) struct Settings {
     pub(crate) pacing: Pacing,
     pub(crate) versions: Versions,
     pub(crate) alternative_service_age: Option<Duration>,
+    pub(crate) early_data: EarlyData,
 }

@@ -101,6 +101,7 @@ impl ServerSettings {
         let server = server.clients(client_rules(&limits, bans.clone(), trusted.clone()));
         let server = server.versions(versions(&http)).pacing(http.pacing.0);
         let server = server.alternative_service_age(http.alt_svc_max_age.0);
+        let server = server.early_data(http.early_data.is_on());
         let server = if http.http3.is_on() { server.http3(true) } else { server.withdraw_http3() };
         Ok(Self {
             listeners,

@@ -38,6 +38,16 @@ struct Shared {
     /// Those with keys of a shared secret.
     tickets: Option<Arc<SharedTickets>>,
     clients: Option<Clients>,
+    origin: Origin,
+}
+
+/// The author of the settings for rustls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This crate.
+    Ours,
+    /// The program ([`Certificates::Rustls`]).
+    Program,
 }
 
 /// The certificates of clients, where the server requests them.
@@ -80,7 +90,8 @@ impl TlsAcceptor {
             Arc::new(CertificateStore::new(&settings.certificates, settings.unknown_names, Arc::clone(&provider))?);
         if let Certificates::Rustls(config) = &settings.certificates {
             let terms = RwLock::new(foreign_terms(&settings, config)?);
-            return Ok(Self { shared: Arc::new(Shared { terms, certificates, tickets: None, clients: None }) });
+            let shared = Shared { terms, certificates, tickets: None, clients: None, origin: Origin::Program };
+            return Ok(Self { shared: Arc::new(shared) });
         }
         let tickets = match (&settings.ticket_secret, &settings.shared_secret) {
             (Some(path), _) => Some(SharedTickets::new(path, &settings.client_certificates)?),
@@ -99,7 +110,7 @@ impl TlsAcceptor {
                 (terms, Some(Clients { verification, template, files: Checks::new(watch) }))
             }
         };
-        let shared = Shared { terms: RwLock::new(terms), certificates, tickets, clients };
+        let shared = Shared { terms: RwLock::new(terms), certificates, tickets, clients, origin: Origin::Ours };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -135,6 +146,13 @@ impl TlsAcceptor {
     #[must_use]
     pub fn quic_settings(&self) -> Arc<ServerConfig> {
         self.terms().config
+    }
+
+    /// Whether a server may answer requests before the handshake is complete (RFC 8470). Not where clients are asked for
+    /// certificates: they prove that they have the key only at its end. The settings of a program may ask for them.
+    #[must_use]
+    pub fn allows_early_data(&self) -> bool {
+        self.shared.clients.is_none() && self.shared.origin == Origin::Ours
     }
 
     /// What the next handshake needs. Files are checked first, if that is due; the certificates are checked when the

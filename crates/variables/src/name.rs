@@ -1,6 +1,6 @@
 //! The names of variables and their values. The access log has these, and more that are known once all is sent.
 
-use serow_message::{Connection, Encryption, KnownHeader, Peer, Scheme, Version};
+use serow_message::{Connection, Encryption, HandshakeStage, KnownHeader, Peer, Scheme, Version};
 
 use crate::{source::Source, values};
 
@@ -49,6 +49,8 @@ names! {
     ContentType: "content_type";
     /// `h2` over HTTP/2 with TLS, `h2c` without TLS, nothing over HTTP/1.
     Http2: "http2";
+    /// `h3` over HTTP/3, nothing over others.
+    Http3: "http3";
     /// http or https.
     Scheme: "scheme";
     /// `on` with TLS, nothing without.
@@ -61,6 +63,8 @@ names! {
     TlsCipher: "ssl_cipher";
     /// The name that the client sent in the TLS handshake.
     TlsHost: "ssl_server_name";
+    /// `1` for a request in early data (0-RTT), nothing after the handshake.
+    TlsEarlyData: "ssl_early_data";
 }
 
 impl Name {
@@ -91,6 +95,7 @@ impl Name {
             Self::ContentLength => text(source.headers.get(KnownHeader::ContentLength)),
             Self::ContentType => text(source.headers.get(KnownHeader::ContentType)),
             Self::Http2 => text(http2(source).map(str::as_bytes)),
+            Self::Http3 => text((source.version == Version::HTTP_3).then_some(b"h3")),
             Self::RemoteUser => match source.user {
                 Some(user) => {
                     output.extend_from_slice(user.0.as_bytes());
@@ -131,6 +136,7 @@ impl Name {
             Self::TlsProtocol => text(tls.map(|tls| tls.version.as_bytes())),
             Self::TlsCipher => text(tls.map(|tls| tls.cipher_suite.as_bytes())),
             Self::TlsHost => text(tls.and_then(server_name)),
+            Self::TlsEarlyData => text(tls.and_then(early_data)),
             Self::RemoteAddress => {
                 values::append_client(connection.peer(), output);
                 true
@@ -171,6 +177,10 @@ fn https(scheme: Scheme) -> Option<&'static [u8]> {
 
 fn server_name(tls: &Encryption) -> Option<&[u8]> {
     tls.server_name.as_deref().map(str::as_bytes)
+}
+
+fn early_data(tls: &Encryption) -> Option<&[u8]> {
+    (tls.stage == HandshakeStage::EarlyData).then_some(b"1")
 }
 
 /// The port of the client; proxies do not name it.

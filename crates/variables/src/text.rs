@@ -195,7 +195,7 @@ mod tests {
             ("$server_addr $server_port $server_name", "192.0.2.9 80 a.example"),
             ("$http_user_agent $http_x_forwarded_for $http_none", "curl \"8\" 192.0.2.1, 192.0.2.2 "),
             ("$cookie_beta $cookie_id $cookie_OTHER $cookie_none", "1 \"x\" 2 "),
-            ("$ssl_protocol$ssl_cipher$ssl_server_name", ""),
+            ("$ssl_protocol$ssl_cipher$ssl_server_name$ssl_early_data", ""),
             ("$first ${first}0 $1", "a a0 a"),
             ("$$ $$1 $${uri} 5$$", "$ $1 ${uri} 5$"),
             ("", ""),

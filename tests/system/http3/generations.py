@@ -49,11 +49,12 @@ def run(short: bool, verdict: Verdict) -> None:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Running]:
+def running(*settings: str) -> Iterator[Running]:
     """`serow run` with HTTP/3, as nobody where the test is root."""
     with tempfile.TemporaryDirectory(prefix="serow-http3-") as name:
         folder = pathlib.Path(name)
-        server = Running(folder, 'tls = "self-signed"', serving.free_port(), user=NOBODY if os.geteuid() == 0 else None)
+        extra = "\n".join(('tls = "self-signed"', *settings))
+        server = Running(folder, extra, serving.free_port(), user=NOBODY if os.geteuid() == 0 else None)
         server.environment |= {"XDG_STATE_HOME": name, "HOME": name}
         (folder / "site/small").write_bytes(b"a" * SMALL)
         (folder / "site/large").write_bytes(LARGE)

@@ -17,6 +17,8 @@ class Origin:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         # What `/wait` waits for.
         self.may_go_on = threading.Event()
+        # Of each request the method, the path, and the fields.
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
 
     def __enter__(self) -> "Origin":
         threading.Thread(target=self._accept, daemon=True).start()
@@ -45,6 +47,10 @@ class Origin:
                 if "100-continue" in fields.get("expect", ""):
                     one.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body, trailers = read_body(reader, fields)
+                self.requests.append((method, path, fields))
+                if path == "/too-early" and "early-data" in fields:
+                    one.sendall(b"HTTP/1.1 425 Too Early\r\nContent-Length: 0\r\n\r\n")
+                    continue
                 one.sendall(self._response(path, body, trailers))
 
     def _response(self, path: str, body: bytes, trailers: bytes) -> bytes:

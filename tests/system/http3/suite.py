@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..verdict import Verdict, arguments
-from . import assault, conversations, errors, generations
+from . import assault, conversations, early_data, errors, generations
 
-PARTS = ("conversations", "errors", "generations", "attacks")
+PARTS = ("conversations", "early-data", "errors", "generations", "attacks")
 # In the short form; attacks take two minutes, and one still amplifies by 3.08 instead of 3.
-SHORT = PARTS[:3]
+SHORT = PARTS[:4]
 
 
 def main() -> None:
@@ -18,6 +18,7 @@ def main() -> None:
     verdict = Verdict("http3")
     parts = {
         "conversations": lambda: conversations.run(options.only, verdict),
+        "early-data": lambda: early_data.run(options.only, verdict),
         "errors": lambda: errors.run(options.only, verdict),
         "generations": lambda: generations.run(options.short, verdict),
         "attacks": lambda: assault.run(options.short, options.only, verdict),

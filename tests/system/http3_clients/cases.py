@@ -50,6 +50,19 @@ def resumption(program: Program, where: place.Place) -> Iterator[str]:
             yield f"the server's Handshake packets had {sizes} bytes"
 
 
+def early_data(program: Program, where: place.Place) -> Iterator[str]:
+    """A second connection where early data is accepted: the request is answered, whether the client sends it early or not."""
+    log = where.folder / f"early-{time.monotonic_ns()}.log"
+    form = ("--access-log-format", "early=$ssl_early_data $uri")
+    options = ("--early-data", "on", "--idle-timeout", f"{IDLE}s")
+    with where.files(*options, log=(str(log), *form)) as server, Relay(server.address) as relay:
+        yield from page(program.run("twice", relay.port), "index.html")
+    lines = [line for line in log.read_text().splitlines() if line.endswith(" /")]
+    if len(lines) < 2:
+        yield f"the log has {lines}"
+    program.note("the request came early" if "early=1 /" in lines else "the client did not send it early")
+
+
 def key_update(program: Program, where: place.Place) -> Iterator[str]:
     with where.files() as server, Relay(server.address) as relay:
         found = program.run("update", relay.port, path="large")
@@ -173,7 +186,7 @@ def connections(relay: Relay, most: int, program: Program) -> Iterator[str]:
 
 
 CASES = {
-    "handshake": handshake, "Retry": retry, "resumption": resumption, "key update": key_update,
+    "handshake": handshake, "Retry": retry, "resumption": resumption, "early data": early_data, "key update": key_update,
     "Serow's key update": server_key_update, "rebinding": rebinding, "migration": migration,
     "1,000 requests": many_requests, "slow link": slow_link, "reloads": reloads, "crash": crash, "upload": upload,
 }

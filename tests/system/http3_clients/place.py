@@ -42,8 +42,8 @@ class Place:
     def tls(self) -> str:
         return f"{self.certificate},{self.key}"
 
-    def files(self, *options: str) -> Server:
-        return self._server("files", *options, str(self.site))
+    def files(self, *options: str, log: tuple[str, ...] = ("off",)) -> Server:
+        return self._server("files", *options, str(self.site), log=log)
 
     def _certify(self) -> None:
         """An authority, and a certificate with so many names that it fills two packets."""
@@ -65,9 +65,9 @@ class Place:
         with Origin() as origin, self._server("proxy", "--max-body", "unlimited", origin.url) as server:
             yield server
 
-    def _server(self, kind: str, *options: str) -> Server:
+    def _server(self, kind: str, *options: str, log: tuple[str, ...] = ("off",)) -> Server:
         port = serving.free_port()
-        common = ("--listen", f"127.0.0.1:{port}", "--tls", self.tls, "--access-log", "off")
+        common = ("--listen", f"127.0.0.1:{port}", "--tls", self.tls, "--access-log", *log)
         return Server([program("serow"), kind, *common, *options], port)
 
     @contextlib.contextmanager

@@ -125,6 +125,7 @@ const WORDS: &[(&str, &str)] = &[
     ("ssl_client_certificate", "`tls-client-ca`, at the root"),
     ("ssl_crl", "`tls-client-crl`, at the root"),
     ("ssl_dhparam", "not needed: keys are exchanged with elliptic curves"),
+    ("ssl_early_data", "`early-data`, at the root, for HTTP/3"),
     ("ssl_prefer_server_ciphers", "not needed: only secure cipher suites are used"),
     ("ssl_protocols", "`tls-versions`, at the root"),
     ("ssl_reject_handshake", "`tls-unknown-name = \"refuse\"`, at the root"),

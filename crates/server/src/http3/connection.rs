@@ -11,7 +11,7 @@ use serow_http3::{ErrorCode, Server};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_quic::Http3Streams;
 
-use super::{sending::Progress, waiting::Waiting};
+use super::{early_data::EarlyHandshake, sending::Progress, waiting::Waiting};
 use crate::{connection_deadline::ConnectionDeadline, multiplexed::Multiplexed, worker::Worker};
 
 /// An HTTP/3 connection; `C` calls the handler, `F` is the future that it returns.
@@ -20,6 +20,8 @@ pub(super) struct Http3<H, C, F> {
     pub(super) streams: Http3Streams,
     pub(super) deadline: ConnectionDeadline,
     pub(super) waiting: Waiting,
+    /// Until the handshake is complete, where requests are answered before.
+    pub(super) handshake: Option<EarlyHandshake>,
 }
 
 /// Why a connection ends.
@@ -36,7 +38,13 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    pub(super) fn new(worker: Rc<Worker<H>>, quic: serow_quic::Connection, connection: Connection, call: C) -> Self {
+    pub(super) fn new(
+        worker: Rc<Worker<H>>,
+        quic: serow_quic::Connection,
+        connection: Connection,
+        handshake: Option<EarlyHandshake>,
+        call: C,
+    ) -> Self {
         worker.clock.update();
         let now = Duration::from_millis(worker.clock.now().milliseconds());
         let machine = Server::new(worker.settings.limits.http3(), now);
@@ -46,6 +54,7 @@ where
             streams: Http3Streams::new(quic),
             deadline,
             waiting: Waiting::Undecided,
+            handshake,
         }
     }
 
@@ -61,6 +70,7 @@ where
             if let Some(end) = self.handle_quic_events() {
                 return Poll::Ready(end);
             }
+            self.complete_handshake();
             if let Some(end) = self.read_streams() {
                 return Poll::Ready(end);
             }

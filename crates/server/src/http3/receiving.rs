@@ -2,15 +2,16 @@
 
 use std::future::Future;
 
-use serow_http3::ProtocolError;
+use serow_http3::{ProtocolError, StreamId};
 use serow_message::{Handler, Request, Response};
 use serow_quic::{Delivery, Http3StreamsError};
 
 use super::{
     connection::{End, Http3},
+    early_data::EarlyHandshake,
     waiting::Waiting,
 };
-use crate::multiplexed::Multiplexed;
+use crate::multiplexed::{Exchanges, Multiplexed};
 
 impl<H, C, F> Http3<H, C, F>
 where
@@ -37,7 +38,8 @@ where
     /// Whether there are streams to be read whose readers have room.
     pub(super) fn has_readable(&mut self) -> bool {
         let Multiplexed { machine, exchanges, .. } = &self.requests;
-        self.streams.has_readable(machine, |stream| exchanges.waiting_pieces(stream) < PIECES_HELD)
+        let handshake = self.handshake.as_ref();
+        self.streams.has_readable(machine, |stream| has_room(handshake, exchanges, stream))
     }
 
     /// Reads all streams that have something and whose readers have room; returns the connection's end.
@@ -45,7 +47,8 @@ where
         loop {
             let now = self.now();
             let Multiplexed { machine, exchanges, .. } = &mut self.requests;
-            match self.streams.receive_next(machine, now, |stream| exchanges.waiting_pieces(stream) < PIECES_HELD) {
+            let handshake = self.handshake.as_ref();
+            match self.streams.receive_next(machine, now, |stream| has_room(handshake, exchanges, stream)) {
                 Ok(true) => self.handle_events(),
                 Ok(false) => return None,
                 Err(error) => return self.fail(error),
@@ -59,12 +62,32 @@ where
     /// Passes the machine's events to the exchanges, and its orders to QUIC.
     pub(super) fn handle_events(&mut self) {
         while let Some(event) = self.requests.machine.next_event() {
+            let event = match &mut self.handshake {
+                Some(handshake) => handshake.held.admit(event),
+                None => Some(event),
+            };
+            let Some(event) = event else { continue };
             if let serow_http3::Event::Request(_) = event {
                 self.waiting = Waiting::Undecided;
             }
             self.requests.handle(event);
         }
         self.streams.obey(&mut self.requests.machine);
+    }
+
+    /// If the handshake is complete now, what has waited for it goes on.
+    pub(super) fn complete_handshake(&mut self) {
+        if self.handshake.is_none() || self.streams.quic().is_handshaking() {
+            return;
+        }
+        let Some(EarlyHandshake { held, .. }) = self.handshake.take() else { return };
+        self.requests.connection = self.requests.connection.clone().with_complete_handshake();
+        self.waiting = Waiting::Undecided;
+        for event in held.release() {
+            self.requests.handle(event);
+        }
+        // More may have come of them meanwhile.
+        self.handle_events();
     }
 
     /// The client has violated the protocol.
@@ -79,6 +102,11 @@ where
             ProtocolError::Stream { .. } => None,
         }
     }
+}
+
+/// Whether the reader of a stream has room for more.
+fn has_room<F>(handshake: Option<&EarlyHandshake>, exchanges: &Exchanges<F>, stream: StreamId) -> bool {
+    exchanges.waiting_pieces(stream) < PIECES_HELD && !handshake.is_some_and(|handshake| handshake.held.holds(stream))
 }
 
 /// Pieces of a body that wait for their reader. Each is the content of a packet, or less: about 64 KiB.

@@ -37,6 +37,11 @@ where
 {
     /// Ready when the client took too long; otherwise the task is woken then.
     pub(super) fn poll_overdue(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        if let Some(handshake) = &mut self.handshake
+            && handshake.poll_overdue(&self.requests.worker, self.streams.quic(), context).is_ready()
+        {
+            return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "the handshake took too long" });
+        }
         let waiting = self.waits_for();
         let timeouts = &self.requests.worker.settings.timeouts;
         if waiting != self.waiting {

@@ -27,6 +27,15 @@ pub struct HttpOptions {
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     pub http3: Switch,
 
+    /// Early data over HTTP/3 (0-RTT): on or off.
+    ///
+    /// A client that has been there before sends its first requests together with the handshake, and saves a round trip.
+    /// GET, HEAD and OPTIONS without a body are answered at once, with the field Early-Data: 1 for applications and
+    /// upstream servers, which may refuse them with 425 (RFC 8470); other requests wait for the end of the handshake. With
+    /// --tls-client it is off.
+    #[arg(long, value_name = "on|off", default_value = "off", hide_possible_values = true)]
+    pub early_data: Switch,
+
     /// How long clients remember that HTTP/3 is served; 0: they are not told.
     ///
     /// It is the value `ma` of Alt-Svc. After a start with --http3 off, Serow tells clients for as long to forget it
