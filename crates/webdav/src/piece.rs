@@ -81,7 +81,7 @@ mod tests {
                 expected.extend_from_slice(&chunk);
                 piece.add(chunk.into());
             }
-            assert_eq!(piece.length(), sizes.iter().sum());
+            assert_eq!(piece.length(), sizes.iter().sum::<usize>());
             piece.write(&file).unwrap();
         }
         let mut content = Vec::new();

@@ -287,7 +287,7 @@ mod tests {
                 assert_eq!(decoded(&encoded(&text)).unwrap(), text);
             }
         }
-        assert_eq!(decoded(&[]).unwrap(), []);
+        assert_eq!(decoded(&[]).unwrap(), b"");
     }
 
     /// What a code of two bytes stands for, found bit by bit.
