@@ -37,6 +37,8 @@ pub struct Http3Streams {
     beyond: u64,
     /// Bytes received on all streams.
     received: u64,
+    /// Bytes of messages that QUIC has taken.
+    written: u64,
 }
 
 /// Why a connection cannot go on.
@@ -63,6 +65,7 @@ impl Http3Streams {
             admission: Admission::Open,
             beyond: 0,
             received: 0,
+            written: 0,
         };
         // Those of early data may have been opened during the handshake.
         streams.accept(Dir::Bi);
@@ -85,6 +88,19 @@ impl Http3Streams {
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received
+    }
+
+    /// Bytes of messages that QUIC has taken so far: those that the peer has received, and a congestion window more.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether QUIC takes messages of every urgency. It does not while the peer has yet to receive what it holds, or allows
+    /// no more data.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.admission == Admission::Open
     }
 
     /// Whether the peer has received all messages.

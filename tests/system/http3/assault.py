@@ -65,7 +65,8 @@ def run(short: bool, only: str | None, verdict: Verdict) -> None:
             if not only or only.lower() in flood.name.lower():
                 verdict.look_again(functools.partial(run_flood, flood, site, short, verdict), LOOKS[short])
         for name, attack in (("spoofed Initial packets", spoof), ("handshakes that do not end", begin_handshakes),
-                             ("slow heads", slow_heads), ("windows never opened", closed_windows)):
+                             ("slow heads", slow_heads), ("windows never opened", closed_windows),
+                             ("window of the connection never opened", closed_connection)):
             if not only or only.lower() in name.lower():
                 verdict.look_again(functools.partial(run_attack, name, attack, site, short, verdict), LOOKS[short])
 
@@ -256,11 +257,11 @@ def begin_handshakes(server: Server, measured: Measured, short: bool, verdict: V
     return f"{count} Initial packets, {retried[0]} answered with Retry"
 
 
-def hold(server: Server, measured: Measured, steps, seconds: float, windows: int = 4 << 20) -> list[tuple[float, str]]:
+def hold(server: Server, measured: Measured, steps, seconds: float, **windows: int) -> list[tuple[float, str]]:
     """Connections that begin something and do not go on: when and how they end."""
     held, ends, began = [], [], {}
     for _ in range(HOLDING):
-        one = Transport(server.address, configuration(max_stream_data=windows))
+        one = Transport(server.address, configuration(**windows))
         one.complete()
         attacks.begin(one)
         steps(one)
@@ -302,8 +303,20 @@ def fields_begun() -> bytes:
     return b"\x01\x40\x80\x00\x00"
 
 
+def ask_for_much(one: Transport) -> None:
+    for stream in range(0, 128 * 4, 4):
+        one.quic.send_stream_data(stream, attacks.fields.headers(path="/large"), True)
+
+
 def closed_windows(server: Server, measured: Measured, short: bool, verdict: Verdict) -> str:
+    ends = hold(server, measured, ask_for_much, BODY + 6, max_stream_data=0)
+    return judge_hold("windows never opened", ends, BODY, verdict)
+
+
+def closed_connection(server: Server, measured: Measured, short: bool, verdict: Verdict) -> str:
     def steps(one: Transport) -> None:
-        for stream in range(0, 128 * 4, 4):
-            one.quic.send_stream_data(stream, attacks.fields.headers(path="/large"), True)
-    return judge_hold("windows never opened", hold(server, measured, steps, BODY + 6, windows=0), BODY, verdict)
+        # aioquic would open it by itself.
+        one.quic._write_connection_limits = lambda *_, **__: None
+        ask_for_much(one)
+    ends = hold(server, measured, steps, BODY + 6, max_data=2048)
+    return judge_hold("window of the connection never opened", ends, BODY, verdict)

@@ -137,7 +137,8 @@ impl Http3Streams {
                 }
             }
             Err(WriteError::Blocked) => {
-                self.unwritten.pieces.push((stream, piece, follows));
+                // Copied, since it may be the beginning of a much larger buffer: a client may open no window for 128 streams.
+                self.unwritten.pieces.push((stream, Bytes::copy_from_slice(&piece), follows));
                 machine.set_writable(stream, false);
                 if self.is_full() {
                     self.admission = Admission::Full { urgency: machine.priority(stream).urgency };
@@ -150,10 +151,17 @@ impl Http3Streams {
 
     fn write_piece(&mut self, stream: StreamId, piece: &mut Bytes) -> Result<(), WriteError> {
         let mut sender = self.quic.machine().send_stream(to_quic(stream));
-        while !piece.is_empty() {
-            sender.write_chunks(std::slice::from_mut(piece))?;
-        }
-        Ok(())
+        let before = piece.len();
+        let written = loop {
+            if piece.is_empty() {
+                break Ok(());
+            }
+            if let Err(error) = sender.write_chunks(std::slice::from_mut(piece)) {
+                break Err(error);
+            }
+        };
+        self.written += (before - piece.len()) as u64;
+        written
     }
 
     /// QUIC has room for a stream again.

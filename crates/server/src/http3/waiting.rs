@@ -19,6 +19,8 @@ pub(super) enum Waiting {
     Request,
     /// Receive the rest of responses that were made.
     Delivery,
+    /// Receive what QUIC holds, or allow more data: exchanges have something to send, and QUIC takes nothing of them.
+    Room,
     /// Send a last request, since the connection is draining.
     DrainGrace,
     /// Close the connection, since it knows which request is the last.
@@ -50,7 +52,7 @@ where
                 Waiting::Head => self.deadline.allow_idle(timeouts.head),
                 Waiting::Request => self.deadline.allow_idle(timeouts.idle),
                 Waiting::Delivery => self.deadline.allow(timeouts.body),
-                Waiting::DrainGrace | Waiting::Linger | Waiting::Undecided => {}
+                Waiting::DrainGrace | Waiting::Linger | Waiting::Room | Waiting::Undecided => {}
                 Waiting::Nothing => self.deadline.allow(timeouts.idle / PINGS),
             }
         }
@@ -66,6 +68,13 @@ where
             let (quic, most) = (self.streams.quic(), self.requests.worker.max_linger());
             ready!(self.deadline.poll_linger(context, || quic.round_trip(), most));
             return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "" });
+        }
+        if waiting == Waiting::Room {
+            // Exchanges that have no turn do not watch a window of their own.
+            let (time, written) = (timeouts.body, self.streams.written());
+            self.deadline.note_sent((written - self.noted) as usize, time);
+            self.noted = written;
+            ready!(self.deadline.poll_sending(context, time));
         }
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
@@ -101,7 +110,7 @@ where
 
     fn waits_for(&self) -> Waiting {
         if !self.requests.exchanges.is_empty() {
-            Waiting::Nothing
+            if self.streams.has_room() { Waiting::Nothing } else { Waiting::Room }
         } else if !self.streams.has_delivered_all() {
             Waiting::Delivery
         } else if self.requests.machine.has_named_last() {
