@@ -16,99 +16,86 @@ use tokio::sync::oneshot;
 
 use crate::support::{Client, eventually};
 
-/// As `#[tokio::main]`.
-fn within_runtime<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(future)
-}
-
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
-#[test]
-fn it_finishes_requests_in_progress_when_the_signal_comes() {
-    within_runtime(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (signal, signalled) = oneshot::channel::<()>();
-        let has_begun = Arc::new(AtomicBool::new(false));
-        let begun = Arc::clone(&has_begun);
-        let handler = move |request: Request| {
-            let begun = Arc::clone(&begun);
-            async move {
-                if request.target.path() == "/slow" {
-                    begun.store(true, Ordering::Release);
-                    tokio::time::sleep(Duration::from_millis(300)).await;
-                }
-                "hello"
+#[tokio::test(flavor = "multi_thread")]
+async fn it_finishes_requests_in_progress_when_the_signal_comes() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (signal, signalled) = oneshot::channel::<()>();
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let begun = Arc::clone(&has_begun);
+    let handler = move |request: Request| {
+        let begun = Arc::clone(&begun);
+        async move {
+            if request.target.path() == "/slow" {
+                begun.store(true, Ordering::Release);
+                tokio::time::sleep(Duration::from_millis(300)).await;
             }
-        };
-        let server = serow::serve(listener, handler).with_graceful_shutdown(async { _ = signalled.await });
-        let serving = tokio::spawn(server.into_future());
-        let slow = tokio::task::spawn_blocking(move || Client::tcp(address).get("/slow").text().to_owned());
-        blocking(move || eventually("the request begins", || has_begun.load(Ordering::Acquire))).await;
-        signal.send(()).unwrap();
-        assert_eq!(slow.await.unwrap(), "hello");
-        serving.await.unwrap().unwrap();
-        assert!(std::net::TcpStream::connect(address).is_err(), "it listens no more");
-    });
+            "hello"
+        }
+    };
+    let server = serow::serve(listener, handler).with_graceful_shutdown(async { _ = signalled.await });
+    let serving = tokio::spawn(server.into_future());
+    let slow = tokio::task::spawn_blocking(move || Client::tcp(address).get("/slow").text().to_owned());
+    blocking(move || eventually("the request begins", || has_begun.load(Ordering::Acquire))).await;
+    signal.send(()).unwrap();
+    assert_eq!(slow.await.unwrap(), "hello");
+    serving.await.unwrap().unwrap();
+    assert!(std::net::TcpStream::connect(address).is_err(), "it listens no more");
 }
 
-#[test]
-fn it_ends_with_its_future() {
-    within_runtime(async {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
-        assert_eq!(blocking(move || Client::tcp(address).get("/").text().to_owned()).await, "hello");
-        serving.abort();
-        blocking(move || eventually("it ends", || std::net::TcpStream::connect(address).is_err())).await;
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_with_its_future() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
+    assert_eq!(blocking(move || Client::tcp(address).get("/").text().to_owned()).await, "hello");
+    serving.abort();
+    blocking(move || eventually("it ends", || std::net::TcpStream::connect(address).is_err())).await;
 }
 
-#[test]
-fn it_serves_on_unix_sockets() {
-    within_runtime(async {
-        let path = std::env::temp_dir().join(format!("serow-serve-{}.sock", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        let listener = tokio::net::UnixListener::bind(&path).unwrap();
-        let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
-        let asked = path.clone();
-        assert_eq!(blocking(move || Client::unix(&asked).get("/").text().to_owned()).await, "hello");
-        serving.abort();
-        std::fs::remove_file(&path).unwrap();
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn it_serves_on_unix_sockets() {
+    let path = std::env::temp_dir().join(format!("serow-serve-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
+    let asked = path.clone();
+    assert_eq!(blocking(move || Client::unix(&asked).get("/").text().to_owned()).await, "hello");
+    serving.abort();
+    std::fs::remove_file(&path).unwrap();
 }
 
-#[test]
-fn with_tls_settings_connections_begin_with_tls() {
-    within_runtime(async {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let certificate = SelfSigned::new().unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate.certificate().to_vec().into()).unwrap();
-        let tls =
-            TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
-        let settings = Server::new().workers(1).tls(tls);
-        let server = serow::serve(listener, |_: Request| async { Response::text("hello") }).with_settings(settings);
-        let serving = tokio::spawn(server.into_future());
-        let answer = blocking(move || {
-            let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-            let connection = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
-            let mut stream = StreamOwned::new(connection, std::net::TcpStream::connect(address).unwrap());
-            stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
-            answer
-        });
-        assert!(answer.await.ends_with("hello"));
-        serving.abort();
+#[tokio::test(flavor = "multi_thread")]
+async fn with_tls_settings_connections_begin_with_tls() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let certificate = SelfSigned::new().unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.certificate().to_vec().into()).unwrap();
+    let tls =
+        TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
+    let settings = Server::new().workers(1).tls(tls);
+    let server = serow::serve(listener, |_: Request| async { Response::text("hello") }).with_settings(settings);
+    let serving = tokio::spawn(server.into_future());
+    let answer = blocking(move || {
+        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let connection = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+        let mut stream = StreamOwned::new(connection, std::net::TcpStream::connect(address).unwrap());
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     });
+    assert!(answer.await.ends_with("hello"));
+    serving.abort();
 }
 
-#[test]
-fn a_socket_that_does_not_listen_is_an_error() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_does_not_listen_is_an_error() {
     struct NotListening;
 
     impl ListeningSocket for NotListening {
@@ -117,7 +104,7 @@ fn a_socket_that_does_not_listen_is_an_error() {
         }
     }
 
-    let outcome = within_runtime(async { serow::serve(NotListening, |_: Request| async { "hello" }).await });
+    let outcome = serow::serve(NotListening, |_: Request| async { "hello" }).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("listen"), "{error}");
 }
