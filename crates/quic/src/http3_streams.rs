@@ -37,7 +37,7 @@ pub struct Http3Streams {
     beyond: u64,
     /// Bytes received on all streams.
     received: u64,
-    /// Bytes of messages that QUIC has taken.
+    /// Bytes of messages that QUIC has taken since somebody asked.
     written: u64,
 }
 
@@ -90,10 +90,9 @@ impl Http3Streams {
         self.received
     }
 
-    /// Bytes of messages that QUIC has taken so far: those that the peer has received, and a congestion window more.
-    #[must_use]
-    pub fn written(&self) -> u64 {
-        self.written
+    /// Bytes of messages that QUIC has taken since this was called last.
+    pub fn take_written(&mut self) -> u64 {
+        std::mem::take(&mut self.written)
     }
 
     /// Whether QUIC takes messages of every urgency. It does not while the peer has yet to receive what it holds, or allows

@@ -9,7 +9,7 @@ mod waiting;
 
 use std::{future::poll_fn, rc::Rc};
 
-use serow_message::{Connection, Encryption, Handler, HandshakeStage};
+use serow_message::Handler;
 
 pub(crate) use self::handshake::EarlyRequests;
 use self::{
@@ -35,7 +35,7 @@ pub(crate) async fn serve<H: Handler>(
         poll_fn(|context| quic.poll_drained(context)).await;
         return drop(handshake);
     };
-    let handshake = is_in_early_data(&connection).then(|| EarlyHandshake::new(early, deadline, handshake));
+    let handshake = quic.is_handshaking().then(|| EarlyHandshake::new(early, deadline, handshake));
     worker.counters.begun_http3.add(1);
     let open = worker.counters.open_http3.enter();
     let handler = &worker.handler;
@@ -57,10 +57,4 @@ pub(crate) async fn serve<H: Handler>(
     // For QUIC the connection lives on, to answer late packets; for everyone else it has ended.
     drop((open, guard));
     poll_fn(|context| quic.poll_drained(context)).await;
-}
-
-/// Whether the handshake is still to be completed.
-fn is_in_early_data(connection: &Connection) -> bool {
-    let is_early = |encryption: &Encryption| encryption.stage == HandshakeStage::EarlyData;
-    connection.encryption().is_some_and(is_early)
 }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A [`Handler`] is an async function from [`Request`] to what converts into a [`Response`]: text, bytes, a status, a status
-//! with one of these, a `Result` of two of them, or with the cargo feature `json`, `Json`. An axum router or another `tower::Service`
-//! becomes one by [`ServiceHandler`], and [`HandlerExt::layer`] wraps one in a `tower` layer. [`HandlerExt::boxed`]
-//! erases its type.
+//! with one of these, a `Result` of two of them, or with the cargo feature `json`, `Json`. An axum router or another
+//! `tower::Service` becomes one by [`ServiceHandler`], and [`HandlerExt::layer`] wraps one in a `tower` layer.
+//! [`HandlerExt::boxed`] erases its type.
 //!
 //! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where
 //! it was accepted, so futures need not be `Send`, and requests do not take locks.

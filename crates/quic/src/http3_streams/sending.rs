@@ -151,17 +151,10 @@ impl Http3Streams {
 
     fn write_piece(&mut self, stream: StreamId, piece: &mut Bytes) -> Result<(), WriteError> {
         let mut sender = self.quic.machine().send_stream(to_quic(stream));
-        let before = piece.len();
-        let written = loop {
-            if piece.is_empty() {
-                break Ok(());
-            }
-            if let Err(error) = sender.write_chunks(std::slice::from_mut(piece)) {
-                break Err(error);
-            }
-        };
-        self.written += (before - piece.len()) as u64;
-        written
+        while !piece.is_empty() {
+            self.written += sender.write_chunks(std::slice::from_mut(piece))?.bytes as u64;
+        }
+        Ok(())
     }
 
     /// QUIC has room for a stream again.

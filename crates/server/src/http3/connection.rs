@@ -20,8 +20,6 @@ pub(super) struct Http3<H, C, F> {
     pub(super) streams: Http3Streams,
     pub(super) deadline: ConnectionDeadline,
     pub(super) waiting: Waiting,
-    /// Bytes that QUIC had taken when the deadline was looked at last.
-    pub(super) noted: u64,
     /// Until the handshake is complete, where requests are answered before.
     pub(super) handshake: Option<EarlyHandshake>,
 }
@@ -56,7 +54,6 @@ where
             streams: Http3Streams::new(quic),
             deadline,
             waiting: Waiting::Undecided,
-            noted: 0,
             handshake,
         }
     }

@@ -1,18 +1,16 @@
 //! Requests in early data (0-RTT): they arrive before the handshake is complete, and may be copies of what a client sent
 //! earlier (RFC 8470). Those that do no harm when they are repeated are answered at once; the others wait.
 
-use std::task::{Context, Poll};
-
 use serow_http3::{Event, StreamId};
 use serow_message::{Headers, Method};
 use serow_streams::ReceivedRequest;
 
 use super::handshake::{Deadline, EarlyRequests};
-use crate::{quic_handshakes::HandshakeGuard, worker::Worker};
+use crate::quic_handshakes::HandshakeGuard;
 
 /// The handshake of a connection of a server that accepts early data, until it is complete.
 pub(super) struct EarlyHandshake {
-    deadline: Deadline,
+    pub(super) deadline: Deadline,
     /// It counts as a handshake in progress.
     _guard: HandshakeGuard,
     pub(super) held: HeldRequests,
@@ -28,16 +26,6 @@ pub(super) struct HeldRequests {
 impl EarlyHandshake {
     pub(super) fn new(early: EarlyRequests, deadline: Deadline, guard: HandshakeGuard) -> Self {
         Self { deadline, _guard: guard, held: HeldRequests::new(early) }
-    }
-
-    /// Ready when the handshake takes too long.
-    pub(super) fn poll_overdue<H>(
-        &mut self,
-        worker: &Worker<H>,
-        quic: &serow_quic::Connection,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
-        self.deadline.poll_overdue(worker, quic, context)
     }
 }
 

@@ -77,10 +77,8 @@ where
 
     /// If the handshake is complete now, what has waited for it goes on.
     pub(super) fn complete_handshake(&mut self) {
-        if self.handshake.is_none() || self.streams.quic().is_handshaking() {
-            return;
-        }
-        let Some(EarlyHandshake { held, .. }) = self.handshake.take() else { return };
+        let quic = self.streams.quic();
+        let Some(EarlyHandshake { held, .. }) = self.handshake.take_if(|_| !quic.is_handshaking()) else { return };
         self.requests.connection = self.requests.connection.clone().with_complete_handshake();
         self.waiting = Waiting::Undecided;
         for event in held.release() {

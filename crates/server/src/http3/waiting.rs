@@ -40,7 +40,7 @@ where
     /// Ready when the client took too long; otherwise the task is woken then.
     pub(super) fn poll_overdue(&mut self, context: &mut Context<'_>) -> Poll<End> {
         if let Some(handshake) = &mut self.handshake
-            && handshake.poll_overdue(&self.requests.worker, self.streams.quic(), context).is_ready()
+            && handshake.deadline.poll_overdue(&self.requests.worker, self.streams.quic(), context).is_ready()
         {
             return Poll::Ready(End::Close { code: ErrorCode::NO_ERROR, reason: "the handshake took too long" });
         }
@@ -71,10 +71,8 @@ where
         }
         if waiting == Waiting::Room {
             // Exchanges that have no turn do not watch a window of their own.
-            let (time, written) = (timeouts.body, self.streams.written());
-            self.deadline.note_sent((written - self.noted) as usize, time);
-            self.noted = written;
-            ready!(self.deadline.poll_sending(context, time));
+            self.deadline.note_sent(self.streams.take_written() as usize, timeouts.body);
+            ready!(self.deadline.poll_sending(context, timeouts.body));
         }
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
