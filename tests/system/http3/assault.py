@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import functools
 import multiprocessing
+import os
 import pathlib
 import select
 import socket
@@ -30,6 +31,8 @@ SECONDS = {True: 1.0, False: 6.0}
 # What a flood may add to the server's memory while it lasts, and what may be left in the allocator's hands: as over HTTP/2.
 MOST_MEMORY, KEPT = 64 << 20, 24 << 20
 HEAD, BODY = 3.0, 3.0
+# The responses that a client asks for whose windows are shut, and what one may hold: its state, and nothing of its body.
+RESPONSES, MOST_HELD = 128, 24 << 10
 # Connections that hold, of one attack.
 HOLDING = 5
 # Initial packets of clients that do not exist.
@@ -189,6 +192,8 @@ def waiting(attacker: Transport) -> int:
 
 def run_attack(name: str, attacking, site: pathlib.Path, short: bool, verdict: Verdict) -> None:
     with serve("files", site) as server:
+        # Of a file that was written a moment ago, pieces are copied.
+        os.utime(site / "large")
         with Measured(name, server, short, verdict) as measured:
             said = attacking(server, measured, short, verdict)
         verdict.say(f"| {name} | {said} | {measured}")
@@ -272,7 +277,7 @@ def hold(server: Server, measured: Measured, steps, seconds: float, **windows: i
     while held and time.monotonic() < until:
         for one in list(held):
             one.pump(lambda: False, 0.01)
-            resets = len(one.resets) >= 128
+            resets = len(one.resets) >= RESPONSES
             if one.ended is not None or resets:
                 end = one.ended
                 ends.append((time.monotonic() - began[one], errors.name(end.error_code, end.frame_type) if end else "streams reset"))
@@ -304,13 +309,13 @@ def fields_begun() -> bytes:
 
 
 def ask_for_much(one: Transport) -> None:
-    for stream in range(0, 128 * 4, 4):
+    for stream in range(0, RESPONSES * 4, 4):
         one.quic.send_stream_data(stream, attacks.fields.headers(path="/large"), True)
 
 
 def closed_windows(server: Server, measured: Measured, short: bool, verdict: Verdict) -> str:
     ends = hold(server, measured, ask_for_much, BODY + 6, max_stream_data=0)
-    return judge_hold("windows never opened", ends, BODY, verdict)
+    return judge_responses("windows never opened", ends, measured, verdict)
 
 
 def closed_connection(server: Server, measured: Measured, short: bool, verdict: Verdict) -> str:
@@ -319,4 +324,10 @@ def closed_connection(server: Server, measured: Measured, short: bool, verdict: 
         one.quic._write_connection_limits = lambda *_, **__: None
         ask_for_much(one)
     ends = hold(server, measured, steps, BODY + 6, max_data=2048)
-    return judge_hold("window of the connection never opened", ends, BODY, verdict)
+    return judge_responses("window of the connection never opened", ends, measured, verdict)
+
+
+def judge_responses(name: str, ends: list[tuple[float, str]], measured: Measured, verdict: Verdict) -> str:
+    grown, most = measured.peak - measured.memory, HOLDING * RESPONSES * MOST_HELD
+    verdict.check(grown < most, f"{name}: {grown >> 10} KB for {HOLDING * RESPONSES} responses, at most {most >> 10}")
+    return judge_hold(name, ends, BODY, verdict)

@@ -81,6 +81,13 @@ impl Exchange {
     }
 }
 
+impl Streaming {
+    /// Whether the body is to be polled before anything can be sent.
+    pub(super) fn lacks_piece(&self) -> bool {
+        self.piece.is_empty() && self.end.is_none()
+    }
+}
+
 /// The result of polling an exchange.
 enum Step {
     /// It made progress; there may be more to do.
@@ -170,7 +177,7 @@ where
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
                 Some(Stage::Handling) => self.poll_call(index, &mut context),
-                Some(Stage::Stream(_)) => self.poll_piece(index, &mut context),
+                Some(Stage::Stream(_)) => self.prepare_piece(index, &mut context),
                 Some(Stage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
                 Some(Stage::Head | Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
                 None => return,
@@ -220,25 +227,36 @@ where
         }
     }
 
-    /// Polls a streamed body.
-    fn poll_piece(&mut self, index: usize, context: &mut Context<'_>) -> Step {
+    /// Polls a streamed body where that may be its end, which needs no room. A body that is certain to have more bytes
+    /// is polled in its turn: until the client opens its windows, they would be held in memory (CVE-2019-9517).
+    fn prepare_piece(&mut self, index: usize, context: &mut Context<'_>) -> Step {
         let Some(exchange) = self.exchanges.get(index) else { return Step::Wait };
-        let stream = exchange.stream;
-        let Stage::Stream(streaming) = &mut exchange.stage else { return Step::Wait };
-        if !streaming.piece.is_empty() || streaming.end.is_some() {
+        let Stage::Stream(streaming) = &exchange.stage else { return Step::Wait };
+        if !streaming.lacks_piece() {
             return Step::Wait;
         }
+        let stream = exchange.stream;
+        // Some bodies of others go on claiming the length that they had in the beginning.
+        if streaming.body.length().is_some_and(|length| length > 0) && !self.machine.has_sent_length(stream) {
+            self.machine.set_ready(stream, true);
+        } else {
+            self.poll_piece(index, context);
+        }
+        Step::Wait
+    }
+
+    /// Polls a streamed body for its next piece, and marks the stream as ready if there is one.
+    pub(super) fn poll_piece(&mut self, index: usize, context: &mut Context<'_>) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let stream = exchange.stream;
+        let Stage::Stream(streaming) = &mut exchange.stage else { return };
         match catch_unwind(AssertUnwindSafe(|| streaming.body.poll_next(context))) {
-            Ok(Poll::Pending) => {
-                self.machine.set_ready(stream, false);
-                return Step::Wait;
-            }
+            Ok(Poll::Pending) => return self.machine.set_ready(stream, false),
             Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {
                 // It asks that others have their turn.
                 Ok(piece) if piece.is_empty() => {
                     self.machine.set_ready(stream, false);
-                    give_way(context);
-                    return Step::Wait;
+                    return give_way(context);
                 }
                 Ok(piece) => streaming.piece = piece,
                 Err(frame) => {
@@ -248,16 +266,11 @@ where
             Ok(Poll::Ready(None)) => streaming.end = Some(None),
             Ok(Poll::Ready(Some(Err(error)))) => {
                 tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
-                self.give_up(index, M::INTERNAL_ERROR);
-                return Step::Wait;
+                return self.give_up(index, M::INTERNAL_ERROR);
             }
-            Err(_) => {
-                self.panicked(index);
-                return Step::Wait;
-            }
+            Err(_) => return self.panicked(index),
         }
         self.machine.set_ready(stream, true);
-        Step::Wait
     }
 
     /// A panic affects only its exchange.

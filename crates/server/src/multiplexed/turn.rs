@@ -8,7 +8,10 @@ use serow_message::{FileRange, Handler, Request, Response, UsageError};
 use serow_streams::{StreamId, Turn};
 use tokio::task::yield_now;
 
-use super::{Machine, Multiplexed, exchange::Stage};
+use super::{
+    Machine, Multiplexed,
+    exchange::{Exchange, Stage},
+};
 
 impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
@@ -91,6 +94,9 @@ where
 
     /// Sends the next piece of a streamed body.
     fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
+        if bytes > 0 && !self.take_piece(index) {
+            return;
+        }
         let Some(exchange) = self.exchanges.get(index) else { return };
         let Stage::Stream(streaming) = &mut exchange.stage else { return };
         let length = streaming.piece.len().min(bytes);
@@ -117,6 +123,26 @@ where
         } else if is_last_piece {
             self.machine.set_ready(stream, false);
             self.poll_exchange(index);
+        }
+    }
+
+    /// Polls a streamed body whose last piece was sent; returns whether there is something to send now.
+    fn take_piece(&mut self, index: usize) -> bool {
+        let lacks_piece = |exchange: &Exchange| matches!(&exchange.stage, Stage::Stream(body) if body.lacks_piece());
+        loop {
+            let Some(place) = self.exchanges.place(index) else { return false };
+            if !place.exchange.as_ref().is_some_and(lacks_piece) {
+                return true;
+            }
+            let waker = place.waker.clone();
+            let mut context = Context::from_waker(&waker);
+            self.poll_piece(index, &mut context);
+            // It may be made of the request's body, which is then to be handed over in this task.
+            if self.exchanges.get(index).is_some_and(|exchange| lacks_piece(exchange))
+                && !self.forward_body(index, &mut context)
+            {
+                return false;
+            }
         }
     }
 

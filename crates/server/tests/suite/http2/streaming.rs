@@ -10,7 +10,10 @@ use serow_http2::{ErrorCode, Limits};
 
 use crate::{
     streaming::{BREAKING_THEIR_WORD, FAILING, FRAME, FRAMES, failing_server, serve, serve_fed},
-    support::{Multiplexed, Pieces, eventually},
+    support::{
+        Multiplexed, Pieces, eventually,
+        frames::{DATA, HEADERS, WINDOW_UPDATE},
+    },
 };
 
 #[test]
@@ -69,4 +72,24 @@ fn a_stream_does_not_run_ahead_of_its_window() {
     client.machine.note_consumed(large, client.body(large).len());
     assert_eq!(client.answer(large).body.len(), FRAME * FRAMES);
     eventually("its end was asked for", || asked.load(Ordering::Relaxed) == FRAMES + 1);
+}
+
+/// CVE-2019-9517: what was taken from the body would wait in memory, once for each stream.
+#[test]
+fn a_body_of_known_length_is_not_asked_for_before_there_is_room() {
+    let pieces = Pieces::new([vec![b'a'; FRAME], vec![b'b'; FRAME]]).claiming(2 * FRAME as u64);
+    let asked = Arc::clone(&pieces.asked);
+    let pieces = Arc::new(Mutex::new(Some(pieces)));
+    let server = serve(move |_| pieces.lock().unwrap().take().unwrap().body());
+    // RFC 9113 §6.5.2: the windows of streams begin shut.
+    let mut client = server.connect_frames(&[(4, 0)]);
+    client.ask(1, "large");
+    assert_eq!(client.until(HEADERS, 1).flags, 0x4);
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    let room = (FRAME as u32).to_be_bytes();
+    client.send(WINDOW_UPDATE, 0, 1, &room);
+    assert_eq!(client.until(DATA, 1).payload, vec![b'a'; FRAME]);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    client.send(WINDOW_UPDATE, 0, 1, &room);
+    assert_eq!(client.until(DATA, 1).payload, vec![b'b'; FRAME]);
 }
