@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow::{Address, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version};
+use serow::{Address, HandlerExt, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version};
 use serow_client::{Buffers, Destination, DialError, Dialer, Http1, Http2};
 use serow_http1::{Event, Next};
 use serow_http2::{Asking, ClientEvent};
@@ -28,7 +28,7 @@ impl Echo {
         let server = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
         let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("a port") };
         let stopper = server.stopper();
-        thread::spawn(move || server.run(answer));
+        thread::spawn(move || server.run(answer.boxed()));
         Self { destination: Destination::Tcp(address), stopper }
     }
 

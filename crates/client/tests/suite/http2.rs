@@ -3,7 +3,9 @@
 use std::{future::poll_fn, rc::Rc, task::Poll, thread, time::Duration};
 
 use bytes::Bytes;
-use serow::{Address, Body, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version};
+use serow::{
+    Address, Body, HandlerExt, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version,
+};
 use serow_client::{Buffers, Destination, Dialer, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, StreamId};
 use serow_message::{BodyLength, UsageError};
@@ -27,7 +29,7 @@ impl Peer {
         let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("a port") };
         let stopper = server.stopper();
         let (gate, _) = watch::channel(false);
-        thread::spawn(move || server.run(move |request| answer(request, gate.clone())));
+        thread::spawn(move || server.run((move |request| answer(request, gate.clone())).boxed()));
         Self { destination: Destination::Tcp(address), stopper }
     }
 

@@ -266,7 +266,7 @@ fn within_runtime<T>(future: impl Future<Output = T>) -> T {
 fn run_within_a_tokio_runtime_is_an_error_that_names_serve() {
     let error = within_runtime(async {
         drop(Server::new().listen("127.0.0.1:0").bind().unwrap());
-        Server::new().listen("127.0.0.1:0").run(|_: Request| async { "hello" }).unwrap_err()
+        Server::new().listen("127.0.0.1:0").run((|_: Request| async { "hello" }).boxed()).unwrap_err()
     });
     assert!(matches!(error, Error::InRuntime));
     assert!(error.to_string().contains("call serve(handler).await"), "{error}");
@@ -279,7 +279,7 @@ fn serve_runs_within_a_tokio_runtime_until_it_is_stopped_or_dropped() {
             let server = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
             let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("no address") };
             let stopper = server.stopper();
-            let serving = tokio::spawn(server.serve(|_: Request| async { "hello" }));
+            let serving = tokio::spawn(server.serve((|_: Request| async { "hello" }).boxed()));
             let text = tokio::task::spawn_blocking(move || Client::tcp(address).get("/").text().to_owned());
             assert_eq!(text.await.unwrap(), "hello");
             if dropped {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serow::{Address, Error, Request, Response, Server, Stopper, TlsSettings};
+use serow::{Address, Error, HandlerExt, Request, Response, Server, Stopper, TlsSettings};
 use serow_tls::{Certificates, SelfSigned};
 
 /// A server with a client's settings, which trust it.
@@ -34,13 +34,14 @@ impl Running {
         let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("no address") };
         let stopper = server.stopper();
         let thread = thread::spawn(move || {
-            server.run(|request: Request| async move {
+            let handler = |request: Request| async move {
                 match request.target.as_str() {
                     "/echo" => Response::default().body(request.body),
                     "/local" => Response::text(format!("{:?}", request.connection().local())),
                     _ => Response::text("hello"),
                 }
-            })
+            };
+            server.run(handler.boxed())
         });
         let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
         Self { address, config: Arc::new(config), stopper, thread: Some(thread) }

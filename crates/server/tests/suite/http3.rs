@@ -10,7 +10,7 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serow::{Address, Error, Request, Response, Server, Stopper, TlsSettings};
+use serow::{Address, Error, HandlerExt, Request, Response, Server, Stopper, TlsSettings};
 use serow_tls::{Certificates, SelfSigned};
 
 use self::client::{Client, run};
@@ -36,14 +36,15 @@ impl Running {
         let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("no address") };
         let stopper = server.stopper();
         let thread = thread::spawn(move || {
-            server.run(|request: Request| async move {
+            let handler = |request: Request| async move {
                 match request.target.as_str() {
                     "/echo" => Response::default().body(request.body),
                     "/long" => Response::default().body(vec![7; LONG]),
                     "/version" => Response::text(format!("{:?}", request.version)),
                     _ => Response::text("hello"),
                 }
-            })
+            };
+            server.run(handler.boxed())
         });
         Self { address, certificate: der, stopper, thread: Some(thread) }
     }

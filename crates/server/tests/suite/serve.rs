@@ -11,10 +11,17 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serow::{Certificates, ListeningSocket, Request, Response, SelfSigned, Server, TlsSettings};
+use serow::{
+    BoxedHandler, Certificates, HandlerExt, ListeningSocket, Request, Response, SelfSigned, Server, TlsSettings,
+};
 use tokio::sync::oneshot;
 
 use crate::support::{Client, eventually};
+
+/// Boxed, or the whole server would be compiled for each of the tests.
+fn hello() -> BoxedHandler {
+    (|_: Request| async { Response::text("hello") }).boxed()
+}
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.unwrap()
@@ -37,7 +44,7 @@ async fn it_finishes_requests_in_progress_when_the_signal_comes() {
             "hello"
         }
     };
-    let server = serow::serve(listener, handler).with_graceful_shutdown(async { _ = signalled.await });
+    let server = serow::serve(listener, handler.boxed()).with_graceful_shutdown(async { _ = signalled.await });
     let serving = tokio::spawn(server.into_future());
     let slow = tokio::task::spawn_blocking(move || Client::tcp(address).get("/slow").text().to_owned());
     blocking(move || eventually("the request begins", || has_begun.load(Ordering::Acquire))).await;
@@ -51,7 +58,7 @@ async fn it_finishes_requests_in_progress_when_the_signal_comes() {
 async fn it_ends_with_its_future() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
+    let serving = tokio::spawn(serow::serve(listener, hello()).into_future());
     assert_eq!(blocking(move || Client::tcp(address).get("/").text().to_owned()).await, "hello");
     serving.abort();
     blocking(move || eventually("it ends", || std::net::TcpStream::connect(address).is_err())).await;
@@ -62,7 +69,7 @@ async fn it_serves_on_unix_sockets() {
     let path = std::env::temp_dir().join(format!("serow-serve-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
-    let serving = tokio::spawn(serow::serve(listener, |_: Request| async { "hello" }).into_future());
+    let serving = tokio::spawn(serow::serve(listener, hello()).into_future());
     let asked = path.clone();
     assert_eq!(blocking(move || Client::unix(&asked).get("/").text().to_owned()).await, "hello");
     serving.abort();
@@ -79,7 +86,7 @@ async fn with_tls_settings_connections_begin_with_tls() {
     let tls =
         TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
     let settings = Server::new().workers(1).tls(tls);
-    let server = serow::serve(listener, |_: Request| async { Response::text("hello") }).with_settings(settings);
+    let server = serow::serve(listener, hello()).with_settings(settings);
     let serving = tokio::spawn(server.into_future());
     let answer = blocking(move || {
         let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
@@ -104,7 +111,7 @@ async fn a_socket_that_does_not_listen_is_an_error() {
         }
     }
 
-    let outcome = serow::serve(NotListening, |_: Request| async { "hello" }).await;
+    let outcome = serow::serve(NotListening, hello()).await;
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("listen"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-use serow::{Request, Server};
+use serow::{HandlerExt, Request, Server};
 
 use crate::support::{Child, TIMEOUT, hello_in_a_child};
 
@@ -56,7 +56,7 @@ fn told_before_it_runs() {
     let server = Server::new().listen("127.0.0.1:0").bind().unwrap();
     println!("listening on {}", server.addresses().next().unwrap());
     kill_process(getpid(), Signal::TERM).unwrap();
-    server.run(|_: Request| async { "hello" }).unwrap();
+    server.run((|_: Request| async { "hello" }).boxed()).unwrap();
 }
 
 #[test]

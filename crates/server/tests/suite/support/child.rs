@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use serow::{Request, Response, Server, Timeouts};
+use serow::{HandlerExt, Request, Response, Server, Timeouts};
 
 use super::{Client, eventually, patient};
 
@@ -78,7 +78,7 @@ pub(crate) fn hello_in_a_child(descriptors: Option<u64>) {
     let timeouts = Timeouts { grace: Duration::from_secs(15), ..patient() };
     let server = Server::new().listen("127.0.0.1:0").workers(1).timeouts(timeouts).bind().unwrap();
     println!("\nlistening on {}", server.addresses().next().unwrap());
-    let outcome = server.run(|request: Request| async move {
+    let handler = |request: Request| async move {
         match request.target.path() {
             "/slow" => {
                 tokio::time::sleep(Duration::from_millis(800)).await;
@@ -87,6 +87,6 @@ pub(crate) fn hello_in_a_child(descriptors: Option<u64>) {
             "/never" => std::future::pending().await,
             _ => Response::text("hello"),
         }
-    });
-    outcome.unwrap();
+    };
+    server.run(handler.boxed()).unwrap();
 }
