@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
+use serow_message::{Pipe, PipedBytes};
 use serow_net::{Buffers, INPUT_LENGTH, More, Wire};
 
 use crate::ClientError;
@@ -118,6 +119,31 @@ impl Link {
                 Poll::Pending
             }
         }
+    }
+
+    /// Receives into a pipe, at most `most` bytes, which is possible where the bytes come as they are and none waits in the
+    /// input. `None` where it is not.
+    pub(crate) fn poll_fill_pipe(
+        &mut self,
+        context: &mut Context<'_>,
+        pipe: &Pipe,
+        most: usize,
+    ) -> Option<Poll<Result<PipedBytes, ClientError>>> {
+        if self.wire.is_encrypted() || !self.input.is_empty() {
+            return None;
+        }
+        let filled = pipe.poll_fill(|pipe| self.wire.socket().poll_receive_piped(context, pipe, most))?;
+        Some(match filled {
+            Poll::Ready(Ok(piece)) => {
+                self.received += piece.length() as u64;
+                Poll::Ready(Ok(piece))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(ClientError::Lost(error))),
+            Poll::Pending => {
+                self.rest();
+                Poll::Pending
+            }
+        })
     }
 
     /// Returns empty buffers to the thread's pool.

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{Client, Event, Limits, Next, ReceivedResponse, UsageError};
-use serow_message::{BodyLength, Headers, Method, RequestHead};
+use serow_message::{BodyLength, Headers, Method, Pipe, PipedBytes, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
 use crate::{ClientError, IdleHttp1, NotReusable, buffered_wire::Link};
@@ -112,6 +112,42 @@ impl Http1 {
     #[inline]
     pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError> {
         Ok(self.machine.receive(&mut self.link.input)?)
+    }
+
+    /// Bytes of the body that [`Self::poll_receive_piped`] can receive now: those that were announced and have not come,
+    /// where nothing is encrypted.
+    #[must_use]
+    pub fn pipeable(&self) -> u64 {
+        if self.link.wire.is_encrypted() || !self.link.input.is_empty() {
+            return 0;
+        }
+        self.machine.body_left().unwrap_or(0)
+    }
+
+    /// Receives the next bytes of the body into the pipe; `None` where [`Self::pipeable`] is 0, or the pipe is not empty.
+    ///
+    /// # Errors
+    ///
+    /// If the connection fails, or ends before the response is complete.
+    pub fn poll_receive_piped(
+        &mut self,
+        context: &mut Context<'_>,
+        pipe: &Pipe,
+    ) -> Option<Poll<Result<PipedBytes, ClientError>>> {
+        let most = usize::try_from(self.pipeable()).unwrap_or(usize::MAX).min(Pipe::CAPACITY);
+        if most == 0 {
+            return None;
+        }
+        let filled = self.link.poll_fill_pipe(context, pipe, most)?;
+        Some(filled.map(|filled| {
+            let piece = filled?;
+            if piece.length() == 0 {
+                // Before the announced length, that is an error.
+                self.handle_end()?;
+            }
+            self.machine.pass_body(piece.length() as u64)?;
+            Ok(piece)
+        }))
     }
 
     fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, ClientError> {

@@ -44,6 +44,23 @@ impl BodyReceiver {
         Ok(Self { body, received: 0 })
     }
 
+    /// Bytes still to come of a body whose length was announced.
+    pub(crate) fn left(&self) -> Option<u64> {
+        match self.body {
+            Body::Length(left) => Some(left),
+            Body::Chunked(_) | Body::UntilClose => None,
+        }
+    }
+
+    /// The next bytes came another way. Returns whether the body has as many, and is of announced length.
+    pub(crate) fn pass(&mut self, bytes: u64) -> bool {
+        let Body::Length(left) = &mut self.body else { return false };
+        let Some(rest) = left.checked_sub(bytes) else { return false };
+        *left = rest;
+        self.received += bytes;
+        true
+    }
+
     pub(crate) fn receive(
         &mut self,
         input: &mut BytesMut,

@@ -183,6 +183,33 @@ impl Client {
         }
     }
 
+    /// Bytes still to come of the body that is being received, where its length was announced: the input has nothing
+    /// else until then, and the caller may take them past this machine, and [tell](Self::pass_body) it.
+    #[must_use]
+    pub fn body_left(&self) -> Option<u64> {
+        match &self.receiving {
+            Receiving::Body(body) => body.left(),
+            _ => None,
+        }
+    }
+
+    /// The caller took these bytes of the body itself.
+    ///
+    /// # Errors
+    ///
+    /// If they are more than [`Self::body_left`]: nothing is known of what follows them.
+    pub fn pass_body(&mut self, bytes: u64) -> Result<(), ProtocolError> {
+        let passed = match &mut self.receiving {
+            Receiving::Body(body) => body.pass(bytes),
+            _ => false,
+        };
+        if !passed {
+            self.refuse(ProtocolError::Unsolicited);
+            return Err(ProtocolError::Unsolicited);
+        }
+        Ok(())
+    }
+
     /// The server closed its side. A body that lasts until then is whole: its [`Event::End`] is given here.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::{boxed::Box, string::String, vec::Vec};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::{FileRange, Incoming};
+use crate::{FileRange, Incoming, PipedBytes};
 
 /// An error of any type, from a foreign body or service.
 pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
@@ -50,6 +50,15 @@ pub enum BodyKind {
     Incoming(Incoming),
     /// A stream.
     Stream(StreamBody),
+}
+
+/// A piece of a body, for a server that [takes pipes](Body::accept_pipes).
+#[derive(Debug)]
+pub enum BodyPiece {
+    /// Data or trailers.
+    Frame(Frame<Bytes>),
+    /// Data in a pipe.
+    Piped(PipedBytes),
 }
 
 impl Body {
@@ -166,6 +175,24 @@ impl Body {
                 },
                 Err(error) => return Some(Err(error)),
             }
+        }
+    }
+
+    /// Allows whoever sends the body to hand over pipes: for a server that can empty them into a socket, and asks by
+    /// [`Self::poll_piece`].
+    pub fn accept_pipes(&mut self) {
+        if let BodyKind::Incoming(incoming) = &mut self.kind {
+            incoming.accept_pipes();
+        }
+    }
+
+    /// The next piece, which may be in a pipe.
+    pub fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<BodyPiece, BoxError>>> {
+        match &mut self.kind {
+            BodyKind::Incoming(incoming) => {
+                incoming.poll_piece(context).map(|piece| piece.map(|piece| piece.map_err(Into::into)))
+            }
+            _ => self.poll_next(context).map_ok(BodyPiece::Frame),
         }
     }
 

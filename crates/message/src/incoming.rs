@@ -2,7 +2,7 @@
 
 use core::{
     fmt,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::Headers;
+use crate::{BodyPiece, Headers, PipedBytes};
 
 /// The reading end of a request body, which a handler finds in [`Body`](crate::Body).
 ///
@@ -50,23 +50,28 @@ pub enum IncomingError {
     TooLarge,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Channel {
     state: State,
     reader: Option<Waker>,
     sender: Option<Waker>,
     timeout: Option<Duration>,
+    /// Whether the reader has a socket to which a pipe can be emptied.
+    takes_pipes: bool,
 }
 
 /// The state of the channel: whose turn it is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum State {
     /// The reader has not requested a chunk yet.
+    #[default]
     Idle,
     /// The reader waits for a chunk.
     Asked,
     /// A chunk waits for the reader.
     Chunk(Bytes),
+    /// A chunk waits for the reader in a pipe.
+    Piped(PipedBytes),
     /// The end waits for the reader, with trailers if there were any.
     End(Option<Headers>),
     /// The failure waits for the reader, and stays.
@@ -81,7 +86,7 @@ impl Incoming {
     /// A body, and the end that sends it; `length` in bytes, where it is known.
     #[must_use]
     pub fn channel(length: Option<u64>) -> (BodySender, Self) {
-        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, sender: None, timeout: None }));
+        let channel = Arc::new(Mutex::new(Channel::default()));
         (BodySender { channel: Arc::clone(&channel) }, Self { channel, remaining: length })
     }
 
@@ -96,10 +101,23 @@ impl Incoming {
         lock(&self.channel).timeout = Some(timeout);
     }
 
+    /// Allows the sender to hand over pipes, which [`Self::poll_piece`] returns as they are.
+    pub(crate) fn accept_pipes(&mut self) {
+        lock(&self.channel).takes_pipes = true;
+    }
+
     pub(crate) fn poll_frame(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, IncomingError>>> {
+        let Some(piece) = ready!(self.poll_piece(context)) else { return Poll::Ready(None) };
+        Poll::Ready(Some(match piece? {
+            BodyPiece::Frame(frame) => Ok(frame),
+            BodyPiece::Piped(bytes) => bytes.read().map(Frame::data).map_err(|_| IncomingError::Disconnected),
+        }))
+    }
+
+    pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<BodyPiece, IncomingError>>> {
         let mut channel = lock(&self.channel);
         match core::mem::replace(&mut channel.state, State::Asked) {
             State::Idle | State::Asked => {
@@ -110,13 +128,17 @@ impl Incoming {
             State::Chunk(chunk) => {
                 channel.state = State::Idle;
                 self.remaining = self.remaining.map(|bytes| bytes.saturating_sub(chunk.len() as u64));
-                Poll::Ready(Some(Ok(Frame::data(chunk))))
+                Poll::Ready(Some(Ok(BodyPiece::Frame(Frame::data(chunk)))))
+            }
+            State::Piped(bytes) => {
+                channel.state = State::Idle;
+                self.remaining = self.remaining.map(|left| left.saturating_sub(bytes.length() as u64));
+                Poll::Ready(Some(Ok(BodyPiece::Piped(bytes))))
             }
             State::End(trailers) => {
                 channel.state = State::Finished;
                 self.remaining = Some(0);
-                let frame = trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));
-                Poll::Ready(frame)
+                Poll::Ready(trailers.map(|trailers| Ok(BodyPiece::Frame(Frame::trailers(trailers.into())))))
             }
             State::Failed(error) => {
                 channel.state = State::Failed(error);
@@ -196,6 +218,17 @@ impl BodySender {
         self.hand_over(State::Chunk(chunk), Some(context));
     }
 
+    /// Whether [`Self::push_piped`] spares a copy: the reader sends the body to a socket that takes it from a pipe.
+    #[must_use]
+    pub fn takes_pipes(&self) -> bool {
+        lock(&self.channel).takes_pipes
+    }
+
+    /// As [`Self::push`], a chunk that is in a pipe.
+    pub fn push_piped(&self, bytes: PipedBytes, context: &Context<'_>) {
+        self.hand_over(State::Piped(bytes), Some(context));
+    }
+
     /// Says that the body is whole, with its trailers if there were any.
     pub fn finish(&self, trailers: Option<Headers>) {
         self.hand_over(State::End(trailers), None);
@@ -222,7 +255,7 @@ impl Drop for BodySender {
     /// A reader learns that no more data comes.
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
-        if let State::Idle | State::Asked | State::Chunk(_) = channel.state {
+        if let State::Idle | State::Asked | State::Chunk(_) | State::Piped(_) = channel.state {
             channel.state = State::Failed(IncomingError::Disconnected);
             wake(&mut channel.reader);
         }

@@ -75,6 +75,8 @@ mod into_response;
 #[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
+mod pipe;
+#[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
 mod request_client;
@@ -96,7 +98,7 @@ pub use self::into_response::Json;
 #[cfg(feature = "std")]
 pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
-    body::{Body, BodyKind, BoxError, StreamBody},
+    body::{Body, BodyKind, BodyPiece, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
     claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
@@ -106,6 +108,7 @@ pub use self::{
     incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
     network::{Network, NetworkError},
+    pipe::{Pipe, PipedBytes},
     request::Request,
     request_client::RequestClient,
     response::Response,

@@ -4,12 +4,14 @@ use std::{
     fs::File,
     io::{self, IoSlice},
     net::SocketAddr,
-    os::fd::{AsRawFd, OwnedFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::BytesMut;
+#[cfg(target_os = "linux")]
+use rustix::pipe::{SpliceFlags, splice};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
@@ -153,6 +155,68 @@ impl Socket {
     ) -> Poll<io::Result<usize>> {
         let count = usize::try_from(length).unwrap_or(usize::MAX).min(MAX_AT_ONCE);
         self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
+    }
+
+    /// Moves received bytes into an empty pipe, at most `most`, without copying them (splice(2)); 0 is the end of the
+    /// input.
+    ///
+    /// # Errors
+    ///
+    /// Those of splice(2).
+    #[cfg(target_os = "linux")]
+    pub fn poll_receive_piped(
+        &self,
+        context: &mut Context<'_>,
+        pipe: BorrowedFd<'_>,
+        most: usize,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
+            match splice(guard.get_inner(), None, pipe, None, most, SpliceFlags::MOVE | SpliceFlags::NONBLOCK) {
+                Ok(received) => return Poll::Ready(Ok(received)),
+                // The pipe is empty, so it is the socket that has nothing.
+                Err(Errno::AGAIN) => guard.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    /// Sends as many bytes as the kernel takes of a pipe that has `length`, without copying them (splice(2)).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`]. A peer that is gone must not send a signal (SIGPIPE, signal(7)): the process ignores it, as
+    /// every program in Rust does.
+    #[cfg(target_os = "linux")]
+    pub fn poll_send_piped(
+        &self,
+        context: &mut Context<'_>,
+        pipe: BorrowedFd<'_>,
+        length: usize,
+    ) -> Poll<io::Result<usize>> {
+        let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
+        self.poll_write(context, |descriptor| splice(pipe, None, descriptor, None, length, flags))
+    }
+
+    /// Other systems have no splice(2).
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    #[cfg(not(target_os = "linux"))]
+    pub fn poll_receive_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Other systems have no splice(2).
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    #[cfg(not(target_os = "linux"))]
+    pub fn poll_send_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
     /// The local address that the peer connected to; a unix socket has none.

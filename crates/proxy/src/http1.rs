@@ -6,7 +6,7 @@
 use std::{
     future::poll_fn,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Instant,
 };
 
@@ -24,6 +24,7 @@ use crate::{
     lease::Lease,
     request_body::{Piece, RequestBody},
     request_head,
+    response_pipe::ResponsePipe,
     server_response::{ReceivedBody, ResponseContent, ServerResponse, pass_on},
     thread_local_pool::ThreadLocalPool,
 };
@@ -37,6 +38,7 @@ pub(crate) struct Exchange {
     pub(crate) deadline: ExchangeDeadline,
     request: RequestProgress,
     body: RequestBody,
+    pipe: ResponsePipe,
     asked: Option<Instant>,
     is_reused: bool,
     /// Bytes that had come before.
@@ -65,8 +67,8 @@ impl Exchange {
         until: Option<Instant>,
     ) -> Self {
         let (deadline, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, RequestBody::default());
-        let received_before = connection.received();
-        Self { pool, lease, connection, deadline, request, body, asked: None, is_reused, received_before, until }
+        let (received_before, pipe) = (connection.received(), ResponsePipe::default());
+        Self { pool, lease, connection, deadline, request, body, pipe, asked: None, is_reused, received_before, until }
     }
 
     /// Sends the request and waits for the response. The body is read only when the server has room for it;
@@ -254,16 +256,9 @@ impl Exchange {
                 sender.finish(trailers);
                 return Poll::Ready(Ok(ForwardingEnd::Complete));
             }
-            match self.connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Data(data))) => {
-                    self.deadline.note_progress();
-                    received.push(data);
-                }
-                Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
-                Poll::Ready(Ok(Event::Head(_))) => {}
-                Poll::Ready(Err(broken)) => {
-                    return Poll::Ready(Err(CutOff::lost(&broken)));
-                }
+            match self.poll_rest(received, sender, context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(CutOff::lost(&broken))),
                 Poll::Pending => {
                     self.deadline.wait_for(AwaitedStep::ContinueResponse);
                     if sender.poll_abandoned(context).is_ready() {
@@ -273,6 +268,32 @@ impl Exchange {
                 }
             }
         }
+    }
+
+    /// Receives more of the body: into a pipe, which the client's connection empties, where that can be.
+    fn poll_rest(
+        &mut self,
+        received: &mut ReceivedBody,
+        sender: &BodySender,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), ClientError>> {
+        if sender.takes_pipes()
+            && let Some(piped) = self.pipe.poll_receive(&mut self.connection, context)
+        {
+            let bytes = ready!(piped)?;
+            self.deadline.note_progress();
+            sender.push_piped(bytes, context);
+            return Poll::Ready(Ok(()));
+        }
+        match ready!(self.connection.poll_receive(context))? {
+            Event::Data(data) => {
+                self.deadline.note_progress();
+                received.push(data);
+            }
+            Event::End(trailers) => received.end = Some(trailers),
+            Event::Head(_) => {}
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// The exchange is over: the connection may serve another.

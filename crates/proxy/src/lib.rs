@@ -69,6 +69,7 @@ mod report;
 mod request_body;
 mod request_head;
 mod response_head;
+mod response_pipe;
 mod retry;
 mod selection;
 mod server;

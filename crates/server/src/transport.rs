@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use serow_message::{FileChanged, FileRange, Handler};
+use serow_message::{FileChanged, FileRange, Handler, PipedBytes};
 use serow_net::{More, Socket, Wire};
 use serow_tls::{TlsError, TlsSession};
 use tokio::task::yield_now;
@@ -261,6 +261,25 @@ impl<H: Handler> Transport<H> {
             range.check().map_err(TransportError::Unfinished)?;
         }
         self.send_file(range, 0).await
+    }
+
+    /// Sends the output and the bytes of a pipe behind it. What could not be sent stays in the pipe.
+    pub(crate) async fn flush_with_pipe(&mut self, bytes: &mut PipedBytes) -> Result<(), TransportError> {
+        self.flush(More::Follows).await?;
+        self.sending(|transport, context| {
+            while bytes.length() > 0 {
+                if transport.has_had_its_turn() {
+                    return Poll::Ready(Ok(Turn::Over));
+                }
+                let socket = transport.wire.socket();
+                let sent = ready!(bytes.poll_take(|pipe, left| socket.poll_send_piped(context, pipe, left)))
+                    .map_err(TransportError::Lost)?;
+                transport.note_sent(sent);
+                transport.worker.counters.body_bytes_sent.add(sent as u64);
+            }
+            Poll::Ready(Ok(Turn::Done))
+        })
+        .await
     }
 
     /// Content to be encrypted has to be read first.

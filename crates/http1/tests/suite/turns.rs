@@ -267,3 +267,40 @@ fn requests_written_by_other_means_are_announced() {
     }
     assert!(input.is_empty());
 }
+
+/// A client that has asked, and the head of the response to it.
+fn answered(response: &[u8]) -> (Client, BytesMut) {
+    let (mut client, mut input) = (Client::new(Limits::default()), BytesMut::from(response));
+    client.send_head(&request(Method::GET, &[("host", "a")]), BodyLength::Known(0), &mut Vec::new()).expect("a head");
+    assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))));
+    (client, input)
+}
+
+#[test]
+fn a_body_may_be_taken_past_the_machine() {
+    let (mut client, mut input) = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
+    assert_eq!(client.body_left(), Some(10));
+    assert!(matches!(client.receive(&mut input), Ok(Some(Event::Data(data))) if data == "abc"));
+    assert_eq!((client.body_left(), client.pass_body(3)), (Some(7), Ok(())));
+    assert_eq!(client.handle_end().err(), Some(ProtocolError::Incomplete));
+    assert_eq!((client.body_left(), client.pass_body(4)), (Some(4), Ok(())));
+    assert!(matches!(client.receive(&mut input), Ok(Some(Event::End(None)))));
+    // The connection has ended behind it.
+    assert_eq!((client.body_left(), client.next()), (None, Next::Close));
+}
+
+#[test]
+fn no_more_is_taken_past_the_machine_than_was_announced() {
+    for (head, left) in [
+        (&b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"[..], Some(10)),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 10\r\n\r\n", Some(0)),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", None),
+        (b"HTTP/1.1 200 OK\r\n\r\n", None),
+    ] {
+        let (mut client, mut input) = answered(head);
+        assert_eq!(client.body_left(), left, "{}", head.escape_ascii());
+        assert_eq!(client.pass_body(11), Err(ProtocolError::Unsolicited));
+        assert_eq!((client.next(), client.body_left()), (Next::Close, None));
+        assert_eq!(client.receive(&mut input).err(), Some(ProtocolError::Unsolicited));
+    }
+}

@@ -2,9 +2,9 @@
 
 use std::{
     future::{Future, poll_fn},
-    io::{ErrorKind, Read},
+    io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
-    os::unix::net::UnixStream,
+    os::{fd::AsFd, unix::net::UnixStream},
     time::Duration,
 };
 
@@ -43,6 +43,37 @@ fn fill(socket: &Socket, unsent: u32) -> u64 {
 /// Within a tenth of a second, which is for ever here: nobody reads.
 async fn is_drained(socket: &Socket) -> bool {
     timeout(Duration::from_millis(100), poll_fn(|context| socket.poll_drained(context))).await.is_ok()
+}
+
+/// From a connection into a pipe, and from there into another connection whose peer reads little at first.
+#[test]
+fn a_pipe_carries_bytes_from_socket_to_socket() {
+    run(async {
+        let ((from, mut writer), (to, mut reader)) = (pair(), pair());
+        let sent: Vec<u8> = (0..1_000_000).map(|number| (number % 251) as u8).collect();
+        let expected = sent.clone();
+        let writing = std::thread::spawn(move || writer.write_all(&sent).unwrap());
+        let reading = std::thread::spawn(move || {
+            let mut received = Vec::new();
+            reader.read_to_end(&mut received).unwrap();
+            received
+        });
+        let (output, input) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::NONBLOCK).unwrap();
+        loop {
+            let most = 100_000;
+            let mut left = poll_fn(|context| from.poll_receive_piped(context, input.as_fd(), most)).await.unwrap();
+            assert!(left <= most);
+            if left == 0 {
+                break;
+            }
+            while left > 0 {
+                left -= poll_fn(|context| to.poll_send_piped(context, output.as_fd(), left)).await.unwrap();
+            }
+        }
+        drop(to);
+        writing.join().unwrap();
+        assert!(reading.join().unwrap() == expected);
+    });
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod health;
 mod http2;
 mod http2_misbehaving;
 mod names;
+#[cfg(target_os = "linux")]
+mod pipes;
 mod retries;
 mod sessions;
 mod support;

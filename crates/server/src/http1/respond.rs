@@ -8,7 +8,9 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{BodyLength, UsageError};
-use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
+use serow_message::{
+    Body, BodyKind, BodyPiece, FileRange, Handler, Headers, KnownHeader, PipedBytes, Response, StatusCode,
+};
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
@@ -81,6 +83,17 @@ impl<H: Handler> Http1<H> {
         Ok(())
     }
 
+    /// Sends a piece that is in a pipe, without copying it.
+    async fn send_piped(&mut self, mut bytes: PipedBytes, sent: &mut Sent) -> Result<(), End> {
+        let length = bytes.length() as u64;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
+        let outcome = self.transport.flush_with_pipe(&mut bytes).await;
+        sent.body_bytes += length - bytes.length() as u64;
+        outcome.map_err(End::Cut)?;
+        self.machine.end_chunk(length, self.transport.output());
+        Ok(())
+    }
+
     /// Sends a file without copying it.
     async fn send_file(&mut self, mut range: FileRange, sent: &mut Sent) -> Result<(), End> {
         let length = range.length;
@@ -99,11 +112,14 @@ impl<H: Handler> Http1<H> {
     async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding, sent: &mut Sent) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
+        if !self.transport.wire.is_encrypted() {
+            body.accept_pipes();
+        }
         loop {
-            let frame = poll_fn(|context| {
+            let piece = poll_fn(|context| {
                 loop {
-                    if let Poll::Ready(frame) = body.poll_next(context) {
-                        return Poll::Ready(Ok(frame));
+                    if let Poll::Ready(piece) = body.poll_piece(context) {
+                        return Poll::Ready(Ok(piece));
                     }
                     match self.poll_between_pieces(forwarding, context) {
                         // The body is made of what was just received.
@@ -114,8 +130,15 @@ impl<H: Handler> Http1<H> {
                 }
             })
             .await?;
-            let Some(frame) = frame else { break };
-            let frame = frame.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))?;
+            let Some(piece) = piece else { break };
+            let frame = match piece.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))? {
+                BodyPiece::Frame(frame) => frame,
+                BodyPiece::Piped(bytes) => {
+                    self.send_piped(bytes, sent).await?;
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+            };
             at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MAX_AT_ONCE } else { data.len() });
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
