@@ -32,6 +32,31 @@ struct Ends {
     output: OwnedFd,
     /// Bytes that are in it.
     held: AtomicUsize,
+    _permit: Permit,
+}
+
+/// One of the pipes that may be open.
+#[derive(Debug)]
+struct Permit;
+
+/// How many are open.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+impl Permit {
+    #[cfg(target_os = "linux")]
+    fn take() -> io::Result<Self> {
+        if OPEN.fetch_add(1, Ordering::Relaxed) >= Pipe::MOST {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Pipe {
@@ -39,15 +64,15 @@ impl Pipe {
     ///
     /// # Errors
     ///
-    /// Those of pipe(2), and those of fcntl(2) for a pipe that is shorter and may not grow: the kernel makes short ones
-    /// for users that have many (pipe(7), `pipe-user-pages-soft`), with which copying is cheaper. Not supported on other
-    /// systems than Linux.
+    /// `QuotaExceeded` while [`Self::MOST`] are open in this process; those of pipe(2) and fcntl(2): a user that is not root
+    /// may have less room in pipes (pipe(7), `pipe-user-pages-soft`). Not supported on other systems than Linux.
     #[cfg(target_os = "linux")]
     pub fn new() -> io::Result<Self> {
         use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+        let permit = Permit::take()?;
         let (output, input) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         fcntl_setpipe_size(&input, Self::CAPACITY)?;
-        Ok(Self { ends: Arc::new(Ends { input, output, held: AtomicUsize::new(0) }) })
+        Ok(Self { ends: Arc::new(Ends { input, output, held: AtomicUsize::new(0), _permit: permit }) })
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -58,6 +83,10 @@ impl Pipe {
     /// The room of a pipe in bytes, and the most that a slow reader keeps in the kernel. A pipe has a slot for each page of
     /// that, and a packet takes a slot or more.
     pub const CAPACITY: usize = 256 * 1024;
+
+    /// Pipes of a process at a time. Clients that read slowly would otherwise have the kernel keep [`Self::CAPACITY`] for
+    /// each; together, these are the 64 MB that Linux grants to a user that is not root.
+    pub const MOST: usize = 256;
 
     /// Fills the pipe by this call, which returns how many bytes it has put into it; those are the piece. `None` while
     /// bytes of an earlier piece are in it.
@@ -126,7 +155,18 @@ impl PipedBytes {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::{
+        sync::{Mutex, MutexGuard, PoisonError},
+        vec::Vec,
+    };
+
     use super::*;
+
+    /// One test at a time, since one of them opens all pipes.
+    fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     fn write(pipe: &Pipe, bytes: &[u8]) -> Option<PipedBytes> {
         let filled = pipe.poll_fill(|input| Poll::Ready(rustix::io::write(input, bytes).map_err(Into::into)))?;
@@ -138,6 +178,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_read_whole_and_makes_room_for_the_next() {
+        let _turn = turn();
         let pipe = Pipe::new().unwrap();
         for piece in [&b"first"[..], &[b'x'; 100_000], b"last"] {
             assert_eq!(write(&pipe, piece).unwrap().read().unwrap(), piece);
@@ -146,6 +187,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_was_dropped_stays_in_the_way_of_others() {
+        let _turn = turn();
         let pipe = Pipe::new().unwrap();
         let mut piece = write(&pipe, b"abcdef").unwrap();
         let taken = piece.poll_take(|output, left| {
@@ -159,7 +201,17 @@ mod tests {
     }
 
     #[test]
+    fn there_are_no_more_pipes_than_the_limit_allows() {
+        let _turn = turn();
+        let pipes: Vec<_> = core::iter::from_fn(|| Pipe::new().ok()).take(Pipe::MOST + 1).collect();
+        assert_eq!(pipes.len(), Pipe::MOST);
+        drop(pipes);
+        assert!(Pipe::new().is_ok());
+    }
+
+    #[test]
     fn a_call_that_fails_or_waits_leaves_the_pipe_empty() {
+        let _turn = turn();
         let pipe = Pipe::new().unwrap();
         assert!(matches!(pipe.poll_fill(|_| Poll::Pending), Some(Poll::Pending)));
         let failed = pipe.poll_fill(|_| Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())));
