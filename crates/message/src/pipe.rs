@@ -171,7 +171,7 @@ mod tests {
     fn write(pipe: &Pipe, bytes: &[u8]) -> Option<PipedBytes> {
         let filled = pipe.poll_fill(|input| Poll::Ready(rustix::io::write(input, bytes).map_err(Into::into)))?;
         match filled {
-            Poll::Ready(piece) => Some(piece.unwrap()),
+            Poll::Ready(piece) => Some(piece.expect("written")),
             Poll::Pending => None,
         }
     }
