@@ -93,10 +93,10 @@ fn a_slow_client_gets_all_through_a_pipe_and_one_that_leaves_leaves_none() {
     let mut slow = proxied.connect();
     ask(&mut slow, "/large/1");
     until(|| pipes() > before);
-    let mut leaving = proxied.connect();
-    ask(&mut leaving, "/large/2");
-    leaving.read_exact(&mut [0; 1000]).unwrap();
-    drop(leaving);
+    let mut quitter = proxied.connect();
+    ask(&mut quitter, "/large/2");
+    quitter.read_exact(&mut [0; 1000]).unwrap();
+    drop(quitter);
     thread::sleep(Duration::from_millis(20));
     assert!(receive(&mut slow) == content(1));
     ask(&mut slow, "/large/3");
