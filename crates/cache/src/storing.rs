@@ -30,7 +30,7 @@ pub enum NotStored {
     Method,
     /// The request has `no-store`.
     RequestNoStore,
-    /// The status is not final, or is that of a part (206) or of a validation (304).
+    /// The status is not final, or is that of a part (206), of a validation (304) or of a range that there is not (416).
     Status,
     /// `no-store`.
     NoStore,
@@ -104,7 +104,8 @@ fn permitted(
     control: &ResponseControl,
 ) -> Result<(), NotStored> {
     let is_understood = is_understood(status);
-    if status.is_informational() || matches!(status.as_u16(), 206 | 304) {
+    // A 416 is about a range that another request does not have.
+    if status.is_informational() || matches!(status.as_u16(), 206 | 304 | 416) {
         return Err(NotStored::Status);
     }
     // §5.2.2.3: a cache that understands the status ignores `no-store` beside `must-understand`.

@@ -27,7 +27,7 @@ fn store(
 fn responses_and_why_they_are_not_stored() {
     use NotStored::{Credentials, NoStore, NotFresh, Private, SetCookie, Status, Vary};
     let modified = "Sun, 06 Nov 1994 08:49:37 GMT";
-    let cases: [(u16, &[(&str, &str)], Option<NotStored>); 26] = [
+    let cases: [(u16, &[(&str, &str)], Option<NotStored>); 27] = [
         // §3
         (200, &[("cache-control", "max-age=60")], None),
         (200, &[("cache-control", "s-maxage=60")], None),
@@ -42,6 +42,7 @@ fn responses_and_why_they_are_not_stored() {
         (302, &[("cache-control", "max-age=60")], None),
         (599, &[("cache-control", "max-age=60")], None),
         (206, &[("cache-control", "max-age=60")], Some(Status)),
+        (416, &[("cache-control", "max-age=60"), ("content-range", "bytes */10")], Some(Status)),
         (304, &[("cache-control", "max-age=60")], Some(Status)),
         // §5.2.2.3
         (200, &[("cache-control", "max-age=60, must-understand, no-store")], None),
