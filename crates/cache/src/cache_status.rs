@@ -51,6 +51,8 @@ pub enum ForwardReason {
     UriMiss,
     /// What is stored does not match the request's fields.
     VaryMiss,
+    /// What is stored is a part that has not all that the request wants.
+    Partial,
     /// The request wants a newer response.
     Request,
     /// What is stored is stale.
@@ -78,7 +80,7 @@ impl CacheStatus {
             Self::Forwarded { status: Some(_), .. } => "STALE",
             Self::Forwarded { reason, .. } => match reason {
                 ForwardReason::Bypass | ForwardReason::Method | ForwardReason::Request => "BYPASS",
-                ForwardReason::UriMiss | ForwardReason::VaryMiss => "MISS",
+                ForwardReason::UriMiss | ForwardReason::VaryMiss | ForwardReason::Partial => "MISS",
                 ForwardReason::Stale => "EXPIRED",
             },
             Self::OnlyIfCached => "MISS",
@@ -122,6 +124,7 @@ impl fmt::Display for ForwardReason {
             Self::Method => "method",
             Self::UriMiss => "uri-miss",
             Self::VaryMiss => "vary-miss",
+            Self::Partial => "partial",
             Self::Request => "request",
             Self::Stale => "stale",
         })
@@ -150,6 +153,7 @@ mod tests {
             (CacheStatus::Hit { ttl: -3, state: HitState::Updating }, "Serow; hit; ttl=-3", "UPDATING"),
             (CacheStatus::Hit { ttl: 0, state: HitState::Fresh }, "Serow; hit; ttl=0", "HIT"),
             (CacheStatus::forwarded(ForwardReason::UriMiss), "Serow; fwd=uri-miss", "MISS"),
+            (CacheStatus::forwarded(ForwardReason::Partial), "Serow; fwd=partial", "MISS"),
             (CacheStatus::forwarded(ForwardReason::Method), "Serow; fwd=method", "BYPASS"),
             (stale(unmodified, true, true), "Serow; fwd=stale; fwd-status=304; stored; collapsed", "HIT"),
             (stale(unmodified, true, false), "Serow; fwd=stale; fwd-status=304; stored", "REVALIDATED"),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serow_message::{Headers, KnownHeader, StatusCode};
 
-use crate::{entity_tag, stored::StoredHead, time::Time};
+use crate::{content_range::ContentRange, entity_tag, stored::StoredHead, time::Time};
 
 /// What of a stored response a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,23 @@ pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Se
     }
 }
 
+/// Decides what of a stored part a request with these headers gets: bytes of it, or that the client has them. Nothing if it
+/// wants others (RFC 9111 §3.3): then its conditions are for the origin, too (§4.3.2).
+#[must_use]
+pub fn select_of_part(request: &Headers, stored: &StoredHead, place: ContentRange) -> Option<Selection> {
+    let value = request.get(KnownHeader::Range)?;
+    let selection = match is_range_current(request, stored) {
+        true => part(value, place.complete_length()),
+        false => Selection::Whole,
+    };
+    match selection {
+        Selection::Part(range) if !place.covers(&range) => None,
+        Selection::Part(_) if is_not_modified(request, stored) => Some(Selection::NotModified),
+        Selection::Part(range) => Some(Selection::Part(range)),
+        Selection::Whole | Selection::NotModified | Selection::NotSatisfiable => None,
+    }
+}
+
 /// RFC 9110 §13.1.2, §13.1.3, RFC 9111 §4.3.2.
 fn is_not_modified(request: &Headers, stored: &StoredHead) -> bool {
     if request.contains(KnownHeader::IfNoneMatch) {
@@ -52,8 +69,9 @@ fn is_not_modified(request: &Headers, stored: &StoredHead) -> bool {
     modified <= since
 }
 
-/// Whether a range of the stored response is what the client wants (RFC 9110 §13.1.5).
-fn is_range_current(request: &Headers, stored: &StoredHead) -> bool {
+/// Whether a range of the stored response is what the client wants, and not all of it (RFC 9110 §13.1.5).
+#[must_use]
+pub fn is_range_current(request: &Headers, stored: &StoredHead) -> bool {
     let Some(value) = request.get(KnownHeader::IfRange) else { return true };
     if value.starts_with(b"\"") || value.starts_with(b"W/") {
         return stored.etag().is_some_and(|etag| entity_tag::equal_strongly(value, etag));
@@ -171,6 +189,58 @@ mod tests {
             assert_eq!(selection(&[("range", value)], &[], 200), expected, "{value}");
         }
         assert_eq!(selection(&[("range", "bytes=0-0")], &[], 404), Whole);
+    }
+
+    #[test]
+    fn ranges_of_a_stored_part_and_their_outcome() {
+        use Selection::{NotModified, Part};
+        // Bytes 2 to 5 of ten.
+        let place = ContentRange::new(2..6, 10).unwrap();
+        let (etag, other) = (("if-range", "\"a\""), ("if-range", "\"b\""));
+        let cases: [(&[(&str, &str)], Option<Selection>); 19] = [
+            (&[("range", "bytes=2-5")], Some(Part(2..6))),
+            (&[("range", "bytes=3-4")], Some(Part(3..5))),
+            (&[("range", "bytes=2-6")], None),
+            (&[("range", "bytes=1-5")], None),
+            (&[("range", "bytes=0-9")], None),
+            (&[("range", "bytes=6-7")], None),
+            (&[("range", "bytes=3-")], None),
+            (&[("range", "bytes=-4")], None),
+            (&[("range", "bytes=3-4,5-5")], None),
+            (&[("range", "lines=3-4")], None),
+            // There may be more of it now.
+            (&[("range", "bytes=10-")], None),
+            // The whole.
+            (&[], None),
+            (&[("if-none-match", "\"a\"")], None),
+            // RFC 9110 §13.1.5
+            (&[("range", "bytes=3-4"), etag], Some(Part(3..5))),
+            (&[("range", "bytes=3-4"), other], None),
+            // §13.1.2
+            (&[("range", "bytes=3-4"), ("if-none-match", "\"a\"")], Some(NotModified)),
+            (&[("range", "bytes=3-4"), ("if-none-match", "\"b\"")], Some(Part(3..5))),
+            (&[("range", "bytes=7-8"), ("if-none-match", "\"a\"")], None),
+            (&[("range", "bytes=3-4"), other, ("if-none-match", "\"a\"")], None),
+        ];
+        let of = |request: &[(&str, &str)], place| {
+            let mut headers = Headers::new();
+            request.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+            select_of_part(&headers, &stored(200, &[("etag", "\"a\"")]), place)
+        };
+        for (request, expected) in cases {
+            assert_eq!(of(request, place), expected, "{request:?}");
+        }
+        // The end of ten.
+        let end = ContentRange::new(6..10, 10).unwrap();
+        for (value, expected) in [
+            ("bytes=-3", Some(Part(7..10))),
+            ("bytes=-5", None),
+            ("bytes=8-", Some(Part(8..10))),
+            ("bytes=8-99", Some(Part(8..10))),
+            ("bytes=5-", None),
+        ] {
+            assert_eq!(of(&[("range", value)], end), expected, "{value}");
+        }
     }
 
     #[test]

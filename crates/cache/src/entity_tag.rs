@@ -14,6 +14,12 @@ pub(crate) fn is_strong(tag: &[u8]) -> bool {
     !tag.starts_with(b"W/")
 }
 
+/// Whether it is a strong tag as RFC 9110 §8.8.3 writes it, in quotes.
+pub(crate) fn is_quoted_and_strong(tag: &[u8]) -> bool {
+    let text = tag.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    text.is_some_and(|text| !text.contains(&b'"'))
+}
+
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }

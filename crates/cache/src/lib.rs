@@ -9,11 +9,12 @@
 //! | what the request demands | `request_control.rs`, `directives.rs`, `delta.rs` |
 //! | whether a stored response is used, as it is or after a validation | `reuse.rs`, `freshness.rs` |
 //! | what of it the request gets: all, a part, or 304 | `conditional.rs`, `entity_tag.rs` |
+//! | how much of the whole a response has | `extent.rs`, `content_range.rs` |
 //! | what to ask the origin, and what its answer changes | `validation.rs` |
 //! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
 //! | what an unsafe method invalidates | `invalidation.rs` |
 //! | what to tell the client | `cache_status.rs` |
-//! | where responses are stored; what is there | `store.rs`, `stored.rs`, `stored_content.rs`, `invalidated.rs`; `store/contents.rs` |
+//! | where responses are stored; what is there | `store.rs`, `stored.rs`, `stored_body.rs`, `stored_content.rs`, `invalidated.rs`; `store/contents.rs` |
 //! | what removes them before their time; URIs as people write them | `purge.rs`, `tags.rs`, `store/purging.rs`; `written_uri.rs` |
 //! | what of them outlives the process | `persistence.rs`, `record.rs`, `store/persistent.rs` |
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
@@ -36,9 +37,11 @@
 
 mod cache_status;
 mod conditional;
+mod content_range;
 mod delta;
 mod directives;
 mod entity_tag;
+mod extent;
 mod fill_memory;
 mod fills;
 mod freshness;
@@ -55,6 +58,7 @@ mod reuse;
 mod rules;
 mod store;
 mod stored;
+mod stored_body;
 mod stored_content;
 mod storing;
 mod tags;
@@ -66,8 +70,10 @@ mod written_uri;
 
 pub use self::{
     cache_status::{CacheStatus, ForwardReason, HitState},
-    conditional::{Selection, select},
+    conditional::{Selection, is_range_current, select, select_of_part},
+    content_range::ContentRange,
     delta::Delta,
+    extent::Extent,
     fill_memory::FillMemory,
     fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
@@ -83,11 +89,14 @@ pub use self::{
     rules::CacheRules,
     store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion},
     stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored_body::{StoredBody, StoredPart},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},
     tags::TagNames,
     time::Time,
-    validation::{HeadVerdict, add_validators, head_verdict, make_unconditional, updated, validated},
+    validation::{
+        HeadVerdict, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts, updated, validated,
+    },
     vary::Variant,
     written_uri::{WrittenUriError, WrittenUris},
 };

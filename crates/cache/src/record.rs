@@ -1,7 +1,7 @@
 //! Stored responses as bytes, for stores that outlive the process.
 //!
 //! ```text
-//! "SEROWRC2" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
+//! "SEROWRC3" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
@@ -14,11 +14,14 @@ use serow_message::{Headers, StatusCode};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
+    content_range::ContentRange,
+    extent::Extent,
     freshness::{Freshness, LifetimeSource},
     key::Key,
     persistence::Persistence,
     store::Resource,
     stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored_body::StoredBody,
     stored_content::{ContentReference, StoredContent},
     tags::TagNames,
     time::Time,
@@ -40,11 +43,11 @@ pub(crate) struct RecordedResponse {
 pub fn encode(key: &Key, resource: &Resource) -> Vec<u8> {
     let variants: Vec<_> = resource.variants().collect();
     let mut output =
-        Output(Vec::with_capacity(variants.iter().map(|stored| stored.content.memory_size() + 512).sum::<usize>()));
+        Output(Vec::with_capacity(variants.iter().map(|stored| stored.body.memory_size() + 512).sum::<usize>()));
     output.0.extend_from_slice(MAGIC);
     output.number(0);
     output.text(key.as_bytes());
-    let files: Vec<_> = variants.iter().filter_map(|stored| stored.content.file()).collect();
+    let files: Vec<_> = variants.iter().filter_map(|stored| stored.body.file()).collect();
     output.number(files.len() as u64);
     files.into_iter().for_each(|file| output.number(file.reference().number));
     output.number(variants.len() as u64);
@@ -143,7 +146,15 @@ impl Output {
         self.optional(stale_if_error);
         self.number(stored.tags().len() as u64);
         stored.tags().iter().for_each(|tag| self.text(tag.name()));
-        match &stored.content {
+        match stored.body.extent() {
+            Extent::Whole => self.number(WHOLE),
+            Extent::Part(place) => {
+                let range = place.range();
+                let numbers = [PART, range.start, range.end, place.complete_length()];
+                numbers.into_iter().for_each(|number| self.number(number));
+            }
+        }
+        match stored.body.stored() {
             StoredContent::Memory(bytes) => {
                 self.number(IN_RECORD);
                 self.text(bytes);
@@ -201,6 +212,18 @@ impl<'a> Input<'a> {
         self.number().map(Duration::from_millis)
     }
 
+    fn extent(&mut self) -> Option<Extent> {
+        match self.number()? {
+            WHOLE => Some(Extent::Whole),
+            PART => {
+                let (range, complete) = (self.number()?..self.number()?, self.number()?);
+                let place = ContentRange::new(range, complete)?;
+                (!place.is_whole()).then_some(Extent::Part(place))
+            }
+            _ => None,
+        }
+    }
+
     fn content(&mut self, content_of: &dyn Fn(ContentReference) -> StoredContent) -> Option<StoredContent> {
         match self.number()? {
             IN_RECORD => {
@@ -245,16 +268,21 @@ impl<'a> Input<'a> {
         for _ in 0..self.number()? {
             tags.push(self.text()?);
         }
-        let content = self.content(content_of)?;
+        let extent = self.extent()?;
+        let body = StoredBody::new(self.content(content_of)?, extent)?;
         let head = StoredHead { status, headers, variant, freshness, reuse };
-        let response = Storable { head, content, scope, tags };
+        let response = Storable { head, body, scope, tags };
         let outdated_at = (outdated_at > 0).then(|| Time::from_millis(outdated_at));
         Some(RecordedResponse { response, version, outdated_at })
     }
 }
 
-/// Of this layout: another one has another number.
-const MAGIC: &[u8; 8] = b"SEROWRC2";
+/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies).
+const MAGIC: &[u8; 8] = b"SEROWRC3";
+
+/// How much of the whole a body is.
+const WHOLE: u64 = 0;
+const PART: u64 = 1;
 
 /// Where a content is.
 const IN_RECORD: u64 = 0;
@@ -281,8 +309,10 @@ mod tests {
     fn encoded() -> Bytes {
         let store = MemoryStore::new(1 << 20, 1 << 10);
         let reference = ContentReference { number: 77, length: 1 << 40, modified: 5 };
-        let in_file = StoredContent::File(References.content(&key(), reference));
-        for (value, content) in [("1", Bytes::from("one").into()), ("2", Bytes::new().into()), ("3", in_file)] {
+        let in_file = StoredContent::File(References.content(&key(), reference)).into();
+        let place = ContentRange::new(2..5, 10).unwrap();
+        let part = StoredBody::new(Bytes::from("one").into(), Extent::Part(place)).unwrap();
+        for (value, body) in [("1", part), ("2", Bytes::new().into()), ("3", in_file)] {
             let (mut request, mut response) = (Headers::new(), Headers::new());
             request.append("a", value).unwrap();
             response.append("vary", "a, b").unwrap();
@@ -292,7 +322,7 @@ mod tests {
             let mut tags = TagNames::default();
             tags.push(b"t1");
             tags.push(b"t2");
-            let response = Storable { head: StoredHead { reuse, ..head }, content, scope: 9, tags };
+            let response = Storable { head: StoredHead { reuse, ..head }, body, scope: 9, tags };
             assert!(store.insert(key(), store.version(), response));
         }
         encode(&key(), &store.find(&key()).unwrap()).into()
@@ -303,9 +333,12 @@ mod tests {
         let bytes = encoded();
         let found = decode(&key(), &bytes, &References).unwrap();
         assert_eq!(found.len(), 3);
-        let Storable { head, content, scope, tags } = &found[0].response;
-        let body = content.memory().unwrap();
-        let file = found[2].response.content.file().unwrap().reference();
+        let Storable { head, body, scope, tags } = &found[0].response;
+        let StoredBody::Part(part) = body else { panic!("{body:?}") };
+        assert_eq!((part.place().range(), part.place().complete_length()), (2..5, 10));
+        let body = part.content().memory().unwrap();
+        assert!(found[1..].iter().all(|found| found.response.body.extent() == Extent::Whole));
+        let file = found[2].response.body.file().unwrap().reference();
         assert_eq!((file.number, file.length, file.modified), (77, 1 << 40, 5));
         assert_eq!(content_numbers_of(&bytes), Some(vec![77]));
         assert_eq!((&body[..], *scope, tags.iter().collect::<Vec<_>>()), (&b"one"[..], 9, vec![&b"t1"[..], b"t2"]));
@@ -319,6 +352,43 @@ mod tests {
         request.append("a", "1").unwrap();
         assert!(head.variant.matches(&request) && !head.variant.matches(&Headers::new()));
         assert_eq!(key_of(&bytes[..60]).as_ref(), Some(&key()));
+    }
+
+    #[test]
+    fn a_part_whose_place_is_not_that_of_its_bytes_is_nothing() {
+        let bytes = encoded();
+        let place = |numbers: [u64; 4]| numbers.map(u64::to_le_bytes).concat();
+        let right = place([PART, 2, 5, 10]);
+        let position = bytes.windows(right.len()).position(|window| window == right).unwrap();
+        let with = |numbers| {
+            let mut changed = bytes.to_vec();
+            changed[position..position + right.len()].copy_from_slice(&place(numbers));
+            let checksum = xxh3_64(&changed[HEADER..]);
+            changed[MAGIC.len()..HEADER].copy_from_slice(&checksum.to_le_bytes());
+            decode(&key(), &changed.into(), &References)
+        };
+        assert!(with([PART, 2, 5, 10]).is_some() && with([PART, 7, 10, 10]).is_some());
+        for numbers in [
+            [PART, 2, 6, 10],
+            [PART, 5, 2, 10],
+            [PART, 2, 5, 4],
+            [PART, 2, 2, 10],
+            // It would be the whole.
+            [PART, 0, 3, 3],
+            [PART, u64::MAX - 3, u64::MAX, 10],
+            [WHOLE, 2, 5, 10],
+            [2, 2, 5, 10],
+        ] {
+            assert!(with(numbers).is_none(), "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn records_of_another_layout_are_nothing() {
+        let mut bytes = encoded().to_vec();
+        bytes[MAGIC.len() - 1] = b'2';
+        assert_eq!(key_of(&bytes), None);
+        assert!(decode(&key(), &bytes.into(), &References).is_none());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod contents;
 mod persistent;
 mod purging;
+mod succession;
 
 use std::{
     collections::hash_map::RandomState,
@@ -14,20 +15,21 @@ use std::{
 };
 
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
-use serow_message::Headers;
+use serow_message::{Headers, Method};
 
 use crate::{
     invalidated::Invalidated,
     key::Key,
     purge::PurgeMode,
     stored::{Storable, Stored, StoredHead},
-    stored_content::{ContentFile, StoredContent},
+    stored_body::StoredBody,
+    stored_content::ContentFile,
     tags::{TagNames, Tags},
     time::Time,
 };
 
-use self::persistent::PersistentPart;
 pub use self::{contents::ResourceSize, persistent::RecordVerdict};
+use self::{persistent::PersistentPart, succession::takes_place};
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
@@ -70,7 +72,7 @@ struct Weight;
 impl Weighter<Key, Arc<Resource>> for Weight {
     fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
         let variant = |stored: &Arc<Stored>| {
-            stored.content.memory_size() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE
+            stored.body.memory_size() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE
         };
         (key.as_bytes().len() + RESOURCE_SIZE + resource.variants.iter().map(variant).sum::<usize>()) as u64
     }
@@ -182,15 +184,15 @@ impl MemoryStore {
     }
 
     /// Stores a response, in place of those that its request would have got; whether it was stored. It is not if the URI
-    /// was invalidated, or one of its tags purged, since this version.
+    /// was invalidated, or one of its tags purged, since this version; nor if it is a part of what is stored as a whole.
     pub fn insert(&self, key: Key, version: StoreVersion, response: Storable) -> bool {
-        let Storable { head, content, scope, tags } = response;
-        let is_too_large = matches!(&content, StoredContent::Memory(bytes) if bytes.len() > self.max_object);
+        let Storable { head, body, scope, tags } = response;
+        let is_too_large = body.memory().is_some_and(|bytes| bytes.len() > self.max_object);
         if is_too_large || tags.is_over_limit() {
             return false;
         }
         let tags = self.tags.of_names(&tags);
-        self.add(key, version, Arc::new(Stored::new(head, content, scope, version, tags)))
+        self.add(key, version, Arc::new(Stored::new(head, body, scope, version, tags)))
     }
 
     /// Stores the content of a stored response with this head as well, as far as that is possible. Tags replace those
@@ -217,14 +219,18 @@ impl MemoryStore {
         if invalidated.is_after(hash, version.0) || stored.is_removed() {
             return false;
         }
-        let before = self.stored(&key);
-        let before = before.iter().flat_map(|resource| resource.variants.iter());
-        let is_other = |other: &&Arc<Stored>| {
-            !other.is_removed() && (other.scope != stored.scope || other.head.variant != stored.head.variant)
-        };
-        let others: Vec<_> = before.filter(is_other).take(MAX_VARIANTS - 1).cloned().collect();
-        let variants = std::iter::once(stored).chain(others).collect();
-        self.put(key, Resource { variants, ..Resource::default() });
+        let resource = self.stored(&key);
+        let before = resource.iter().flat_map(|resource| resource.variants.iter()).filter(|other| !other.is_removed());
+        let is_other = |other: &Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
+        let (others, same): (Vec<_>, Vec<_>) = before.cloned().partition(is_other);
+        if !same.iter().all(|before| takes_place(&stored, before)) {
+            return false;
+        }
+        // Parts are stored of what is too long to be stored as a whole.
+        let is_part = matches!(stored.body, StoredBody::Part(_));
+        let uncacheable = resource.filter(|_| is_part).and_then(|resource| resource.uncacheable);
+        let variants = std::iter::once(stored).chain(others.into_iter().take(MAX_VARIANTS - 1)).collect();
+        self.put(key, Resource { variants, uncacheable, ..Resource::default() });
         true
     }
 
@@ -283,7 +289,7 @@ impl MemoryStore {
 
     fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
         let tags = if tags.is_empty() { before.tags().into() } else { self.tags.of_names(tags) };
-        Stored::new(head, before.content.clone(), before.scope, version, tags)
+        Stored::new(head, before.body.clone(), before.scope, version, tags)
     }
 
     fn next_version(&self) -> u64 {
@@ -321,12 +327,12 @@ impl Resource {
     /// Bytes of all contents in memory.
     #[must_use]
     pub fn memory_size(&self) -> usize {
-        self.variants.iter().map(|stored| stored.content.memory_size()).sum()
+        self.variants.iter().map(|stored| stored.body.memory_size()).sum()
     }
 
     /// The contents in files of their own.
     pub fn content_files(&self) -> impl Iterator<Item = &Arc<dyn ContentFile>> {
-        self.variants().filter_map(|stored| stored.content.file())
+        self.variants().filter_map(|stored| stored.body.file())
     }
 
     /// All of them, the newest last: in this order they are stored again.
@@ -339,13 +345,21 @@ impl Resource {
         self.variants.iter().filter(move |stored| stored.scope == scope && !stored.is_removed())
     }
 
-    /// The stored response of this route that a request with these headers gets: the most recent that it matches
-    /// (RFC 9111 §4).
+    /// The stored response of this route that a request with this method and these headers gets: the most recent that it
+    /// matches and that has what it wants (RFC 9111 §4).
     #[must_use]
-    pub fn select(&self, scope: u64, request: &Headers) -> Option<&Arc<Stored>> {
-        let mut matching = self.of_scope(scope).filter(|stored| stored.head.variant.matches(request));
-        let first = matching.next()?;
-        Some(matching.fold(first, |latest, other| if other.head.date() > latest.head.date() { other } else { latest }))
+    pub fn select(&self, scope: u64, method: &Method, request: &Headers) -> Option<&Arc<Stored>> {
+        latest(self.matching(scope, request).filter(|stored| stored.has_what_is_wanted(method, request)))
+    }
+
+    /// The part stored by this route that a request with these headers matches, whatever it wants of it.
+    #[must_use]
+    pub fn part(&self, scope: u64, request: &Headers) -> Option<&Arc<Stored>> {
+        latest(self.matching(scope, request).filter(|stored| matches!(stored.body, StoredBody::Part(_))))
+    }
+
+    fn matching(&self, scope: u64, request: &Headers) -> impl Iterator<Item = &Arc<Stored>> {
+        self.of_scope(scope).filter(move |stored| stored.head.variant.matches(request))
     }
 
     /// Whether a response of this route is expected not to be stored.
@@ -353,6 +367,12 @@ impl Resource {
     pub fn is_uncacheable(&self, scope: u64, now: Time) -> bool {
         self.uncacheable.is_some_and(|(other, until)| other == scope && now < until)
     }
+}
+
+/// The most recent of these, the first of those that are equally recent.
+fn latest<'a>(mut stored: impl Iterator<Item = &'a Arc<Stored>>) -> Option<&'a Arc<Stored>> {
+    let first = stored.next()?;
+    Some(stored.fold(first, |latest, other| if other.head.date() > latest.head.date() { other } else { latest }))
 }
 
 impl std::fmt::Debug for MemoryStore {

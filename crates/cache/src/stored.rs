@@ -8,13 +8,15 @@ use std::{
     },
 };
 
-use serow_message::{Headers, KnownHeader, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, StatusCode};
 
 use crate::{
+    conditional::select_of_part,
+    extent::Extent,
     freshness::Freshness,
     response_control::{ResponseControl, Restriction},
     store::StoreVersion,
-    stored_content::StoredContent,
+    stored_body::StoredBody,
     storing::StorableHead,
     tags::{Tag, TagNames},
     time::Time,
@@ -24,9 +26,9 @@ use crate::{
 /// The head of a stored response, and what follows from it.
 #[derive(Clone, Debug)]
 pub struct StoredHead {
-    /// The status.
+    /// The status; of a part, that of the whole.
     pub status: StatusCode,
-    /// The fields, with Date, without Age and Content-Length.
+    /// The fields, with Date, without Age and Content-Length; of a part, those of the whole.
     pub headers: Headers,
     /// The requests that it matches.
     pub variant: Variant,
@@ -56,8 +58,8 @@ pub struct ReuseRules {
 pub struct Stored {
     /// Its head, as it was when it was stored or validated last.
     pub head: StoredHead,
-    /// Its content.
-    pub content: StoredContent,
+    /// Its body: all of the representation, or a part.
+    pub body: StoredBody,
     /// The route that it belongs to: routes may send the same URI to different origins.
     pub scope: u64,
     /// Purges from after this version concern it.
@@ -72,8 +74,8 @@ pub struct Stored {
 pub struct Storable {
     /// Its head.
     pub head: StoredHead,
-    /// Its content.
-    pub content: StoredContent,
+    /// Its body: all of the representation, or a part.
+    pub body: StoredBody,
     /// The route that it belongs to.
     pub scope: u64,
     /// Its tags.
@@ -83,12 +85,12 @@ pub struct Storable {
 impl Stored {
     pub(crate) fn new(
         head: StoredHead,
-        content: StoredContent,
+        body: StoredBody,
         scope: u64,
         version: StoreVersion,
         tags: Box<[Arc<Tag>]>,
     ) -> Self {
-        Self { head, content, scope, version, tags, outdated_at: AtomicU64::new(0) }
+        Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
     }
 
     pub(crate) fn version(&self) -> StoreVersion {
@@ -121,6 +123,18 @@ impl Stored {
         self.outdated_at.store(now.as_millis().max(1), Ordering::Release);
     }
 
+    /// Whether a request with this method and these headers can be answered by it, once it matches and is fresh: by a part,
+    /// only a GET for bytes that lie in it (RFC 9111 §3.3).
+    #[must_use]
+    pub fn has_what_is_wanted(&self, method: &Method, request: &Headers) -> bool {
+        match &self.body {
+            StoredBody::Whole(_) => true,
+            StoredBody::Part(part) => {
+                *method == Method::GET && select_of_part(request, &self.head, part.place()).is_some()
+            }
+        }
+    }
+
     /// The head, as purges have left it.
     #[must_use]
     pub fn current_head(&self) -> Cow<'_, StoredHead> {
@@ -135,7 +149,8 @@ impl StoredHead {
     /// The head of a response with this status.
     #[must_use]
     pub fn new(status: StatusCode, head: StorableHead) -> Self {
-        let StorableHead { headers, control, freshness, variant } = head;
+        let StorableHead { headers, control, freshness, variant, extent } = head;
+        let status = if extent == Extent::Whole { status } else { StatusCode::OK };
         Self { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }
     }
 

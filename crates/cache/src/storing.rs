@@ -3,6 +3,7 @@
 use serow_message::{Headers, KnownHeader, Method, StatusCode, hop_by_hop};
 
 use crate::{
+    extent::Extent,
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
     response_control::{ResponseControl, Restriction},
     rules::CacheRules,
@@ -30,8 +31,10 @@ pub enum NotStored {
     Method,
     /// The request has `no-store`.
     RequestNoStore,
-    /// The status is not final, or is that of a part (206), of a validation (304) or of a range that there is not (416).
+    /// The status is not final, or is that of a validation (304) or of a range that there is not (416).
     Status,
+    /// It is a part (206) of which it is not certain what it belongs to (§3.3, §3.4).
+    Part,
     /// `no-store`.
     NoStore,
     /// `private`.
@@ -61,6 +64,8 @@ pub struct StorableHead {
     pub freshness: Freshness,
     /// The requests that it matches.
     pub variant: Variant,
+    /// How much of the representation follows.
+    pub extent: Extent,
 }
 
 /// Decides whether a response is stored, and what of its head.
@@ -81,6 +86,9 @@ pub fn storable(
     if request.no_store {
         return Err(NotStored::RequestNoStore);
     }
+    let extent = Extent::of(status, headers, request.headers).ok_or(NotStored::Part)?;
+    // A part is stored as what is there of the whole.
+    let status = if extent == Extent::Whole { status } else { StatusCode::OK };
     let control = ResponseControl::of(headers);
     permitted(request, status, headers, &control)?;
     let freshness = Freshness::of(status, headers, &control, rules, exchange);
@@ -93,7 +101,11 @@ pub fn storable(
         return Err(NotStored::NotFresh);
     }
     let variant = Variant::of(headers, request.headers).ok_or(NotStored::Vary)?;
-    Ok(StorableHead { headers: kept(headers, &control, exchange.received), control, freshness, variant })
+    let mut headers = kept(headers, &control, exchange.received);
+    if extent != Extent::Whole {
+        headers.remove(KnownHeader::ContentRange);
+    }
+    Ok(StorableHead { headers, control, freshness, variant, extent })
 }
 
 /// Whether the response and its request allow it.
@@ -105,7 +117,7 @@ fn permitted(
 ) -> Result<(), NotStored> {
     let is_understood = is_understood(status);
     // A 416 is about a range that another request does not have.
-    if status.is_informational() || matches!(status.as_u16(), 206 | 304 | 416) {
+    if status.is_informational() || matches!(status.as_u16(), 304 | 416) {
         return Err(NotStored::Status);
     }
     // §5.2.2.3: a cache that understands the status ignores `no-store` beside `must-understand`.

@@ -13,6 +13,13 @@ use crate::{
 
 /// Makes of a client's request one whose response can be stored: without conditions and ranges.
 pub fn make_unconditional(headers: &mut Headers) {
+    make_unconditional_in_parts(headers);
+    headers.remove(KnownHeader::Range);
+}
+
+/// Makes of a client's request one whose response can be stored if it is a part: without conditions. Without If-Range, it has
+/// all fields (RFC 9110 §15.3.7).
+pub fn make_unconditional_in_parts(headers: &mut Headers) {
     if headers.contains_any(&CONDITIONS) {
         headers.retain_known(|_, known, _| !known.is_some_and(|known| CONDITIONS.contains(&known)));
     }
@@ -129,9 +136,8 @@ fn append(headers: &mut Headers, (name, known, value): (&[u8], Option<KnownHeade
     };
 }
 
-/// Conditions of a client, and ranges: a response to them is not one for others.
-const CONDITIONS: [KnownHeader; 4] =
-    [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfRange, KnownHeader::Range];
+/// Conditions of a client: a response to them is not one for others.
+const CONDITIONS: [KnownHeader; 3] = [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfRange];
 
 /// Fields that describe the stored content, or an exchange, and are not taken from a response without content (§3.2).
 const NOT_UPDATED: [KnownHeader; 10] = [
@@ -180,6 +186,13 @@ mod tests {
         add_validators(&mut request, &stored, stored.first());
         let expected = [("accept", "*/*"), ("if-none-match", "\"a\", W/\"b\""), ("if-modified-since", EARLY)];
         assert_eq!(request, headers(&expected));
+    }
+
+    #[test]
+    fn requests_for_parts_keep_their_range() {
+        let mut request = headers(&[("if-range", "\"a\""), ("range", "bytes=0-1"), ("if-none-match", "\"b\"")]);
+        make_unconditional_in_parts(&mut request);
+        assert_eq!(request, headers(&[("range", "bytes=0-1")]));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | what of a request decides, and which requests pass by | `cache/demand.rs` |
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
-//! | whether the response is stored or passed on | `cache/receipt.rs` |
+//! | whether the response is stored or passed on | `cache/receipt.rs`, `cache/receipt_of_part.rs` |
 //! | a body that is stored while it arrives | `cache/filling.rs`, `cache/filling_file.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
 //! | purges, also by requests | `cache/purging.rs` |
@@ -25,6 +25,7 @@ mod filling;
 mod filling_file;
 mod purging;
 mod receipt;
+mod receipt_of_part;
 mod settings;
 
 use std::{
@@ -178,6 +179,17 @@ impl CacheStore {
         self.shared.folder.as_ref().map_or(max_object, |folder| folder.max_object.min(max_object))
     }
 
+    /// Whether a response of so many bytes can be stored, if there is nothing else.
+    fn has_place_for(&self, length: u64) -> bool {
+        let in_folder = || self.shared.folder.as_ref().is_some_and(|folder| length <= folder.size / 2);
+        length <= self.shared.memory.max_object() as u64 || in_folder()
+    }
+
+    /// Whether a response of so many bytes is fetched and stored as a whole since somebody has asked for a part of it.
+    fn is_fetched_for_parts(&self, length: u64) -> bool {
+        length <= FETCHED_FOR_PARTS && self.has_place_for(length)
+    }
+
     fn now(&self) -> Time {
         let (instant, time) = self.shared.start;
         time.after(instant.elapsed())
@@ -265,3 +277,7 @@ fn without_tags(mut response: Response) -> Response {
 /// Bytes of the largest response that is stored if the settings do not say it: larger ones are downloads, for which memory
 /// is too precious.
 const MAX_OBJECT: u64 = 8 << 20;
+
+/// Bytes of the longest response that is fetched as a whole since somebody has asked for a part of it: who asks for a byte
+/// does not have all of a long download fetched.
+const FETCHED_FOR_PARTS: u64 = 64 << 20;

@@ -4,6 +4,7 @@
 mod contents;
 mod damage;
 mod limits;
+mod parts;
 mod purges;
 mod restarts;
 mod servers;
@@ -17,8 +18,8 @@ use std::{
 
 use bytes::Bytes;
 use serow_cache::{
-    CacheRules, Exchange, Key, MemoryStore, Storable, StoredContent, StoredHead, StoringRequest, TagNames, Time,
-    storable,
+    CacheRules, ContentRange, Exchange, Extent, Key, MemoryStore, Storable, StoredBody, StoredContent, StoredHead,
+    StoringRequest, TagNames, Time, storable,
 };
 use serow_cache_disk::{DiskStore, DiskThread, prepare};
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -53,33 +54,64 @@ impl Process {
     fn insert_file(&self, path: &str, body: &str) -> bool {
         let new = self.store.new_content(&key(path), Some(body.len() as u64)).unwrap();
         new.write(&[Bytes::copy_from_slice(body.as_bytes())]).unwrap();
-        let content = StoredContent::File(new.finish().unwrap());
-        self.store.insert(key(path), self.store.version(), Storable { content, ..response("", "") })
+        let body = StoredContent::File(new.finish().unwrap()).into();
+        self.store.insert(key(path), self.store.version(), Storable { body, ..response("", "") })
+    }
+
+    /// As `insert`, of the part of a whole of a hundred bytes that begins here.
+    fn insert_part(&self, path: &str, start: u64, tags: &str, body: &str) -> bool {
+        self.store.insert(
+            key(path),
+            self.store.version(),
+            part(start, Bytes::copy_from_slice(body.as_bytes()).into(), tags),
+        )
+    }
+
+    /// The bytes of the part that is stored for a path, and where it begins, if a request for this range gets it.
+    fn find_part(&self, path: &str, range: &str) -> Option<(String, u64)> {
+        let mut request = Headers::new();
+        request.append("range", range).unwrap();
+        let resource = self.store.find(&key(path))?;
+        let StoredBody::Part(part) = &resource.select(0, &Method::GET, &request)?.body else { panic!("a whole") };
+        assert_eq!(part.place().complete_length(), 100);
+        Some((read(part.content())?, part.place().range().start))
     }
 
     /// The content that is stored for a path, and whether it is fresh.
     fn find(&self, path: &str) -> Option<(String, bool)> {
         let resource = self.store.find(&key(path))?;
-        let stored = resource.select(0, &Headers::new())?;
+        let stored = resource.select(0, &Method::GET, &Headers::new())?;
         let is_fresh = stored.current_head().freshness.is_fresh(NOW.after(Duration::from_secs(5)));
-        let content = match &stored.content {
-            StoredContent::Memory(bytes) => bytes.to_vec(),
-            StoredContent::File(file) => {
-                let mut whole = file.open().unwrap()?;
-                let mut content = Vec::new();
-                while whole.length > 0 {
-                    whole.read_into(&mut content, usize::MAX).unwrap();
-                }
-                content
-            }
-        };
-        Some((String::from_utf8(content).unwrap(), is_fresh))
+        let StoredBody::Whole(content) = &stored.body else { panic!("a part") };
+        Some((read(content)?, is_fresh))
     }
 
     /// Ends as a server that is stopped: what waits is written.
     fn end(mut self) {
         self.thread.take();
     }
+}
+
+/// All bytes of a content; nothing if its file is gone.
+fn read(content: &StoredContent) -> Option<String> {
+    let bytes = match content {
+        StoredContent::Memory(bytes) => bytes.to_vec(),
+        StoredContent::File(file) => {
+            let mut whole = file.open().unwrap()?;
+            let mut bytes = Vec::new();
+            while whole.length > 0 {
+                whole.read_into(&mut bytes, usize::MAX).unwrap();
+            }
+            bytes
+        }
+    };
+    Some(String::from_utf8(bytes).unwrap())
+}
+
+/// A part of a whole of a hundred bytes that begins here.
+fn part(start: u64, content: StoredContent, tags: &str) -> Storable {
+    let place = ContentRange::new(start..start + content.length(), 100).unwrap();
+    Storable { body: StoredBody::new(content, Extent::Part(place)).unwrap(), ..response(tags, "") }
 }
 
 const NOW: Time = Time::from_seconds(1_700_000_000);
@@ -97,12 +129,7 @@ fn response(tags: &str, body: &str) -> Storable {
     let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
     let exchange = Exchange { sent: NOW, received: NOW };
     let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
-    Storable {
-        head: StoredHead::new(StatusCode::OK, head),
-        content: Bytes::from(body.to_owned()).into(),
-        scope: 0,
-        tags,
-    }
+    Storable { head: StoredHead::new(StatusCode::OK, head), body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
 }
 
 fn folder() -> (TempDir, PathBuf) {

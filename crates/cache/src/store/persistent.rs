@@ -193,7 +193,7 @@ impl MemoryStore {
             // Of a process whose counter this one has not seen: purges have to come after it.
             self.version.fetch_max(version, Ordering::AcqRel);
             let tags = self.tags.of_names(&response.tags);
-            let stored = Stored::new(response.head, response.content, response.scope, StoreVersion(version), tags);
+            let stored = Stored::new(response.head, response.body, response.scope, StoreVersion(version), tags);
             outdated_at.into_iter().for_each(|at| stored.outdate(at));
             if persistent.apply_purges(key, &stored) && !stored.is_removed() {
                 variants.push(Arc::new(stored));

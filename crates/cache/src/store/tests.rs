@@ -4,7 +4,9 @@ use bytes::Bytes;
 use serow_message::Scheme;
 
 use super::*;
-use crate::{purge::PurgeTarget, stored::tests::stored as head, vary::Variant};
+use crate::{
+    content_range::ContentRange, extent::Extent, purge::PurgeTarget, stored::tests::stored as head, vary::Variant,
+};
 
 fn key(path: &str) -> Key {
     Key::new(Scheme::Http, "a", path, None, &[])
@@ -20,12 +22,12 @@ fn headers(fields: &[(&str, &str)]) -> Headers {
 fn stored(scope: u64, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
     let head = StoredHead { variant, ..head(200, &[]) };
-    Storable { head, content: Bytes::from_static(body.as_bytes()).into(), scope, tags: TagNames::default() }
+    Storable { head, body: Bytes::from_static(body.as_bytes()).into(), scope, tags: TagNames::default() }
 }
 
 fn body(store: &MemoryStore, scope: u64, value: &str) -> Option<Bytes> {
     let resource = store.find(&key("/"))?;
-    resource.select(scope, &headers(&[("a", value)])).and_then(|stored| stored.content.memory().cloned())
+    resource.select(scope, &Method::GET, &headers(&[("a", value)])).and_then(|stored| stored.body.memory().cloned())
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn memory_is_limited() {
         assert!(store.size().0 <= 100_000);
     }
     assert!(store.size().1 > 50, "{:?}", store.size());
-    let large = Storable { content: Bytes::from(vec![0; 10_001]).into(), ..stored(0, "1", "") };
+    let large = Storable { body: Bytes::from(vec![0; 10_001]).into(), ..stored(0, "1", "") };
     assert!(!store.insert(key("/"), store.version(), large));
 }
 
@@ -105,12 +107,12 @@ fn uncacheable_uris_are_remembered_for_a_while() {
 fn a_replaced_response_keeps_its_content() {
     let store = MemoryStore::new(1 << 20, 1 << 10);
     assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
-    let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &headers(&[("a", "1")])).unwrap());
+    let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "1")])).unwrap());
     let mut after = before.head.clone();
     after.headers.append("x", "1").unwrap();
     store.replace(&key("/"), store.version(), &before, after.clone(), &TagNames::default());
     let found = store.find(&key("/")).unwrap();
-    assert!(found.select(0, &headers(&[("a", "1")])).unwrap().head.headers.contains("x"));
+    assert!(found.select(0, &Method::GET, &headers(&[("a", "1")])).unwrap().head.headers.contains("x"));
     store.invalidate(&key("/"));
     store.replace(&key("/"), store.version(), &before, after, &TagNames::default());
     assert!(store.find(&key("/")).is_none());
@@ -119,13 +121,13 @@ fn a_replaced_response_keeps_its_content() {
 /// A response with these tags, which do not vary.
 fn tagged(tags: &str) -> Storable {
     let mut fields = headers(&[("xkey", tags)]);
-    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), content: Bytes::new().into(), scope: 0 }
+    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), body: Bytes::new().into(), scope: 0 }
 }
 
 /// Whether something is stored for this path, and whether it is fresh.
 fn state(store: &MemoryStore, path: &str) -> Option<bool> {
     let (resource, now) = (store.find(&key(path))?, Time::from_seconds(1_700_000_010));
-    resource.select(0, &Headers::new()).map(|stored| stored.current_head().freshness.is_fresh(now))
+    resource.select(0, &Method::GET, &Headers::new()).map(|stored| stored.current_head().freshness.is_fresh(now))
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn a_purge_of_a_route_leaves_other_routes_and_uris() {
     let keys = |scheme, path: &str| [&[][..], &[&b"1"[..]]].map(|texts| Key::new(scheme, "a", path, None, texts));
     let all = [keys(Scheme::Http, "/"), keys(Scheme::Https, "/"), keys(Scheme::Http, "/b")].concat();
     let is_fresh = |store: &MemoryStore, key: &Key, scope| {
-        let stored = Arc::clone(store.find(key)?.select(scope, &Headers::new())?);
+        let stored = Arc::clone(store.find(key)?.select(scope, &Method::GET, &Headers::new())?);
         Some(stored.current_head().freshness.is_fresh(Time::from_seconds(1_700_000_010)))
     };
     for (mode, gone) in
@@ -238,10 +240,76 @@ fn a_validated_response_keeps_its_tags_unless_it_gets_others() {
     for (tags, purged, is_there) in [("", "a", false), ("b", "a", true), ("b", "b", false)] {
         let store = MemoryStore::new(1 << 20, 1 << 10);
         assert!(store.insert(key("/"), store.version(), tagged("a")));
-        let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Headers::new()).unwrap());
+        let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &Headers::new()).unwrap());
         let names = TagNames::take(&mut headers(&[("xkey", tags)]));
         store.replace(&key("/"), store.version(), &before, before.head.clone(), &names);
         store.purge(PurgeTarget::Tag(purged.as_bytes()), PurgeMode::Remove);
         assert_eq!(state(&store, "/").is_some(), is_there, "{tags:?} {purged}");
     }
+}
+
+/// Bytes from here on of a whole of ten, with this entity tag.
+fn part(start: u64, etag: &str, body: &'static str) -> Storable {
+    let place = ContentRange::new(start..start + body.len() as u64, 10).unwrap();
+    let body = StoredBody::new(Bytes::from_static(body.as_bytes()).into(), Extent::Part(place)).unwrap();
+    Storable { body, head: head(200, &[("etag", etag)]), scope: 0, tags: TagNames::default() }
+}
+
+fn whole(etag: &str, body: &'static str) -> Storable {
+    Storable { body: Bytes::from_static(body.as_bytes()).into(), ..part(0, etag, "0") }
+}
+
+/// What a request with this range gets.
+fn bytes(store: &MemoryStore, range: &str) -> Option<&'static str> {
+    let resource = store.find(&key("/"))?;
+    let stored = resource.select(0, &Method::GET, &headers(&[("range", range)]))?;
+    Some(match stored.body.extent() {
+        Extent::Whole => "whole",
+        Extent::Part(_) => "part",
+    })
+}
+
+#[test]
+fn a_part_answers_requests_for_what_it_has() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    assert!(store.insert(key("/"), store.version(), part(2, "\"a\"", "2345")));
+    assert_eq!((bytes(&store, "bytes=3-4"), bytes(&store, "bytes=0-4")), (Some("part"), None));
+    let resource = store.find(&key("/")).unwrap();
+    assert!(resource.select(0, &Method::GET, &Headers::new()).is_none(), "it is not the whole");
+    assert!(resource.select(0, &Method::HEAD, &headers(&[("range", "bytes=3-4")])).is_none());
+    assert!(resource.part(0, &Headers::new()).is_some() && resource.part(1, &Headers::new()).is_none());
+}
+
+#[test]
+fn a_part_takes_the_place_of_a_whole_only_if_that_is_of_no_use() {
+    for (before, is_stale, is_stored) in [
+        (part(0, "\"a\"", "0"), false, true),
+        (part(0, "\"b\"", "0"), false, true),
+        (whole("\"a\"", "0123456789"), false, false),
+        (whole("\"b\"", "0123456789"), false, false),
+        (whole("\"a\"", "0123456789"), true, false),
+        (whole("\"b\"", "0123456789"), true, true),
+    ] {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        let mut new = part(2, "\"a\"", "2345");
+        if is_stale {
+            new.head.freshness.received = Time::from_seconds(1_700_000_100);
+        }
+        let context = format!("{before:?} {is_stale}");
+        assert!(store.insert(key("/"), store.version(), before));
+        assert_eq!(store.insert(key("/"), store.version(), new), is_stored, "{context}");
+        assert_eq!(bytes(&store, "bytes=3-4"), Some(if is_stored { "part" } else { "whole" }), "{context}");
+        assert_eq!(store.find(&key("/")).unwrap().of_scope(0).count(), 1, "{context}");
+        assert!(store.insert(key("/"), store.version(), whole("\"c\"", "0123456789")));
+        assert_eq!(bytes(&store, "bytes=3-4"), Some("whole"), "{context}");
+    }
+}
+
+#[test]
+fn a_part_leaves_the_note_that_the_whole_cannot_be_stored() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    store.note_uncacheable(&key("/"), 0, Time::from_seconds(10));
+    let is_noted = || store.find(&key("/")).unwrap().is_uncacheable(0, Time::from_seconds(9));
+    assert!(store.insert(key("/"), store.version(), part(2, "\"a\"", "2345")) && is_noted());
+    assert!(store.insert(key("/"), store.version(), whole("\"a\"", "0123456789")) && !is_noted());
 }

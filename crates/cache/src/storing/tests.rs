@@ -25,7 +25,7 @@ fn store(
 
 #[test]
 fn responses_and_why_they_are_not_stored() {
-    use NotStored::{Credentials, NoStore, NotFresh, Private, SetCookie, Status, Vary};
+    use NotStored::{Credentials, NoStore, NotFresh, Part, Private, SetCookie, Status, Vary};
     let modified = "Sun, 06 Nov 1994 08:49:37 GMT";
     let cases: [(u16, &[(&str, &str)], Option<NotStored>); 27] = [
         // §3
@@ -41,7 +41,7 @@ fn responses_and_why_they_are_not_stored() {
         (302, &[("etag", "\"a\"")], Some(NotFresh)),
         (302, &[("cache-control", "max-age=60")], None),
         (599, &[("cache-control", "max-age=60")], None),
-        (206, &[("cache-control", "max-age=60")], Some(Status)),
+        (206, &[("cache-control", "max-age=60")], Some(Part)),
         (416, &[("cache-control", "max-age=60"), ("content-range", "bytes */10")], Some(Status)),
         (304, &[("cache-control", "max-age=60")], Some(Status)),
         // §5.2.2.3
@@ -101,6 +101,33 @@ fn fields_of_the_exchange_are_not_stored() {
     let names: Vec<_> =
         found.unwrap().headers.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
     assert_eq!(names, ["cache-control", "x-kept", "date"]);
+}
+
+#[test]
+fn a_part_is_stored_as_what_is_there_of_the_whole() {
+    // §3.3, §3.4.
+    let request = headers(&[("range", "bytes=0-4")]);
+    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let exchange = Exchange { sent: NOW, received: NOW };
+    let part = [("content-range", "bytes 0-4/10"), ("etag", "\"a\""), ("content-length", "5")];
+    let store = |status, fields: &[(&str, &str)]| {
+        let fields = headers(&[&part, fields].concat());
+        storable(request, status, &fields, &CacheRules::default(), exchange)
+    };
+    let found = store(StatusCode::PARTIAL_CONTENT, &[("cache-control", "max-age=60")]).unwrap();
+    let names: Vec<_> = found.headers.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+    assert_eq!(names, ["etag", "cache-control", "date"]);
+    let place = crate::ContentRange::new(0..5, 10).unwrap();
+    assert_eq!(found.extent, Extent::Part(place));
+    assert_eq!(crate::StoredHead::new(StatusCode::PARTIAL_CONTENT, found).status, StatusCode::OK);
+    // All the other rules hold.
+    for (value, expected) in [("max-age=60, no-store", NotStored::NoStore), ("max-age=60, private", NotStored::Private)]
+    {
+        let found = store(StatusCode::PARTIAL_CONTENT, &[("cache-control", value)]);
+        assert_eq!(found.err(), Some(expected), "{value}");
+    }
+    let whole = store(StatusCode::OK, &[("cache-control", "max-age=60")]).unwrap();
+    assert!(whole.extent == Extent::Whole && whole.headers.contains("content-range"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn response(tags: &str) -> Storable {
     let head = storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange).unwrap();
     Storable {
         head: StoredHead::new(StatusCode::OK, head),
-        content: bytes::Bytes::from(vec![b'x'; BODY]).into(),
+        body: bytes::Bytes::from(vec![b'x'; BODY]).into(),
         scope: 0,
         tags,
     }
@@ -55,12 +55,12 @@ fn a_million_responses() {
         assert!(store.insert(key(number), store.version(), response("all page")));
     }
     assert_eq!(store.size().1, COUNT);
-    let head = store.find(&key(0)).unwrap().select(0, &Headers::new()).unwrap().head.size();
+    let head = store.find(&key(0)).unwrap().select(0, &Method::GET, &Headers::new()).unwrap().head.size();
     let each = (memory() - before) / COUNT;
     let text = key(0).as_bytes().len() + BODY;
     println!("{each} bytes for each response, of which {text} are key and content, and {head} the head");
     purge(&store, "a tag", PurgeTarget::Tag(b"all"), true);
-    assert!(store.find(&key(1)).unwrap().select(0, &Headers::new()).is_none());
+    assert!(store.find(&key(1)).unwrap().select(0, &Method::GET, &Headers::new()).is_none());
     for number in 0..COUNT {
         assert!(store.insert(key(number), store.version(), response("all page")));
     }

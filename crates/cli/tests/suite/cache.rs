@@ -112,7 +112,7 @@ fn serve(mut stream: TcpStream, sender: &Sender<String>, gate: &Mutex<Receiver<(
 }
 
 /// The request line and the fields of a request; its body is read, too.
-fn read_head(stream: &mut TcpStream) -> Option<(String, HashMap<String, String>)> {
+pub(crate) fn read_head(stream: &mut TcpStream) -> Option<(String, HashMap<String, String>)> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).ok()?;

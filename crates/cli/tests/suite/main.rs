@@ -10,6 +10,7 @@ mod bans;
 mod bench;
 mod cache;
 mod cache_files;
+mod cache_parts;
 mod certificates_dns;
 mod client_addresses;
 mod client_certificates;

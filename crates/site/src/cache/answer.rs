@@ -7,15 +7,17 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Headers, Request, Response};
-use serow_cache::{CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, reuse};
+use serow::{Headers, KnownHeader, Method, Request, Response};
+use serow_cache::{
+    CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, is_range_current, reuse,
+};
 use serow_gateway::error_page;
 use serow_message::StatusCode;
 use tokio::task::{JoinHandle, spawn_local};
 
 use super::{
     ResponseCache,
-    delivery::deliver,
+    delivery::{NotDelivered, deliver},
     demand::Demand,
     fetch::{Fetch, Manner},
 };
@@ -28,7 +30,9 @@ pub(super) struct Found {
     pub(super) stored: Vec<Arc<Stored>>,
     /// Whether the first of them is one that the request matches.
     pub(super) is_selected: bool,
-    /// Whether the response is expected not to be stored.
+    /// The stored part that the request matches, whether it has what the request wants or not.
+    pub(super) part: Option<Arc<Stored>>,
+    /// Whether the whole response is expected not to be stored.
     pub(super) is_uncacheable: bool,
 }
 
@@ -39,7 +43,7 @@ impl ResponseCache {
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
                 Ok((stored, is_validated)) => match deliver(&request.headers, &stored, now) {
-                    Ok(Some(response)) => {
+                    Ok(response) => {
                         let freshness = stored.current_head().freshness;
                         let ttl = freshness.ttl(now);
                         let status = |state| CacheStatus::Hit { ttl, state };
@@ -55,13 +59,13 @@ impl ResponseCache {
                         };
                         return SiteResponse::Ready(Some(self.finish(response, status(state), Some(&key))));
                     }
-                    Ok(None) => {
+                    Err(NotDelivered::Gone) => {
                         // Somebody has removed or changed the file.
                         self.memory().forget(&demand.key, &resource);
                         Found::nothing()
                     }
                     // For instance, too many files are open: that passes.
-                    Err(_) => Found::nothing(),
+                    Err(NotDelivered::Unreadable | NotDelivered::Lacking) => Found::nothing(),
                 },
                 Err(found) => found,
             },
@@ -85,12 +89,27 @@ impl ResponseCache {
         demand: &Demand,
         now: Time,
     ) -> Result<(Arc<Stored>, bool), Found> {
-        let others = || resource.of_scope(self.scope).filter(|stored| stored.head.can_be_validated());
+        let method = if demand.is_head { &Method::HEAD } else { &Method::GET };
+        // A 304 about a part is of no use to a request that wants more.
+        let can_be_sent =
+            |stored: &&Arc<Stored>| stored.head.can_be_validated() && stored.has_what_is_wanted(method, headers);
+        let others = || resource.of_scope(self.scope).filter(can_be_sent);
+        let part = || resource.part(self.scope, headers).cloned();
         let is_uncacheable = resource.is_uncacheable(self.scope, now);
-        let Some(stored) = resource.select(self.scope, headers) else {
-            let is_other = resource.of_scope(self.scope).next().is_some();
-            let reason = if is_other { ForwardReason::VaryMiss } else { ForwardReason::UriMiss };
-            return Err(Found { reason, stored: others().cloned().collect(), is_selected: false, is_uncacheable });
+        let Some(stored) = resource.select(self.scope, method, headers) else {
+            let part = part();
+            let reason = match resource.of_scope(self.scope).next() {
+                Some(_) if part.is_some() => ForwardReason::Partial,
+                Some(_) => ForwardReason::VaryMiss,
+                None => ForwardReason::UriMiss,
+            };
+            return Err(Found {
+                reason,
+                stored: others().cloned().collect(),
+                is_selected: false,
+                part,
+                is_uncacheable,
+            });
         };
         let reason = match reuse(&stored.current_head(), &demand.control, &self.settings.rules, now) {
             Reuse::Send => return Ok((Arc::clone(stored), false)),
@@ -100,19 +119,14 @@ impl ResponseCache {
         };
         let rest = others().filter(|other| !Arc::ptr_eq(other, stored)).cloned();
         let stored = std::iter::once(Arc::clone(stored)).chain(rest).collect();
-        Err(Found { reason, stored, is_selected: true, is_uncacheable })
+        Err(Found { reason, stored, is_selected: true, part: part(), is_uncacheable })
     }
 
     fn forward(&self, handler: &RouteHandler, request: Request, demand: Demand, found: Found) -> SiteResponse {
         let version = self.memory().version();
-        // The response is likely to be for its user only; then conditions of the client are of more use than a whole one.
-        let is_for_user = demand.has_credentials && found.stored.is_empty();
-        let manner = match found.is_uncacheable || demand.is_head || demand.control.no_store || is_for_user {
-            true => Manner::AsReceived,
-            false => Manner::ToStore,
-        };
+        let manner = self.manner(&request, &demand, &found);
         // A request that wants its own validation does not wait for that of another.
-        let is_alone = manner == Manner::AsReceived || demand.has_credentials || demand.control.no_cache;
+        let is_alone = manner != Manner::ToStore || demand.has_credentials || demand.control.no_cache;
         let fill = match is_alone {
             true => None,
             false => self.store.shared.fills.join(&demand.key, self.scope, self.memory()),
@@ -130,14 +144,36 @@ impl ResponseCache {
         }
     }
 
+    fn manner(&self, request: &Request, demand: &Demand, found: &Found) -> Manner {
+        // The response is likely to be for its user only; then conditions of the client are of more use than a whole one.
+        let is_for_user = demand.has_credentials && found.stored.is_empty();
+        if demand.is_head || demand.control.no_store || is_for_user {
+            return Manner::AsReceived;
+        }
+        match found.part.as_ref().filter(|_| request.headers.contains(KnownHeader::Range)) {
+            // The client has a part of another version, and is likely to get all of this one.
+            Some(part) if !is_range_current(&request.headers, &part.head) => Manner::AsReceived,
+            Some(part) if found.is_uncacheable || !self.store.is_fetched_for_parts(part.body.complete_length()) => {
+                Manner::InParts
+            }
+            _ if found.is_uncacheable => Manner::AsReceived,
+            _ => Manner::ToStore,
+        }
+    }
+
     /// Validates a stored response, unless somebody does it already (RFC 5861 §3); whether it does.
     fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
         let version = self.memory().version();
         let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
             return false;
         };
-        let found =
-            Found { reason: ForwardReason::Stale, stored: vec![stored], is_selected: true, is_uncacheable: false };
+        let found = Found {
+            reason: ForwardReason::Stale,
+            stored: vec![stored],
+            is_selected: true,
+            part: None,
+            is_uncacheable: false,
+        };
         let manner = Manner::InBackground;
         let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
         spawn_local(fetch.run(Some(leader)));
@@ -147,7 +183,13 @@ impl ResponseCache {
 
 impl Found {
     fn nothing() -> Self {
-        Self { reason: ForwardReason::UriMiss, stored: Vec::new(), is_selected: false, is_uncacheable: false }
+        Self {
+            reason: ForwardReason::UriMiss,
+            stored: Vec::new(),
+            is_selected: false,
+            part: None,
+            is_uncacheable: false,
+        }
     }
 }
 

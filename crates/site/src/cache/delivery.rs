@@ -1,36 +1,56 @@
 //! The response that a client gets of a stored one.
 
-use std::{io, ops::Range};
+use std::ops::Range;
 
 use bytes::Bytes;
 use serow::{Body, Headers, KnownHeader, Response};
-use serow_cache::{Selection, Stored, StoredContent, StoredHead, Time, select};
+use serow_cache::{Selection, Stored, StoredBody, StoredContent, StoredHead, Time, select, select_of_part};
 use serow_message::{FileRange, StatusCode};
 
-/// The response to a request with these headers, made of a stored one; nothing if its file is gone.
+/// Why a stored response is not sent.
+#[derive(Debug)]
+pub(super) enum NotDelivered {
+    /// Its file is gone, or is not the one that was written.
+    Gone,
+    /// Its file cannot be opened.
+    Unreadable,
+    /// It is a part that has not all that the request wants.
+    Lacking,
+}
+
+/// The response to a request with these headers, made of a stored one.
 ///
 /// # Errors
 ///
-/// The file cannot be opened.
-pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> io::Result<Option<Response>> {
-    let (head, content) = (&stored.head, &stored.content);
-    let length = content.length();
-    Ok(match select(request, head, Some(length)) {
-        Selection::Whole => part_of_content(content, 0..length)?.map(|body| with_head(head, now).body(body)),
-        Selection::NotModified => Some(not_modified(head, now)),
-        Selection::Part(range) => part_of_content(content, range.clone())?
-            .map(|body| part_of(with_head(head, now), &range, length).body(body)),
-        Selection::NotSatisfiable => Some(not_satisfiable(length)),
+/// Why there is none.
+pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Result<Response, NotDelivered> {
+    let (head, length) = (&stored.head, stored.body.complete_length());
+    // Where the content that is there begins in the whole.
+    let (content, start, selection) = match &stored.body {
+        StoredBody::Whole(content) => (content, 0, select(request, head, Some(length))),
+        StoredBody::Part(part) => {
+            let selection = select_of_part(request, head, part.place()).ok_or(NotDelivered::Lacking)?;
+            (part.content(), part.place().range().start, selection)
+        }
+    };
+    Ok(match selection {
+        Selection::Whole => with_head(head, now).body(part_of_content(content, 0..length)?),
+        Selection::NotModified => not_modified(head, now),
+        Selection::Part(range) => {
+            let body = part_of_content(content, range.start - start..range.end - start)?;
+            part_of(with_head(head, now), &range, length).body(body)
+        }
+        Selection::NotSatisfiable => not_satisfiable(length),
     })
 }
 
 /// A part that lies within a content.
-fn part_of_content(content: &StoredContent, range: Range<u64>) -> io::Result<Option<Body>> {
+fn part_of_content(content: &StoredContent, range: Range<u64>) -> Result<Body, NotDelivered> {
     match content {
-        StoredContent::Memory(bytes) => Ok(Some(bytes.slice(range.start as usize..range.end as usize).into())),
+        StoredContent::Memory(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize).into()),
         StoredContent::File(file) => {
-            let part = |whole| FileRange { offset: range.start, length: range.end - range.start, ..whole };
-            Ok(file.open()?.map(|whole| Body::file(part(whole))))
+            let whole = file.open().map_err(|_| NotDelivered::Unreadable)?.ok_or(NotDelivered::Gone)?;
+            Ok(Body::file(FileRange { offset: range.start, length: range.end - range.start, ..whole }))
         }
     }
 }

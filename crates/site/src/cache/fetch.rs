@@ -5,7 +5,8 @@ use std::{pin::Pin, sync::Arc};
 use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
 use serow_cache::{
     CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, StoreVersion, Stored, StoredHead,
-    TagNames, Variant, add_validators, head_verdict, make_unconditional, may_replace_error, updated, validated,
+    TagNames, Variant, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
+    may_replace_error, updated, validated,
 };
 use serow_message::{InformationalSender, StatusCode};
 
@@ -34,7 +35,9 @@ pub(super) enum Manner {
     AsReceived,
     /// For the whole response, which can be stored; what is stored is validated.
     ToStore,
-    /// The same, for nobody who waits.
+    /// For the client's range of what is too long to be stored as a whole; what is stored of it is validated.
+    InParts,
+    /// For the whole response, for nobody who waits.
     InBackground,
 }
 
@@ -158,9 +161,12 @@ impl Fetch {
         headers
     }
 
-    fn unconditional_headers(&self) -> Headers {
+    pub(super) fn unconditional_headers(&self) -> Headers {
         let mut headers = self.head.headers.clone();
-        make_unconditional(&mut headers);
+        match self.manner {
+            Manner::InParts => make_unconditional_in_parts(&mut headers),
+            Manner::AsReceived | Manner::ToStore | Manner::InBackground => make_unconditional(&mut headers),
+        }
         headers
     }
 
@@ -189,7 +195,7 @@ impl Fetch {
 
     /// A stored response, after the request was forwarded; nothing if its file is gone or cannot be opened.
     fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Option<Response> {
-        let response = deliver(&self.head.headers, stored, self.cache.store.now()).ok().flatten()?;
+        let response = deliver(&self.head.headers, stored, self.cache.store.now()).ok()?;
         Some(self.finish(response, status))
     }
 
@@ -197,14 +203,17 @@ impl Fetch {
     pub(super) fn finish(&self, response: Response, status: CacheStatus) -> Response {
         match self.manner {
             Manner::InBackground => response,
-            Manner::AsReceived | Manner::ToStore => self.cache.finish(response, status, Some(&self.demand.key)),
+            Manner::AsReceived | Manner::ToStore | Manner::InParts => {
+                self.cache.finish(response, status, Some(&self.demand.key))
+            }
         }
     }
 
     /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
     fn compare_head(&self, response: &Response, exchange: Exchange) {
-        let Some(before) = self.found.stored.first().filter(|_| self.found.is_selected) else { return };
-        let length = before.content.length();
+        let selected = self.found.stored.first().filter(|_| self.found.is_selected);
+        let Some(before) = selected.or(self.found.part.as_ref()) else { return };
+        let length = before.body.complete_length();
         let head = match head_verdict(&before.head, length, response.status, &response.headers) {
             HeadVerdict::Same => updated(&before.head, &response.headers, &self.cache.settings.rules, exchange),
             HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },

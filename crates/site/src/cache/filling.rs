@@ -5,7 +5,8 @@ use std::{future::poll_fn, task::Poll};
 use bytes::Bytes;
 use serow::Body;
 use serow_cache::{
-    FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredContent, StoredHead, TagNames, WholeContent,
+    Extent, FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredBody, StoredContent, StoredHead, TagNames,
+    WholeContent,
 };
 use tokio::task::{spawn_local, yield_now};
 
@@ -17,6 +18,8 @@ pub(super) struct Filling {
     pub(super) key: Key,
     pub(super) version: StoreVersion,
     pub(super) head: StoredHead,
+    /// How much of the whole the body is.
+    pub(super) extent: Extent,
     pub(super) tags: TagNames,
     /// The body that arrives.
     pub(super) body: Body,
@@ -59,15 +62,16 @@ impl Filling {
             self.cache.note(CacheEvent::NotStored);
             return;
         }
-        let Self { cache, key, version, head, tags, writer, file, leader, .. } = self;
+        let Self { cache, key, version, head, extent, tags, writer, file, leader, .. } = self;
         let content = match writer.complete() {
             WholeContent::Memory(bytes) => Some(StoredContent::Memory(bytes)),
             WholeContent::File => file.finish().map(StoredContent::File),
             WholeContent::NotKept => None,
         };
-        let is_stored = content.is_some_and(|content| {
+        let body = content.and_then(|content| StoredBody::new(content, extent));
+        let is_stored = body.is_some_and(|body| {
             let scope = cache.scope;
-            cache.memory().insert(key, version, Storable { head, content, scope, tags })
+            cache.memory().insert(key, version, Storable { head, body, scope, tags })
         });
         cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         // From here on, requests find it in the store.

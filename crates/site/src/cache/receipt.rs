@@ -1,11 +1,11 @@
 //! What becomes of a response of the origin: it is stored, or passed on.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
 use serow_cache::{
-    ArrivingResponse, Exchange, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
+    ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
     StoredHead, StoringRequest, TagNames, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
@@ -20,6 +20,14 @@ use super::{
     filling_file::FillingFile,
 };
 
+/// A response that is stored.
+pub(super) struct Accepted {
+    pub(super) head: StoredHead,
+    pub(super) extent: Extent,
+    /// Where its content is put.
+    pub(super) file: FillingFile,
+}
+
 impl Fetch {
     /// Stores a response if it may be stored, and returns it.
     pub(super) async fn receive(
@@ -28,20 +36,12 @@ impl Fetch {
         exchange: Exchange,
         leader: Option<FillLeader>,
     ) -> Response {
-        let head = match self.storable(&response, exchange) {
-            Ok(head) => head,
+        let Accepted { head, file, .. } = match self.accept(&response, exchange) {
+            Ok(accepted) if accepted.extent == Extent::Whole => accepted,
+            Ok(part) => return self.receive_part(response, part, leader).await,
+            Err(_) if self.has_lost_condition(&response) => return self.send_as_received().await,
             Err(why) => return self.pass_on(response, why, leader).await,
         };
-        let length = response.body.length().unwrap_or_default();
-        let mut file = FillingFile::Undecided;
-        if length > self.cache.store.memory_threshold() as u64 {
-            file = FillingFile::new(&self.cache, &self.demand.key, Some(length));
-            if !file.is_open() && length > self.cache.memory().max_object() as u64 {
-                let has_room_later = self.cache.store.folder().is_some_and(|folder| length <= folder.size / 2);
-                let why = if has_room_later { NotStored::NoRoom } else { NotStored::TooLarge };
-                return self.pass_on(response, why, leader).await;
-            }
-        }
         if file.is_open() {
             let body = std::mem::take(&mut response.body);
             return self.fill(response, head, (body, file), leader).await;
@@ -56,7 +56,7 @@ impl Fetch {
             BodyKind::Stream(body) => return self.fill(response, head, (body.into(), file), leader).await,
         };
         let (scope, tags) = (self.cache.scope, tags_of(&response));
-        let storable = Storable { head: head.clone(), content: content.clone().into(), scope, tags };
+        let storable = Storable { head: head.clone(), body: content.clone().into(), scope, tags };
         let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
         self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
@@ -64,8 +64,21 @@ impl Fetch {
         self.finish(response, self.forwarded(is_stored))
     }
 
-    /// The head that is stored; or why none is.
-    fn storable(&self, response: &Response, exchange: Exchange) -> Result<StoredHead, NotStored> {
+    /// Where a content of this length is put, if that is known.
+    fn place(&self, length: Option<u64>) -> Result<FillingFile, NotStored> {
+        let length = length.unwrap_or_default();
+        if length <= self.cache.store.memory_threshold() as u64 {
+            return Ok(FillingFile::Undecided);
+        }
+        let file = FillingFile::new(&self.cache, &self.demand.key, Some(length));
+        if file.is_open() || length <= self.cache.memory().max_object() as u64 {
+            return Ok(file);
+        }
+        Err(if self.cache.store.has_place_for(length) { NotStored::NoRoom } else { NotStored::TooLarge })
+    }
+
+    /// What of a response is stored; or why nothing is.
+    pub(super) fn accept(&self, response: &Response, exchange: Exchange) -> Result<Accepted, NotStored> {
         let extensions = &response.extensions;
         let is_own_error = extensions.get::<ErrorReason>().is_some();
         // A body that may have been cut off, or that is sent in place of this one.
@@ -76,14 +89,25 @@ impl Fetch {
         {
             return Err(NotStored::NotFresh);
         }
+        // A part is judged by the request that was forwarded.
+        let headers = match response.status {
+            StatusCode::PARTIAL_CONTENT if self.manner != Manner::AsReceived => {
+                Cow::Owned(self.unconditional_headers())
+            }
+            _ => Cow::Borrowed(&self.head.headers),
+        };
         let request = StoringRequest {
             method: &self.head.method,
-            headers: &self.head.headers,
+            headers: &headers,
             has_credentials: self.demand.has_credentials,
             no_store: self.demand.control.no_store,
         };
         let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
-        Ok(StoredHead::new(response.status, head))
+        let (extent, length) = (head.extent, response.body.length());
+        if !extent.may_have(length) {
+            return Err(NotStored::Part);
+        }
+        Ok(Accepted { head: StoredHead::new(response.status, head), extent, file: self.place(length)? })
     }
 
     /// Returns a response that is not stored.
@@ -96,7 +120,8 @@ impl Fetch {
         let is_of_user = why == NotStored::Credentials && self.demand.has_credentials;
         let is_of_request =
             is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore | NotStored::NoRoom);
-        if !is_failure && !is_of_request && self.manner != Manner::AsReceived {
+        let is_for_whole = matches!(self.manner, Manner::ToStore | Manner::InBackground);
+        if !is_failure && !is_of_request && is_for_whole {
             let until = self.cache.store.now().after(self.cache.settings.uncacheable_for);
             self.cache.memory().note_uncacheable(&self.demand.key, self.cache.scope, until);
         }
@@ -104,8 +129,7 @@ impl Fetch {
         if wants_part && response.status == StatusCode::OK {
             // The client has asked for a part, and gets it from the origin.
             drop(response);
-            let (response, _) = self.send(self.head.headers.clone()).await;
-            return self.finish(response, self.forwarded(false));
+            return self.send_as_received().await;
         }
         self.finish(response, self.forwarded(false))
     }
@@ -123,9 +147,8 @@ impl Fetch {
             GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
         let selection = select(&self.head.headers, &head, length);
         let is_far = is_far(&selection, 0);
-        // Who asks for a byte of it does not have all of a long download fetched.
         let is_wanted_in_parts =
-            selection != Selection::Whole && length.is_none_or(|length| length <= FETCHED_FOR_PARTS);
+            selection != Selection::Whole && length.is_none_or(|length| self.cache.store.is_fetched_for_parts(length));
         let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
         let tags = tags_of(&response);
         // A content that has just begun has readers.
@@ -137,12 +160,16 @@ impl Fetch {
             leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
         }
         let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
-        Filling { cache, key, version, head, tags, body, writer, file, leader, is_wanted_anyway }.start();
+        let extent = Extent::Whole;
+        Filling { cache, key, version, head, extent, tags, body, writer, file, leader, is_wanted_anyway }.start();
         if !is_far {
             return self.finish(response, self.forwarded(true));
         }
         // The rest must not wait for a reader that nobody reads from.
         drop(response);
+        if !is_wanted_anyway {
+            return self.send_as_received().await;
+        }
         let (response, _) = self.send(self.head.headers.clone()).await;
         self.finish(response, self.forwarded(true))
     }
@@ -199,6 +226,3 @@ fn is_far(selection: &Selection, arrived: u64) -> bool {
 
 /// Bytes that an origin sends in about the time of another request.
 const FAR: u64 = 1 << 20;
-
-/// Bytes of the longest response that is fetched as a whole since somebody has asked for a part of it.
-const FETCHED_FOR_PARTS: u64 = 64 << 20;

@@ -1,0 +1,69 @@
+//! What becomes of a part that the origin has sent (206): it is stored, and passed on as it is.
+
+use serow::{Body, KnownHeader, Response};
+use serow_cache::{FillLeader, FillOutcome, GrowingContent, is_range_current};
+use serow_message::StatusCode;
+
+use super::{
+    arriving_body::ArrivingBody,
+    counters::CacheEvent,
+    fetch::{Fetch, Manner, settle, tags_of},
+    filling::Filling,
+    receipt::Accepted,
+};
+
+impl Fetch {
+    /// Stores a part while its body arrives. The client gets what the origin has sent; requests that wait for the whole
+    /// are forwarded for themselves.
+    pub(super) async fn receive_part(
+        self,
+        response: Response,
+        accepted: Accepted,
+        leader: Option<FillLeader>,
+    ) -> Response {
+        settle(leader.as_ref(), FillOutcome::Released);
+        drop(leader);
+        if self.manner == Manner::InParts && !is_range_current(&self.head.headers, &accepted.head) {
+            // The client has a part of another version, and wants all of this one.
+            return self.send_as_received().await;
+        }
+        self.fill_part(response, accepted)
+    }
+
+    fn fill_part(&self, mut response: Response, accepted: Accepted) -> Response {
+        let Accepted { head, extent, file } = accepted;
+        let (body, tags) = (std::mem::take(&mut response.body), tags_of(&response));
+        let length = body.length();
+        let (content, writer) =
+            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
+        // A content that has just begun has readers.
+        if let Some(reader) = content.reader(0) {
+            response.body = Body::stream(ArrivingBody::new(reader, length));
+        }
+        let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
+        let (leader, is_wanted_anyway) = (None, false);
+        Filling { cache, key, version, head, extent, tags, body, writer, file, leader, is_wanted_anyway }.start();
+        self.finish(response, self.forwarded(true))
+    }
+
+    /// Whether a part was sent to a client that wants it only if it has another part of the same version, and that is not
+    /// known.
+    pub(super) fn has_lost_condition(&self, response: &Response) -> bool {
+        self.manner == Manner::InParts
+            && response.status == StatusCode::PARTIAL_CONTENT
+            && self.head.headers.contains(KnownHeader::IfRange)
+    }
+
+    /// Forwards the request again, with the conditions and ranges of the client. The response is stored if it is a part.
+    pub(super) async fn send_as_received(mut self) -> Response {
+        self.manner = Manner::AsReceived;
+        let (response, exchange) = self.send(self.head.headers.clone()).await;
+        if response.status == StatusCode::PARTIAL_CONTENT {
+            match self.accept(&response, exchange) {
+                Ok(part) => return self.fill_part(response, part),
+                Err(_) => self.cache.note(CacheEvent::NotStored),
+            }
+        }
+        self.finish(response, self.forwarded(false))
+    }
+}
