@@ -71,6 +71,13 @@ impl ContentRange {
     pub fn covers(&self, range: &Range<u64>) -> bool {
         self.start <= range.start && range.end <= self.end
     }
+
+    /// All bytes of two parts of a whole that adjoin or overlap; nothing if there are others between them.
+    pub(crate) fn united(&self, other: &Self) -> Option<Self> {
+        let is_continuous = self.start <= other.end && other.start <= self.end;
+        let (start, end) = (self.start.min(other.start), self.end.max(other.end));
+        (self.complete == other.complete && is_continuous).then_some(Self { start, end, ..*self })
+    }
 }
 
 /// What stands before and after the first of these bytes.
@@ -129,6 +136,24 @@ mod tests {
         ] {
             let found = ContentRange::parse(value.as_bytes());
             assert_eq!(found.map(|part| (part.range(), part.complete_length())), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_one_together() {
+        for (first, second, expected) in [
+            ((0..5, 10), (5..7, 10), Some(0..7)),
+            ((0..5, 10), (3..7, 10), Some(0..7)),
+            ((0..5, 10), (5..10, 10), Some(0..10)),
+            ((0..5, 10), (1..3, 10), Some(0..5)),
+            ((0..5, 10), (6..7, 10), None),
+            ((0..5, 10), (5..7, 11), None),
+        ] {
+            let part = |(range, complete)| ContentRange::new(range, complete).unwrap();
+            let (first, second) = (part(first), part(second));
+            for (one, other) in [(first, second), (second, first)] {
+                assert_eq!(one.united(&other).map(|part| part.range()), expected, "{one:?} {other:?}");
+            }
         }
     }
 

@@ -29,7 +29,10 @@ use crate::{
 };
 
 pub use self::{contents::ResourceSize, persistent::RecordVerdict};
-use self::{persistent::PersistentPart, succession::takes_place};
+use self::{
+    persistent::PersistentPart,
+    succession::{combined, takes_place},
+};
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
@@ -223,9 +226,15 @@ impl MemoryStore {
         let before = resource.iter().flat_map(|resource| resource.variants.iter()).filter(|other| !other.is_removed());
         let is_other = |other: &Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
         let (others, same): (Vec<_>, Vec<_>) = before.cloned().partition(is_other);
-        if !same.iter().all(|before| takes_place(&stored, before)) {
-            return false;
-        }
+        let joined = same.iter().find_map(|before| {
+            let body = combined(&stored, before, self.max_object)?;
+            Some(Arc::new(stored.with_body(body, before)))
+        });
+        let stored = match joined {
+            Some(joined) => joined,
+            None if same.iter().all(|before| takes_place(&stored, before)) => stored,
+            None => return false,
+        };
         // Parts are stored of what is too long to be stored as a whole.
         let is_part = matches!(stored.body, StoredBody::Part(_));
         let uncacheable = resource.filter(|_| is_part).and_then(|resource| resource.uncacheable);

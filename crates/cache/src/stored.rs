@@ -93,6 +93,12 @@ impl Stored {
         Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
     }
 
+    /// The same response with the bytes of one before as well, and its tags, if it has none.
+    pub(crate) fn with_body(&self, body: StoredBody, before: &Self) -> Self {
+        let tags = if self.tags.is_empty() { &before.tags } else { &self.tags };
+        Self::new(self.head.clone(), body, self.scope, self.version, tags.clone())
+    }
+
     pub(crate) fn version(&self) -> StoreVersion {
         self.version
     }

@@ -94,6 +94,28 @@ impl StoredPart {
     pub fn place(&self) -> ContentRange {
         self.place
     }
+
+    /// All bytes of this part and of one that was stored before, of the same version of the representation, if they are in
+    /// memory, adjoin or overlap, and are not more than so many (RFC 9111 §3.4).
+    pub(crate) fn combined(&self, before: &Self, most: usize) -> Option<StoredBody> {
+        let place = self.place.united(&before.place).filter(|place| place.length() <= most as u64)?;
+        let (first, second) =
+            if self.place.range().start < before.place.range().start { (self, before) } else { (before, self) };
+        let (head, tail) = (first.content.memory()?, second.content.memory()?);
+        let offset = usize::try_from(second.place.range().start - first.place.range().start).ok()?;
+        let shared = (head.len() - offset).min(tail.len());
+        // An origin that has sent other bytes with the same validator errs.
+        if head[offset..offset + shared] != tail[..shared] {
+            return None;
+        }
+        let content = match shared == tail.len() {
+            true => head.clone(),
+            // All is copied: for a few bytes, that would be a lever for an attacker.
+            false if self.place.length() * MAX_COPIES < place.length() => return None,
+            false => [head, &tail[shared..]].concat().into(),
+        };
+        StoredBody::new(StoredContent::Memory(content), Extent::Part(place))
+    }
 }
 
 impl From<StoredContent> for StoredBody {
@@ -108,8 +130,13 @@ impl From<Bytes> for StoredBody {
     }
 }
 
+/// Bytes that are copied for each byte that has arrived.
+const MAX_COPIES: u64 = 16;
+
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
 
     #[test]
@@ -123,5 +150,46 @@ mod tests {
             assert_eq!(found, is_part, "{length} {range:?}");
             assert!(body.is_none_or(|body| body.complete_length() == 10));
         }
+    }
+
+    fn part(start: u64, bytes: &'static str) -> StoredPart {
+        let place = ContentRange::new(start..start + bytes.len() as u64, 40).unwrap();
+        StoredPart { content: Bytes::from_static(bytes.as_bytes()).into(), place }
+    }
+
+    #[test]
+    fn parts_that_adjoin_or_overlap_are_combined() {
+        let all = "0123456789abcdefghij0123456789abcdefghij";
+        let of = |range: Range<usize>| part(range.start as u64, &all[range]);
+        for (before, new, expected) in [
+            (0..10, 10..20, Some(0..20)),
+            (10..20, 0..10, Some(0..20)),
+            (0..10, 5..20, Some(0..20)),
+            (5..20, 0..10, Some(0..20)),
+            (0..20, 5..10, Some(0..20)),
+            (5..10, 0..20, Some(0..20)),
+            (0..10, 0..10, Some(0..10)),
+            (0..10, 11..20, None),
+            // More than is stored.
+            (0..10, 10..31, None),
+            // So much is copied only for a part that is not much smaller.
+            (0..28, 28..29, None),
+            (0..28, 28..30, Some(0..30)),
+            (0..28, 10..11, Some(0..28)),
+        ] {
+            let found = of(new.clone()).combined(&of(before.clone()), 30);
+            let found = found.map(|body| match body {
+                StoredBody::Part(part) => (part.place.range(), part.content.memory().cloned()),
+                StoredBody::Whole(_) => panic!("{before:?} {new:?}"),
+            });
+            let expected = expected.map(|range: Range<usize>| {
+                (range.start as u64..range.end as u64, Some(Bytes::from_static(all[range].as_bytes())))
+            });
+            assert_eq!(found, expected, "{before:?} {new:?}");
+        }
+        let body = of(10..40).combined(&of(0..10), 40).unwrap();
+        let StoredBody::Whole(content) = body else { panic!("{body:?}") };
+        assert_eq!(content.memory().unwrap(), all);
+        assert!(part(3, "xx").combined(&of(0..5), 40).is_none(), "other bytes of the same version");
     }
 }

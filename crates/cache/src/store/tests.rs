@@ -283,8 +283,8 @@ fn a_part_answers_requests_for_what_it_has() {
 #[test]
 fn a_part_takes_the_place_of_a_whole_only_if_that_is_of_no_use() {
     for (before, is_stale, is_stored) in [
-        (part(0, "\"a\"", "0"), false, true),
-        (part(0, "\"b\"", "0"), false, true),
+        (part(7, "\"a\"", "789"), false, true),
+        (part(0, "\"b\"", "0123456"), false, true),
         (whole("\"a\"", "0123456789"), false, false),
         (whole("\"b\"", "0123456789"), false, false),
         (whole("\"a\"", "0123456789"), true, false),
@@ -312,4 +312,55 @@ fn a_part_leaves_the_note_that_the_whole_cannot_be_stored() {
     let is_noted = || store.find(&key("/")).unwrap().is_uncacheable(0, Time::from_seconds(9));
     assert!(store.insert(key("/"), store.version(), part(2, "\"a\"", "2345")) && is_noted());
     assert!(store.insert(key("/"), store.version(), whole("\"a\"", "0123456789")) && !is_noted());
+}
+
+#[test]
+fn parts_of_one_version_are_combined() {
+    let stored_after = |before: Storable, new: Storable| {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        assert!(store.insert(key("/"), store.version(), before));
+        store.insert(key("/"), store.version(), new);
+        let resource = store.find(&key("/")).unwrap();
+        let stored: Vec<_> = resource.of_scope(0).cloned().collect();
+        assert_eq!(stored.len(), 1);
+        let bytes = stored[0].body.memory().unwrap().clone();
+        (stored[0].head.headers.get("x-new").is_some(), stored[0].body.extent(), bytes)
+    };
+    let new = |start, etag, body| {
+        let mut new = part(start, etag, body);
+        new.head.headers.append("x-new", "1").unwrap();
+        new
+    };
+    let place = |start, end| Extent::Part(ContentRange::new(start..end, 10).unwrap());
+    for (before, after, expected) in [
+        (part(2, "\"a\"", "234"), new(5, "\"a\"", "56"), (true, place(2, 7), "23456")),
+        (part(5, "\"a\"", "567"), new(2, "\"a\"", "2345"), (true, place(2, 8), "234567")),
+        (part(2, "\"a\"", "23456"), new(3, "\"a\"", "34"), (true, place(2, 7), "23456")),
+        (part(0, "\"a\"", "01234"), new(5, "\"a\"", "56789"), (true, Extent::Whole, "0123456789")),
+        // Never of different versions.
+        (part(2, "\"b\"", "234"), new(5, "\"a\"", "56"), (true, place(5, 7), "56")),
+        // Who asks for a byte does not displace more.
+        (part(2, "\"a\"", "234"), new(8, "\"a\"", "8"), (false, place(2, 5), "234")),
+        (part(2, "\"a\"", "234"), new(6, "\"a\"", "678"), (true, place(6, 9), "678")),
+    ] {
+        let context = format!("{before:?} {after:?}");
+        let (is_new, extent, bytes) = stored_after(before, after);
+        assert_eq!((is_new, extent, &bytes[..]), (expected.0, expected.1, expected.2.as_bytes()), "{context}");
+    }
+}
+
+#[test]
+fn a_combined_part_has_the_newest_tags() {
+    for (first, second, purged, is_there) in
+        [("a", "a", "a", false), ("a", "", "a", false), ("a", "b", "b", false), ("a", "b", "a", true)]
+    {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        let tags = |tags| TagNames::take(&mut headers(&[("xkey", tags)]));
+        for (start, names, body) in [(2, first, "234"), (5, second, "56")] {
+            let part = Storable { tags: tags(names), ..part(start, "\"a\"", body) };
+            assert!(store.insert(key("/"), store.version(), part));
+        }
+        store.purge(PurgeTarget::Tag(purged.as_bytes()), PurgeMode::Remove);
+        assert_eq!(bytes(&store, "bytes=2-6").is_some(), is_there, "{first} {second} {purged}");
+    }
 }

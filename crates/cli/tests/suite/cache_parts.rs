@@ -256,6 +256,23 @@ fn clients_that_resume_share_a_part() {
 }
 
 #[test]
+fn parts_of_one_version_become_one() {
+    let (serow, origin, _folder) = start("");
+    part(&serow, "10-19");
+    stored(&serow, &origin, "10-19");
+    assert_eq!(status(&part(&serow, "18-25")), "Serow; fwd=partial; stored");
+    stored(&serow, &origin, "10-25");
+    let answer = part(&serow, "12-22");
+    assert_eq!((answer.text(), answer.field("content-range")), (&BODY[12..23], Some("bytes 12-22/40")));
+    assert!(status(&answer).contains("hit"));
+    // Of another version, nothing is added.
+    origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
+    assert_eq!(part(&serow, "26-29").text(), &OTHER[26..30]);
+    stored(&serow, &origin, "26-29");
+    assert_eq!(serow.ask("/", "Range: bytes=10-29\r\nCache-Control: only-if-cached\r\n").status(), 504);
+}
+
+#[test]
 fn purges_and_unsafe_methods_concern_parts() {
     let (running, origin, folder) = start("");
     origin.change(|state| state.fields = TAGGED);
