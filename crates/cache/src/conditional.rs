@@ -31,7 +31,9 @@ pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Se
         return Selection::NotModified;
     }
     match (request.get(KnownHeader::Range), length) {
-        (Some(value), Some(length)) if stored.status == StatusCode::OK && is_range_current(request, stored) => {
+        (Some(value), Some(length))
+            if stored.status == StatusCode::OK && is_range_current(request, &stored.headers) =>
+        {
             part(value, length)
         }
         _ => Selection::Whole,
@@ -43,7 +45,7 @@ pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Se
 #[must_use]
 pub fn select_of_part(request: &Headers, stored: &StoredHead, place: ContentRange) -> Option<Selection> {
     let value = request.get(KnownHeader::Range)?;
-    let selection = match is_range_current(request, stored) {
+    let selection = match is_range_current(request, &stored.headers) {
         true => part(value, place.complete_length()),
         false => Selection::Whole,
     };
@@ -69,16 +71,19 @@ fn is_not_modified(request: &Headers, stored: &StoredHead) -> bool {
     modified <= since
 }
 
-/// Whether a range of the stored response is what the client wants, and not all of it (RFC 9110 §13.1.5).
+/// Whether a range of a response with these headers is what the client wants, and not all of it (RFC 9110 §13.1.5).
 #[must_use]
-pub fn is_range_current(request: &Headers, stored: &StoredHead) -> bool {
+pub fn is_range_current(request: &Headers, response: &Headers) -> bool {
     let Some(value) = request.get(KnownHeader::IfRange) else { return true };
     if value.starts_with(b"\"") || value.starts_with(b"W/") {
-        return stored.etag().is_some_and(|etag| entity_tag::equal_strongly(value, etag));
+        return response.get(KnownHeader::Etag).is_some_and(|etag| entity_tag::equal_strongly(value, etag));
     }
     // A date is a strong validator only if it is well before the response was made (§8.8.2.2).
-    let modified = stored.last_modified().filter(|modified| *modified == value).and_then(Time::parse_date);
-    modified.is_some_and(|modified| stored.date().since(modified).as_secs() >= 1)
+    let date = |name| response.get(name).and_then(Time::parse_date);
+    response.get(KnownHeader::LastModified) == Some(value)
+        && date(KnownHeader::LastModified)
+            .zip(date(KnownHeader::Date))
+            .is_some_and(|(modified, made)| made.since(modified).as_secs() >= 1)
 }
 
 /// RFC 9110 §14.1.2, §14.2. Several ranges are ignored, which a server may do: the client gets the whole.

@@ -87,7 +87,7 @@ pub use self::{
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
-    store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion},
+    store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion, is_part_of_use},
     stored::{ReuseRules, Storable, Stored, StoredHead},
     stored_body::{StoredBody, StoredPart},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},

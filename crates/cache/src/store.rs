@@ -28,7 +28,7 @@ use crate::{
     time::Time,
 };
 
-pub use self::{contents::ResourceSize, persistent::RecordVerdict};
+pub use self::{contents::ResourceSize, persistent::RecordVerdict, succession::is_part_of_use};
 use self::{
     persistent::PersistentPart,
     succession::{combined, takes_place},
@@ -227,12 +227,12 @@ impl MemoryStore {
         let is_other = |other: &Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
         let (others, same): (Vec<_>, Vec<_>) = before.cloned().partition(is_other);
         let joined = same.iter().find_map(|before| {
-            let body = combined(&stored, before, self.max_object)?;
+            let body = combined(&stored, before, self.max_combined())?;
             Some(Arc::new(stored.with_body(body, before)))
         });
         let stored = match joined {
             Some(joined) => joined,
-            None if same.iter().all(|before| takes_place(&stored, before)) => stored,
+            None if same.iter().all(|before| takes_place(&stored.head, stored.body.extent(), before)) => stored,
             None => return false,
         };
         // Parts are stored of what is too long to be stored as a whole.
@@ -241,6 +241,12 @@ impl MemoryStore {
         let variants = std::iter::once(stored).chain(others.into_iter().take(MAX_VARIANTS - 1)).collect();
         self.put(key, Resource { variants, uncacheable, ..Resource::default() });
         true
+    }
+
+    /// Bytes of the longest part that others are added to. All of it is written again for each of them.
+    fn max_combined(&self) -> usize {
+        let is_kept = self.persistent.get().is_some();
+        if is_kept { self.max_object.min(MAX_COMBINED_RECORD) } else { self.max_object }
     }
 
     /// What is stored for a URI, for a change of it.
@@ -399,6 +405,9 @@ const MAX_SHARDS: usize = 64;
 /// Variants of one URI. Clients choose the fields that responses vary on: without a limit, one URI would displace all
 /// others, and a lookup would take ever longer.
 const MAX_VARIANTS: usize = 32;
+
+/// Bytes of a combined part that is written to a folder: there, what is longer usually has a file of its own.
+const MAX_COMBINED_RECORD: usize = 256 << 10;
 
 /// Bytes that a resource takes in the index beside key and variants, by the sizes of its types and those of allocations.
 const RESOURCE_SIZE: usize = 144;

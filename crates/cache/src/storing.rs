@@ -33,7 +33,8 @@ pub enum NotStored {
     RequestNoStore,
     /// The status is not final, or is that of a validation (304) or of a range that there is not (416).
     Status,
-    /// It is a part (206) of which it is not certain what it belongs to (§3.3, §3.4).
+    /// It is a part (206) of which it is not certain what it belongs to (§3.3, §3.4), or that is of no use beside what is
+    /// stored.
     Part,
     /// `no-store`.
     NoStore,

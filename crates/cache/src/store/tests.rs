@@ -364,3 +364,22 @@ fn a_combined_part_has_the_newest_tags() {
         assert_eq!(bytes(&store, "bytes=2-6").is_some(), is_there, "{first} {second} {purged}");
     }
 }
+
+#[test]
+fn parts_that_would_not_be_stored_are_of_no_use() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    assert!(store.insert(key("/"), store.version(), part(2, "\"a\"", "234")));
+    let resource = store.find(&key("/")).unwrap();
+    let before = resource.of_scope(0).next().unwrap();
+    for (range, etag, expected) in [
+        (6..8, "\"a\"", false),
+        (6..9, "\"a\"", true),
+        (6..8, "\"b\"", true),
+        (5..6, "\"a\"", true),
+        (3..4, "\"a\"", true),
+    ] {
+        let place = ContentRange::new(range.clone(), 10).unwrap();
+        let found = is_part_of_use(&head(200, &[("etag", etag)]), place, before);
+        assert_eq!(found, expected, "{range:?} {etag}");
+    }
+}

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::Write,
     net::{SocketAddr, TcpListener, TcpStream},
+    path::Path,
     sync::{
         Arc, Mutex,
         mpsc::{self, Receiver, Sender},
@@ -265,6 +266,8 @@ fn parts_of_one_version_become_one() {
     let answer = part(&serow, "12-22");
     assert_eq!((answer.text(), answer.field("content-range")), (&BODY[12..23], Some("bytes 12-22/40")));
     assert!(status(&answer).contains("hit"));
+    // What is shorter than the part is not stored beside it.
+    assert_eq!(status(&part(&serow, "30-33")), "Serow; fwd=partial");
     // Of another version, nothing is added.
     origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
     assert_eq!(part(&serow, "26-29").text(), &OTHER[26..30]);
@@ -312,7 +315,7 @@ fn parts_of_variants_are_told_apart() {
 }
 
 #[test]
-fn parts_outlive_the_process() {
+fn parts_outlive_kill_9() {
     // In the record, and in a file of its own.
     for (range, middle) in [("10-19", "12-13"), ("10-39", "20-29")] {
         let (mut serow, origin, folder) = start("dir = \"cache\"\ndir-size = \"1M\"");
@@ -320,13 +323,26 @@ fn parts_outlive_the_process() {
         let (first, expected) = (part(&serow, range), &long()[12..14]);
         assert_eq!((first.status(), status(&first)), (206, "Serow; fwd=uri-miss; stored"), "{range}");
         stored(&serow, &origin, range);
-        serow.stop();
+        let cache = folder.path().join("cache");
+        eventually("it is written", || is_written(&cache, range == "10-39").then_some(()));
+        serow.child.kill().unwrap();
+        serow.child.wait().unwrap();
         let next = run(&folder);
         let answer = part(&next, middle);
         assert!(status(&answer).contains("hit"), "{range}: {}", answer.head);
         assert_eq!(answer.text(), if range == "10-19" { expected } else { &long()[20..30] });
         assert!(status(&next.get("/")).starts_with("Serow; fwd=partial"), "it is not the whole");
     }
+}
+
+/// Whether there is a record in a folder, and a file for a content, if there is to be one.
+fn is_written(folder: &Path, has_content: bool) -> bool {
+    let shards = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let shards = shards.filter(|path| path.is_dir() && !path.ends_with("new"));
+    let files: Vec<_> =
+        shards.flat_map(|shard| fs::read_dir(shard).unwrap().map(|entry| entry.unwrap().path())).collect();
+    let (contents, records): (Vec<_>, Vec<_>) = files.iter().partition(|path| path.extension().is_some());
+    !records.is_empty() && contents.is_empty() != has_content
 }
 
 /// More than a folder of 1 MB takes of one response.

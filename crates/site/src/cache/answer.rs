@@ -152,7 +152,7 @@ impl ResponseCache {
         }
         match found.part.as_ref().filter(|_| request.headers.contains(KnownHeader::Range)) {
             // The client has a part of another version, and is likely to get all of this one.
-            Some(part) if !is_range_current(&request.headers, &part.head) => Manner::AsReceived,
+            Some(part) if !is_range_current(&request.headers, &part.head.headers) => Manner::AsReceived,
             Some(part) if found.is_uncacheable || !self.store.is_fetched_for_parts(part.body.complete_length()) => {
                 Manner::InParts
             }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
 use serow_cache::{
     ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
-    StoredHead, StoringRequest, TagNames, reuse, select, storable,
+    StoredHead, StoringRequest, TagNames, is_part_of_use, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
@@ -36,10 +36,12 @@ impl Fetch {
         exchange: Exchange,
         leader: Option<FillLeader>,
     ) -> Response {
+        if self.has_outdated_part(&response) {
+            return self.send_as_received().await;
+        }
         let Accepted { head, file, .. } = match self.accept(&response, exchange) {
             Ok(accepted) if accepted.extent == Extent::Whole => accepted,
-            Ok(part) => return self.receive_part(response, part, leader).await,
-            Err(_) if self.has_lost_condition(&response) => return self.send_as_received().await,
+            Ok(part) => return self.receive_part(response, part, leader),
             Err(why) => return self.pass_on(response, why, leader).await,
         };
         if file.is_open() {
@@ -104,10 +106,15 @@ impl Fetch {
         };
         let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
         let (extent, length) = (head.extent, response.body.length());
-        if !extent.may_have(length) {
+        let head = StoredHead::new(response.status, head);
+        let is_of_use = match (extent, &self.found.part) {
+            (Extent::Part(part), Some(before)) => is_part_of_use(&head, part, before),
+            _ => true,
+        };
+        if !extent.may_have(length) || !is_of_use {
             return Err(NotStored::Part);
         }
-        Ok(Accepted { head: StoredHead::new(response.status, head), extent, file: self.place(length)? })
+        Ok(Accepted { head, extent, file: self.place(length)? })
     }
 
     /// Returns a response that is not stored.

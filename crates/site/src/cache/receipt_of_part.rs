@@ -1,6 +1,6 @@
 //! What becomes of a part that the origin has sent (206): it is stored, and passed on as it is.
 
-use serow::{Body, KnownHeader, Response};
+use serow::{Body, Response};
 use serow_cache::{FillLeader, FillOutcome, GrowingContent, is_range_current};
 use serow_message::StatusCode;
 
@@ -15,18 +15,9 @@ use super::{
 impl Fetch {
     /// Stores a part while its body arrives. The client gets what the origin has sent; requests that wait for the whole
     /// are forwarded for themselves.
-    pub(super) async fn receive_part(
-        self,
-        response: Response,
-        accepted: Accepted,
-        leader: Option<FillLeader>,
-    ) -> Response {
+    pub(super) fn receive_part(self, response: Response, accepted: Accepted, leader: Option<FillLeader>) -> Response {
         settle(leader.as_ref(), FillOutcome::Released);
         drop(leader);
-        if self.manner == Manner::InParts && !is_range_current(&self.head.headers, &accepted.head) {
-            // The client has a part of another version, and wants all of this one.
-            return self.send_as_received().await;
-        }
         self.fill_part(response, accepted)
     }
 
@@ -46,12 +37,12 @@ impl Fetch {
         self.finish(response, self.forwarded(true))
     }
 
-    /// Whether a part was sent to a client that wants it only if it has another part of the same version, and that is not
-    /// known.
-    pub(super) fn has_lost_condition(&self, response: &Response) -> bool {
+    /// Whether the client has a part of another version than that of this part, and wants all of it. Its condition was not
+    /// forwarded.
+    pub(super) fn has_outdated_part(&self, response: &Response) -> bool {
         self.manner == Manner::InParts
             && response.status == StatusCode::PARTIAL_CONTENT
-            && self.head.headers.contains(KnownHeader::IfRange)
+            && !is_range_current(&self.head.headers, &response.headers)
     }
 
     /// Forwards the request again, with the conditions and ranges of the client. The response is stored if it is a part.
