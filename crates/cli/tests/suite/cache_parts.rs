@@ -335,6 +335,35 @@ fn parts_outlive_kill_9() {
     }
 }
 
+#[test]
+fn ranges_of_what_is_too_long_to_be_fetched_as_a_whole_are_stored() {
+    let (serow, origin, _folder) = start("dir = \"cache\"\ndir-size = \"256M\"");
+    origin.change(|state| state.body = BODY.repeat((65 << 20) / BODY.len()).leak());
+    assert_eq!(part(&serow, "10-19").text(), &BODY[10..20]);
+    assert_eq!(origin.requests(), ["GET", "GET range: bytes=10-19"]);
+    stored(&serow, &origin, "10-19");
+    assert!(status(&part(&serow, "12-13")).contains("hit"));
+    assert_eq!(part(&serow, "20-22").text(), &BODY[20..23]);
+    assert_eq!(origin.requests(), ["GET range: bytes=20-22"], "the whole is not begun again");
+}
+
+#[test]
+fn a_response_to_head_updates_and_outdates_parts() {
+    let (serow, origin, _folder) = start("");
+    part(&serow, "10-19");
+    stored(&serow, &origin, "10-19");
+    let head = || send(&serow, "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    origin.change(|state| state.fields = "Cache-Control: max-age=60\r\nX-New: 1\r\n");
+    assert_eq!(status(&head()), "Serow; fwd=partial");
+    let updated = part(&serow, "12-13");
+    assert!(status(&updated).contains("hit"), "{}", updated.head);
+    assert_eq!((updated.field("x-new"), updated.text()), (Some("1"), "cd"));
+    origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
+    head();
+    let changed = part(&serow, "12-13");
+    assert_eq!((status(&changed), changed.text()), ("Serow; fwd=stale; stored", "CD"));
+}
+
 /// Whether there is a record in a folder, and a file for a content, if there is to be one.
 fn is_written(folder: &Path, has_content: bool) -> bool {
     let shards = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

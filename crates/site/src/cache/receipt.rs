@@ -150,13 +150,20 @@ impl Fetch {
         leader: Option<FillLeader>,
     ) -> Response {
         let length = body.length();
-        let (content, writer) =
-            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
         let selection = select(&self.head.headers, &head, length);
-        let is_far = is_far(&selection, 0);
         let is_wanted_in_parts =
             selection != Selection::Whole && length.is_none_or(|length| self.cache.store.is_fetched_for_parts(length));
         let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
+        let is_awaited = leader.as_ref().is_some_and(|leader| leader.watch().has_followers());
+        if !is_wanted_anyway && !is_awaited && is_small(&selection, length) {
+            // The whole would be cut off behind the part, and nothing stored.
+            settle(leader.as_ref(), FillOutcome::Released);
+            drop((response, body, file, leader));
+            return self.send_as_received().await;
+        }
+        let (content, writer) =
+            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
+        let is_far = is_far(&selection, 0);
         let tags = tags_of(&response);
         // A content that has just begun has readers.
         let response =
@@ -229,6 +236,11 @@ fn arriving(response: Response, content: &GrowingContent, selection: Selection) 
 /// Whether the client wants a part that will arrive much later, and gets it from the origin.
 fn is_far(selection: &Selection, arrived: u64) -> bool {
     matches!(selection, Selection::Part(range) if range.start > arrived + FAR)
+}
+
+/// Whether the client wants a part of less than half of the whole.
+fn is_small(selection: &Selection, length: Option<u64>) -> bool {
+    matches!(selection, Selection::Part(range) if length.is_some_and(|length| range.end - range.start < length / 2))
 }
 
 /// Bytes that an origin sends in about the time of another request.
