@@ -1,97 +1,20 @@
 //! Parts of responses that are too large to be stored as a whole.
 
+mod changes;
+mod origin;
+
 use std::{
     fs,
-    io::Write,
-    net::{SocketAddr, TcpListener, TcpStream},
-    path::Path,
-    sync::{
-        Arc, Mutex,
-        mpsc::{self, Receiver, Sender},
-    },
-    thread,
+    io::{Read, Write},
 };
 
 use tempfile::TempDir;
 
+use self::origin::{BODY, FRESH, OTHER, OriginState, RangeOrigin};
 use crate::{
-    cache::{read_head, send, status},
-    running::{Answer, Running, eventually, serow},
+    cache::{send, status},
+    running::{Answer, Running, eventually, received, serow},
 };
-
-/// A server with one resource, of which it sends ranges.
-struct RangeOrigin {
-    address: SocketAddr,
-    requests: Receiver<String>,
-    state: Arc<Mutex<OriginState>>,
-}
-
-/// What the origin sends now.
-#[derive(Clone)]
-struct OriginState {
-    /// More fields of the responses.
-    fields: &'static str,
-    etag: &'static str,
-    /// Content-Range, if it is not the right one.
-    range: Option<&'static str>,
-    body: &'static str,
-}
-
-impl RangeOrigin {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (sender, requests) = mpsc::channel();
-        let state = OriginState { fields: FRESH, etag: "\"a\"", range: None, body: BODY };
-        let state = Arc::new(Mutex::new(state));
-        let shared = Arc::clone(&state);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (stream, sender, state) = (stream.unwrap(), sender.clone(), Arc::clone(&shared));
-                thread::spawn(move || serve(stream, &sender, &state));
-            }
-        });
-        Self { address, requests, state }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut OriginState)) {
-        change(&mut self.state.lock().unwrap());
-    }
-
-    /// The requests since the last call: method, and the fields that matter here.
-    fn requests(&self) -> Vec<String> {
-        self.requests.try_iter().collect()
-    }
-}
-
-fn serve(mut stream: TcpStream, sender: &Sender<String>, state: &Mutex<OriginState>) {
-    while let Some((line, request)) = read_head(&mut stream) {
-        let noted = ["if-none-match", "if-range", "range"].iter().filter_map(|name| {
-            let value = request.get(*name)?;
-            Some(format!(" {name}: {value}"))
-        });
-        let _ = sender.send(format!("{}{}", line.split(' ').next().unwrap(), noted.collect::<String>()));
-        let OriginState { fields, etag, range, body } = state.lock().unwrap().clone();
-        let fields = format!("ETag: {etag}\r\n{fields}");
-        let is_current = |name| request.get(name).is_none_or(|value| value == etag);
-        let (head, body) = if line.starts_with("POST") {
-            ("204 No Content".to_owned(), "")
-        } else if request.get("if-none-match").is_some_and(|value| value.contains(etag)) {
-            ("304 Not Modified".to_owned(), "")
-        } else if let Some(value) = request.get("range").filter(|_| is_current("if-range")) {
-            let (first, last) = value.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
-            let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap_or(body.len() - 1));
-            let place = format!("bytes {first}-{last}/{}", body.len());
-            let place = range.unwrap_or(&place);
-            (format!("206 Partial Content\r\nContent-Range: {place}"), &body[first..=last])
-        } else {
-            ("200 OK".to_owned(), body)
-        };
-        let length = if head.starts_with('2') { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
-        let body = if line.starts_with("HEAD") { "" } else { body };
-        let _ = stream.write_all(format!("HTTP/1.1 {head}\r\n{fields}{length}\r\n{body}").as_bytes());
-    }
-}
 
 /// `serow run` in front of an origin, which stores contents of at most 16 bytes, with these keys in `[cache]`.
 fn start(keys: &str) -> (Running, RangeOrigin, TempDir) {
@@ -174,22 +97,8 @@ fn what_a_part_has_not_is_for_the_origin() {
 }
 
 #[test]
-fn a_whole_response_takes_the_place_of_a_part() {
-    let (serow, origin, _folder) = start("");
-    part(&serow, "10-19");
-    stored(&serow, &origin, "10-19");
-    origin.change(|state| (state.body, state.etag) = ("0123456789", "\"b\""));
-    assert_eq!(serow.get("/").text(), "0123456789");
-    eventually("the whole is stored", || status(&serow.get("/")).contains("hit").then_some(()));
-    origin.requests();
-    let hit = part(&serow, "5-6");
-    assert_eq!((hit.text(), hit.field("content-range")), ("56", Some("bytes 5-6/10")));
-    assert_eq!(origin.requests(), [""; 0]);
-}
-
-#[test]
 fn parts_of_which_it_is_not_certain_what_they_belong_to_are_not_stored() {
-    let right: OriginState = OriginState { fields: FRESH, etag: "\"a\"", range: None, body: BODY };
+    let right: OriginState = OriginState { fields: FRESH, etag: "\"a\"", range: None, body: BODY, is_cut: false };
     for state in [
         OriginState { etag: "W/\"a\"", ..right.clone() },
         OriginState { range: Some("bytes 10-18/40"), ..right.clone() },
@@ -224,22 +133,6 @@ fn a_response_to_if_range_is_not_stored_since_fields_may_be_left_out() {
 }
 
 #[test]
-fn stale_parts_are_validated() {
-    let (serow, origin, _folder) = start("");
-    origin.change(|state| state.fields = "Cache-Control: max-age=0\r\n");
-    part(&serow, "10-19");
-    let unmodified = eventually("the part is stored", || {
-        let answer = part(&serow, "12-13");
-        status(&answer).contains("fwd-status=304").then_some(answer)
-    });
-    assert_eq!((unmodified.status(), unmodified.text()), (206, "cd"));
-    assert_eq!(unmodified.field("content-range"), Some("bytes 12-13/40"));
-    origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
-    let changed = part(&serow, "12-13");
-    assert_eq!((changed.status(), changed.text(), changed.field("etag")), (206, "CD", Some("\"b\"")));
-}
-
-#[test]
 fn clients_that_resume_share_a_part() {
     let (serow, origin, _folder) = start("");
     part(&serow, "10-19");
@@ -257,85 +150,6 @@ fn clients_that_resume_share_a_part() {
 }
 
 #[test]
-fn parts_of_one_version_become_one() {
-    let (serow, origin, _folder) = start("");
-    part(&serow, "10-19");
-    stored(&serow, &origin, "10-19");
-    assert_eq!(status(&part(&serow, "18-25")), "Serow; fwd=partial; stored");
-    stored(&serow, &origin, "10-25");
-    let answer = part(&serow, "12-22");
-    assert_eq!((answer.text(), answer.field("content-range")), (&BODY[12..23], Some("bytes 12-22/40")));
-    assert!(status(&answer).contains("hit"));
-    // What is shorter than the part is not stored beside it.
-    assert_eq!(status(&part(&serow, "30-33")), "Serow; fwd=partial");
-    // Of another version, nothing is added.
-    origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
-    assert_eq!(part(&serow, "26-29").text(), &OTHER[26..30]);
-    stored(&serow, &origin, "26-29");
-    assert_eq!(serow.ask("/", "Range: bytes=10-29\r\nCache-Control: only-if-cached\r\n").status(), 504);
-}
-
-#[test]
-fn purges_and_unsafe_methods_concern_parts() {
-    let (running, origin, folder) = start("");
-    origin.change(|state| state.fields = TAGGED);
-    let purge = |arguments: &[&str]| {
-        let mut command = serow(["purge", "--admin", "unix:admin.sock"]);
-        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    let post =
-        || drop(send(&running, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
-    let actions: [&dyn Fn(); 4] = [
-        &|| purge(&["http://localhost/"]),
-        &|| purge(&["--prefix", "localhost/"]),
-        &|| purge(&["--tag", "product-17"]),
-        &post,
-    ];
-    for action in actions {
-        let answer = part(&running, "10-19");
-        assert_eq!(answer.field("xkey"), None, "tags are for caches");
-        stored(&running, &origin, "10-19");
-        action();
-        assert_eq!(running.ask("/", "Range: bytes=10-19\r\nCache-Control: only-if-cached\r\n").status(), 504);
-    }
-}
-
-#[test]
-fn parts_of_variants_are_told_apart() {
-    let (serow, origin, _folder) = start("");
-    origin.change(|state| state.fields = "Cache-Control: max-age=60\r\nVary: Accept-Language\r\n");
-    let only = |language: &str| {
-        let fields = format!("Range: bytes=10-19\r\nAccept-Language: {language}\r\nCache-Control: only-if-cached\r\n");
-        serow.ask("/", &fields).status()
-    };
-    serow.ask("/", "Range: bytes=10-19\r\nAccept-Language: de\r\n");
-    eventually("the part is stored", || (only("de") == 206).then_some(()));
-    assert_eq!(only("en"), 504);
-}
-
-#[test]
-fn parts_outlive_kill_9() {
-    // In the record, and in a file of its own.
-    for (range, middle) in [("10-19", "12-13"), ("10-39", "20-29")] {
-        let (mut serow, origin, folder) = start("dir = \"cache\"\ndir-size = \"1M\"");
-        origin.change(|state| state.body = long());
-        let (first, expected) = (part(&serow, range), &long()[12..14]);
-        assert_eq!((first.status(), status(&first)), (206, "Serow; fwd=uri-miss; stored"), "{range}");
-        stored(&serow, &origin, range);
-        let cache = folder.path().join("cache");
-        eventually("it is written", || is_written(&cache, range == "10-39").then_some(()));
-        serow.child.kill().unwrap();
-        serow.child.wait().unwrap();
-        let next = run(&folder);
-        let answer = part(&next, middle);
-        assert!(status(&answer).contains("hit"), "{range}: {}", answer.head);
-        assert_eq!(answer.text(), if range == "10-19" { expected } else { &long()[20..30] });
-        assert!(status(&next.get("/")).starts_with("Serow; fwd=partial"), "it is not the whole");
-    }
-}
-
-#[test]
 fn ranges_of_what_is_too_long_to_be_fetched_as_a_whole_are_stored() {
     let (serow, origin, _folder) = start("dir = \"cache\"\ndir-size = \"256M\"");
     origin.change(|state| state.body = BODY.repeat((65 << 20) / BODY.len()).leak());
@@ -348,42 +162,37 @@ fn ranges_of_what_is_too_long_to_be_fetched_as_a_whole_are_stored() {
 }
 
 #[test]
-fn a_response_to_head_updates_and_outdates_parts() {
+fn a_part_that_is_cut_off_is_not_stored() {
     let (serow, origin, _folder) = start("");
-    part(&serow, "10-19");
-    stored(&serow, &origin, "10-19");
-    let head = || send(&serow, "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    origin.change(|state| state.fields = "Cache-Control: max-age=60\r\nX-New: 1\r\n");
-    assert_eq!(status(&head()), "Serow; fwd=partial");
-    let updated = part(&serow, "12-13");
-    assert!(status(&updated).contains("hit"), "{}", updated.head);
-    assert_eq!((updated.field("x-new"), updated.text()), (Some("1"), "cd"));
-    origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));
-    head();
-    let changed = part(&serow, "12-13");
-    assert_eq!((status(&changed), changed.text()), ("Serow; fwd=stale; stored", "CD"));
+    origin.change(|state| state.is_cut = true);
+    let mut stream = serow.connect();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nRange: bytes=10-19\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = Vec::new();
+    // The connection may be reset, which tells the client that the body is not whole.
+    let _ = stream.read_to_end(&mut text);
+    assert!(!text.ends_with(b"j"), "{}", text.escape_ascii());
+    origin.requests();
+    origin.change(|state| state.is_cut = false);
+    assert_eq!(part(&serow, "10-14").text(), "abcde");
+    assert_eq!(origin.requests(), ["GET range: bytes=10-14"]);
 }
 
-/// Whether there is a record in a folder, and a file for a content, if there is to be one.
-fn is_written(folder: &Path, has_content: bool) -> bool {
-    let shards = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let shards = shards.filter(|path| path.is_dir() && !path.ends_with("new"));
-    let files: Vec<_> =
-        shards.flat_map(|shard| fs::read_dir(shard).unwrap().map(|entry| entry.unwrap().path())).collect();
-    let (contents, records): (Vec<_>, Vec<_>) = files.iter().partition(|path| path.extension().is_some());
-    !records.is_empty() && contents.is_empty() != has_content
+#[test]
+fn concurrent_requests_for_ranges_each_get_their_own() {
+    let (serow, _origin, _folder) = start("");
+    for round in 0..10 {
+        let begin = |first: usize| {
+            let (start, end, mut stream) = (first * 4 + round % 4, first * 4 + 8, serow.connect());
+            let range = format!("bytes={start}-{}", end - 1);
+            let head = format!("GET / HTTP/1.1\r\nHost: localhost\r\nRange: {range}\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            (start, end, stream)
+        };
+        let begun: Vec<_> = (0..8).map(begin).collect();
+        for (start, end, stream) in begun {
+            let answer = received(stream);
+            assert_eq!((answer.status(), answer.text()), (206, &BODY[start..end]));
+            assert_eq!(answer.field("content-range"), Some(&*format!("bytes {start}-{}/40", end - 1)));
+        }
+    }
 }
-
-/// More than a folder of 1 MB takes of one response.
-fn long() -> &'static str {
-    static LONG: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    LONG.get_or_init(|| BODY.repeat(20_000))
-}
-
-const FRESH: &str = "Cache-Control: max-age=60\r\nContent-Type: text/plain\r\n";
-
-const TAGGED: &str = "Cache-Control: max-age=60\r\nxkey: product-17\r\n";
-
-/// The resource, and another version of it.
-const BODY: &str = "0123456789abcdefghij0123456789abcdefghij";
-const OTHER: &str = "0123456789ABCDEFGHIJ0123456789ABCDEFGHIJ";
