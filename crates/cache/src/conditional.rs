@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serow_message::{Headers, KnownHeader, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, StatusCode};
 
 use crate::{content_range::ContentRange, entity_tag, stored::StoredHead, time::Time};
 
@@ -19,10 +19,11 @@ pub enum Selection {
     NotSatisfiable,
 }
 
-/// Decides what of a stored response with a content of this length a request with these headers gets. Without a length,
-/// while the content is arriving, ranges are not looked at.
+/// Decides what of a stored response with a content of this length a request with this method, GET or HEAD, and these
+/// headers gets. Without a length, while the content is arriving, ranges are not looked at; nor are they for HEAD, whose
+/// answer is that of a GET without them (RFC 9110 §14.2).
 #[must_use]
-pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Selection {
+pub fn select(method: &Method, request: &Headers, stored: &StoredHead, length: Option<u64>) -> Selection {
     // RFC 9110 §13.2.1: conditions are about responses that would be successful.
     if !stored.status.is_success() {
         return Selection::Whole;
@@ -32,7 +33,9 @@ pub fn select(request: &Headers, stored: &StoredHead, length: Option<u64>) -> Se
     }
     match (request.get(KnownHeader::Range), length) {
         (Some(value), Some(length))
-            if stored.status == StatusCode::OK && is_range_current(request, &stored.headers) =>
+            if *method == Method::GET
+                && stored.status == StatusCode::OK
+                && is_range_current(request, &stored.headers) =>
         {
             part(value, length)
         }
@@ -138,7 +141,21 @@ mod tests {
     fn selection(request: &[(&str, &str)], response: &[(&str, &str)], status: u16) -> Selection {
         let mut headers = Headers::new();
         request.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-        select(&headers, &stored(status, response), Some(10))
+        select(&Method::GET, &headers, &stored(status, response), Some(10))
+    }
+
+    #[test]
+    fn ranges_are_for_get_only() {
+        let (head, headers) = (stored(200, &[("etag", "\"a\"")]), [("range", "bytes=2-3"), ("if-none-match", "\"a\"")]);
+        for (method, fields, expected) in [
+            (Method::GET, &headers[..1], Selection::Part(2..4)),
+            (Method::HEAD, &headers[..1], Selection::Whole),
+            (Method::HEAD, &headers[..], Selection::NotModified),
+        ] {
+            let mut request = Headers::new();
+            fields.iter().for_each(|(name, value)| request.append(*name, value).unwrap());
+            assert_eq!(select(&method, &request, &head, Some(10)), expected, "{method} {fields:?}");
+        }
     }
 
     #[test]

@@ -172,6 +172,10 @@ fn fresh_responses_are_sent_from_the_cache() {
     let same = send(&serow, "HEAD /fresh HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert!(status(&same).contains("hit") && same.text().is_empty(), "{}", same.head);
     assert_eq!(same.field("content-length"), Some("10"));
+    // RFC 9110 §14.2: ranges are for GET.
+    let range = "HEAD /fresh HTTP/1.1\r\nHost: localhost\r\nRange: bytes=2-3\r\nConnection: close\r\n\r\n";
+    let range = send(&serow, range);
+    assert_eq!((range.status(), range.field("content-length")), (200, Some("10")));
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl ResponseCache {
         let now = self.store.now();
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
-                Ok((stored, is_validated)) => match deliver(&request.headers, &stored, now) {
+                Ok((stored, is_validated)) => match deliver(&request.method, &request.headers, &stored, now) {
                     Ok(response) => {
                         let freshness = stored.current_head().freshness;
                         let ttl = freshness.ttl(now);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use serow::{Body, Headers, KnownHeader, Response};
+use serow::{Body, Headers, KnownHeader, Method, Response};
 use serow_cache::{Selection, Stored, StoredBody, StoredContent, StoredHead, Time, select, select_of_part};
 use serow_message::{FileRange, StatusCode};
 
@@ -18,16 +18,21 @@ pub(super) enum NotDelivered {
     Lacking,
 }
 
-/// The response to a request with these headers, made of a stored one.
+/// The response to a GET or HEAD with these headers, made of a stored one.
 ///
 /// # Errors
 ///
 /// Why there is none.
-pub(super) fn deliver(request: &Headers, stored: &Stored, now: Time) -> Result<Response, NotDelivered> {
+pub(super) fn deliver(
+    method: &Method,
+    request: &Headers,
+    stored: &Stored,
+    now: Time,
+) -> Result<Response, NotDelivered> {
     let (head, length) = (&stored.head, stored.body.complete_length());
     // Where the content that is there begins in the whole.
     let (content, start, selection) = match &stored.body {
-        StoredBody::Whole(content) => (content, 0, select(request, head, Some(length))),
+        StoredBody::Whole(content) => (content, 0, select(method, request, head, Some(length))),
         StoredBody::Part(part) => {
             let selection = select_of_part(request, head, part.place()).ok_or(NotDelivered::Lacking)?;
             (part.content(), part.place().range().start, selection)
@@ -86,10 +91,10 @@ pub(super) fn with_head(head: &StoredHead, now: Time) -> Response {
     Response { headers, ..Response::new(head.status) }
 }
 
-/// The response to a request that was forwarded, from which conditions and ranges were removed: it gets what it wanted of
+/// The response to a GET that was forwarded, from which conditions and ranges were removed: it gets what it wanted of
 /// the whole content.
 pub(super) fn deliver_whole(request: &Headers, response: Response, head: &StoredHead, content: Bytes) -> Response {
-    match select(request, head, Some(content.len() as u64)) {
+    match select(&Method::GET, request, head, Some(content.len() as u64)) {
         Selection::Whole => response.body(content),
         Selection::NotModified => unmodified(response),
         Selection::Part(range) => {

@@ -195,7 +195,7 @@ impl Fetch {
 
     /// A stored response, after the request was forwarded; nothing if its file is gone or cannot be opened.
     fn deliver_stored(&self, stored: &Stored, status: CacheStatus) -> Option<Response> {
-        let response = deliver(&self.head.headers, stored, self.cache.store.now()).ok()?;
+        let response = deliver(&self.head.method, &self.head.headers, stored, self.cache.store.now()).ok()?;
         Some(self.finish(response, status))
     }
 

@@ -150,7 +150,7 @@ impl Fetch {
         leader: Option<FillLeader>,
     ) -> Response {
         let length = body.length();
-        let selection = select(&self.head.headers, &head, length);
+        let selection = select(&self.head.method, &self.head.headers, &head, length);
         let is_wanted_in_parts =
             selection != Selection::Whole && length.is_none_or(|length| self.cache.store.is_fetched_for_parts(length));
         let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
@@ -206,7 +206,7 @@ impl Fetch {
         if length.is_none() && self.head.headers.contains(KnownHeader::Range) {
             return Err(self.manner);
         }
-        let selection = select(&self.head.headers, head, length);
+        let selection = select(&self.head.method, &self.head.headers, head, length);
         if is_far(&selection, content.arrived()) {
             return Err(Manner::AsReceived);
         }
