@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serow_message::{Headers, KnownHeader, Method, StatusCode};
 
-use crate::{content_range::ContentRange, entity_tag, stored::StoredHead, time::Time};
+use crate::{content_range::ContentRange, entity_tag, extent::strong_date, stored::StoredHead, time::Time};
 
 /// What of a stored response a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,12 +81,7 @@ pub fn is_range_current(request: &Headers, response: &Headers) -> bool {
     if value.starts_with(b"\"") || value.starts_with(b"W/") {
         return response.get(KnownHeader::Etag).is_some_and(|etag| entity_tag::equal_strongly(value, etag));
     }
-    // A date is a strong validator only if it is well before the response was made (§8.8.2.2).
-    let date = |name| response.get(name).and_then(Time::parse_date);
-    response.get(KnownHeader::LastModified) == Some(value)
-        && date(KnownHeader::LastModified)
-            .zip(date(KnownHeader::Date))
-            .is_some_and(|(modified, made)| made.since(modified).as_secs() >= 1)
+    strong_date(response) == Some(value)
 }
 
 /// RFC 9110 §14.1.2, §14.2. Several ranges are ignored, which a server may do: the client gets the whole.

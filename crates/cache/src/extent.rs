@@ -54,21 +54,21 @@ pub(crate) fn strong_validator(headers: &Headers) -> Option<StrongValidator<'_>>
     if let Some(tag) = headers.get(KnownHeader::Etag) {
         return entity_tag::is_quoted_and_strong(tag).then_some(StrongValidator::Tag(tag));
     }
-    // §8.8.2.2: a date is weak, unless the response was made well after it.
+    strong_date(headers).map(StrongValidator::Date)
+}
+
+/// The text of Last-Modified, if it is a strong validator: the response was made well after that time (RFC 9110
+/// §8.8.2.2).
+pub(crate) fn strong_date(headers: &Headers) -> Option<&[u8]> {
     let value = headers.get(KnownHeader::LastModified)?;
     let (modified, made) = (Time::parse_date(value)?, headers.get(KnownHeader::Date).and_then(Time::parse_date)?);
-    (made.since(modified).as_secs() >= 1).then_some(StrongValidator::Date(value))
+    (made.since(modified).as_secs() >= 1).then_some(value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(fields: &[(&str, &str)]) -> Headers {
-        let mut headers = Headers::new();
-        fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-        headers
-    }
+    use crate::stored::tests::headers;
 
     #[test]
     fn parts_of_which_it_is_certain_what_they_belong_to() {

@@ -94,7 +94,7 @@ mod tests {
         };
         let exchange = Exchange { sent: START, received: START };
         let head = storing::storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange);
-        StoredHead::new(StatusCode::OK, head.unwrap())
+        StoredHead::new(head.unwrap())
     }
 
     fn control(value: &str) -> RequestControl {

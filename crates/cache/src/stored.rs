@@ -12,7 +12,6 @@ use serow_message::{Headers, KnownHeader, Method, StatusCode};
 
 use crate::{
     conditional::select_of_part,
-    extent::Extent,
     freshness::Freshness,
     response_control::{ResponseControl, Restriction},
     store::StoreVersion,
@@ -152,11 +151,10 @@ impl Stored {
 }
 
 impl StoredHead {
-    /// The head of a response with this status.
+    /// What is kept of a head that may be stored.
     #[must_use]
-    pub fn new(status: StatusCode, head: StorableHead) -> Self {
-        let StorableHead { headers, control, freshness, variant, extent } = head;
-        let status = if extent == Extent::Whole { status } else { StatusCode::OK };
+    pub fn new(head: StorableHead) -> Self {
+        let StorableHead { status, headers, control, freshness, variant, .. } = head;
         Self { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }
     }
 
@@ -216,10 +214,16 @@ pub(crate) mod tests {
     use super::*;
     use crate::freshness::LifetimeSource;
 
-    /// A stored response with these fields, received in 2023, fresh for a minute.
-    pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
+    /// These fields.
+    pub(crate) fn headers(fields: &[(&str, &str)]) -> Headers {
         let mut headers = Headers::new();
         fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
+        headers
+    }
+
+    /// A stored response with these fields, received in 2023, fresh for a minute.
+    pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
+        let headers = headers(fields);
         let freshness = Freshness {
             lifetime: Duration::from_secs(60),
             source: LifetimeSource::Explicit,

@@ -57,6 +57,8 @@ pub enum NotStored {
 /// What is stored of a response's head.
 #[derive(Clone, Debug)]
 pub struct StorableHead {
+    /// The status; of a part, that of the whole.
+    pub status: StatusCode,
     /// The fields.
     pub headers: Headers,
     /// Its directives.
@@ -106,7 +108,7 @@ pub fn storable(
     if extent != Extent::Whole {
         headers.remove(KnownHeader::ContentRange);
     }
-    Ok(StorableHead { headers, control, freshness, variant, extent })
+    Ok(StorableHead { status, headers, control, freshness, variant, extent })
 }
 
 /// Whether the response and its request allow it.

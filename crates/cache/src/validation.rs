@@ -162,16 +162,13 @@ const MAX_TAGS: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Time, stored::tests::stored};
+    use crate::{
+        Time,
+        stored::tests::{headers, stored},
+    };
 
     const LATER: Time = Time::from_seconds(1_700_001_000);
     const EARLY: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
-
-    fn headers(fields: &[(&str, &str)]) -> Headers {
-        let mut headers = Headers::new();
-        fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-        headers
-    }
 
     #[test]
     fn all_tags_are_asked_about() {

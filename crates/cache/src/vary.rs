@@ -161,12 +161,7 @@ const SINGLE: [&str; 6] = ["authorization", "cookie", "origin", "referer", "user
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(fields: &[(&str, &str)]) -> Headers {
-        let mut headers = Headers::new();
-        fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-        headers
-    }
+    use crate::stored::tests::headers;
 
     #[test]
     fn requests_that_get_the_same_variant_and_others() {

@@ -129,7 +129,7 @@ fn response(tags: &str, body: &str) -> Storable {
     let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
     let exchange = Exchange { sent: NOW, received: NOW };
     let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
-    Storable { head: StoredHead::new(StatusCode::OK, head), body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
+    Storable { head: StoredHead::new(head), body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
 }
 
 fn folder() -> (TempDir, PathBuf) {

@@ -5,17 +5,15 @@ use serow_message::Scheme;
 
 use super::*;
 use crate::{
-    content_range::ContentRange, extent::Extent, purge::PurgeTarget, stored::tests::stored as head, vary::Variant,
+    content_range::ContentRange,
+    extent::Extent,
+    purge::PurgeTarget,
+    stored::tests::{headers, stored as head},
+    vary::Variant,
 };
 
 fn key(path: &str) -> Key {
     Key::new(Scheme::Http, "a", path, None, &[])
-}
-
-fn headers(fields: &[(&str, &str)]) -> Headers {
-    let mut headers = Headers::new();
-    fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-    headers
 }
 
 /// A response that varies on the field `a`, which the request had with this value.

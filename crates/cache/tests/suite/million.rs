@@ -28,12 +28,7 @@ fn response(tags: &str) -> Storable {
     let (request, exchange) = (Headers::new(), Exchange { sent: now, received: now });
     let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
     let head = storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange).unwrap();
-    Storable {
-        head: StoredHead::new(StatusCode::OK, head),
-        body: bytes::Bytes::from(vec![b'x'; BODY]).into(),
-        scope: 0,
-        tags,
-    }
+    Storable { head: StoredHead::new(head), body: bytes::Bytes::from(vec![b'x'; BODY]).into(), scope: 0, tags }
 }
 
 fn key(number: usize) -> Key {

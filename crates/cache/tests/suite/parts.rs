@@ -72,7 +72,7 @@ fn store(memory: &MemoryStore, now: Time, version: u8, range: Option<Range<u64>>
     let head = storable(request, status, &response, &CacheRules::default(), exchange).unwrap();
     let extent = head.extent;
     let body = StoredBody::new(StoredContent::Memory(Bytes::from(bytes)), extent).unwrap();
-    let head = StoredHead::new(status, head);
+    let head = StoredHead::new(head);
     memory.insert(key(), memory.version(), Storable { head, body, scope: 0, tags: TagNames::default() });
 }
 

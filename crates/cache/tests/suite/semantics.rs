@@ -135,7 +135,7 @@ fn ours(case: &Case) -> bool {
     let exchange = Exchange { sent: received, received };
     let status = StatusCode::from_u16(case.status).unwrap();
     let Ok(head) = storable(request, status, &response, &CacheRules::default(), exchange) else { return false };
-    let stored = StoredHead::new(status, head);
+    let stored = StoredHead::new(head);
     let now = Time::from_seconds(RECEIVED + case.later);
     let outcome = reuse(&stored, &RequestControl::of(&second), &CacheRules::default(), now);
     stored.variant.matches(&second) && matches!(outcome, Reuse::Send | Reuse::SendAndValidate)

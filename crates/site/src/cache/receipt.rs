@@ -106,7 +106,7 @@ impl Fetch {
         };
         let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
         let (extent, length) = (head.extent, response.body.length());
-        let head = StoredHead::new(response.status, head);
+        let head = StoredHead::new(head);
         let is_of_use = match (extent, &self.found.part) {
             (Extent::Part(part), Some(before)) => is_part_of_use(&head, part, before),
             _ => true,
