@@ -121,17 +121,19 @@ impl Link {
         }
     }
 
-    /// Receives into a pipe, at most `most` bytes, which is possible where the bytes come as they are and none waits in the
-    /// input. `None` where it is not.
+    /// Whether the next bytes of the socket are the next to be parsed: nothing is encrypted, and none waits in the input.
+    pub(crate) fn is_pipeable(&self) -> bool {
+        !self.wire.is_encrypted() && self.input.is_empty()
+    }
+
+    /// Receives into a pipe, at most `most` bytes, where the link [is pipeable](Self::is_pipeable). `None` if the pipe is not
+    /// empty.
     pub(crate) fn poll_fill_pipe(
         &mut self,
         context: &mut Context<'_>,
         pipe: &Pipe,
         most: usize,
     ) -> Option<Poll<Result<PipedBytes, ClientError>>> {
-        if self.wire.is_encrypted() || !self.input.is_empty() {
-            return None;
-        }
         let filled = pipe.poll_fill(|pipe| self.wire.socket().poll_receive_piped(context, pipe, most))?;
         Some(match filled {
             Poll::Ready(Ok(piece)) => {

@@ -118,10 +118,7 @@ impl Http1 {
     /// where nothing is encrypted.
     #[must_use]
     pub fn pipeable(&self) -> u64 {
-        if self.link.wire.is_encrypted() || !self.link.input.is_empty() {
-            return 0;
-        }
-        self.machine.body_left().unwrap_or(0)
+        self.machine.body_left().filter(|_| self.link.is_pipeable()).unwrap_or(0)
     }
 
     /// Receives the next bytes of the body into the pipe; `None` where [`Self::pipeable`] is 0, or the pipe is not empty.

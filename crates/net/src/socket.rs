@@ -4,14 +4,12 @@ use std::{
     fs::File,
     io::{self, IoSlice},
     net::SocketAddr,
-    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::BytesMut;
-#[cfg(target_os = "linux")]
-use rustix::pipe::{SpliceFlags, splice};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
@@ -162,8 +160,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// Those of splice(2).
-    #[cfg(target_os = "linux")]
+    /// Those of splice(2): not supported on systems other than Linux.
     pub fn poll_receive_piped(
         &self,
         context: &mut Context<'_>,
@@ -172,7 +169,7 @@ impl Socket {
     ) -> Poll<io::Result<usize>> {
         loop {
             let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
-            match splice(guard.get_inner(), None, pipe, None, most, SpliceFlags::MOVE | SpliceFlags::NONBLOCK) {
+            match splice(guard.get_inner().as_fd(), pipe, most) {
                 Ok(received) => return Poll::Ready(Ok(received)),
                 // The pipe is empty, so it is the socket that has nothing.
                 Err(Errno::AGAIN) => guard.clear_ready(),
@@ -188,35 +185,13 @@ impl Socket {
     ///
     /// As [`Self::poll_send`]. A peer that is gone must not send a signal (SIGPIPE, signal(7)): the process ignores it, as
     /// every program in Rust does.
-    #[cfg(target_os = "linux")]
     pub fn poll_send_piped(
         &self,
         context: &mut Context<'_>,
         pipe: BorrowedFd<'_>,
         length: usize,
     ) -> Poll<io::Result<usize>> {
-        let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-        self.poll_write(context, |descriptor| splice(pipe, None, descriptor, None, length, flags))
-    }
-
-    /// Other systems have no splice(2).
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    #[cfg(not(target_os = "linux"))]
-    pub fn poll_receive_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
-        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
-    }
-
-    /// Other systems have no splice(2).
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    #[cfg(not(target_os = "linux"))]
-    pub fn poll_send_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
-        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+        self.poll_write(context, |descriptor| splice(pipe, descriptor.as_fd(), length))
     }
 
     /// The local address that the peer connected to; a unix socket has none.
@@ -357,6 +332,18 @@ impl More {
             Self::Nothing => SendFlags::NOSIGNAL,
         }
     }
+}
+
+/// Moves bytes between a socket and a pipe, whichever is which.
+#[cfg(target_os = "linux")]
+fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> rustix::io::Result<usize> {
+    use rustix::pipe::SpliceFlags;
+    rustix::pipe::splice(from, None, to, None, most, SpliceFlags::MOVE | SpliceFlags::NONBLOCK)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn splice(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: usize) -> rustix::io::Result<usize> {
+    Err(Errno::NOSYS)
 }
 
 #[cfg(target_os = "linux")]

@@ -177,7 +177,10 @@ where
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
                 Some(Stage::Handling) => self.poll_call(index, &mut context),
-                Some(Stage::Stream(_)) => self.prepare_piece(index, &mut context),
+                Some(Stage::Stream(_)) => {
+                    self.prepare_piece(index, &mut context);
+                    Step::Wait
+                }
                 Some(Stage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
                 Some(Stage::Head | Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
                 None => return,
@@ -229,11 +232,11 @@ where
 
     /// Polls a streamed body where that may be its end, which needs no room. A body that is certain to have more bytes
     /// is polled in its turn: until the client opens its windows, they would be held in memory (CVE-2019-9517).
-    fn prepare_piece(&mut self, index: usize, context: &mut Context<'_>) -> Step {
-        let Some(exchange) = self.exchanges.get(index) else { return Step::Wait };
-        let Stage::Stream(streaming) = &exchange.stage else { return Step::Wait };
+    fn prepare_piece(&mut self, index: usize, context: &mut Context<'_>) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let Stage::Stream(streaming) = &exchange.stage else { return };
         if !streaming.lacks_piece() {
-            return Step::Wait;
+            return;
         }
         let stream = exchange.stream;
         // Some bodies of others go on claiming the length that they had in the beginning.
@@ -242,7 +245,6 @@ where
         } else {
             self.poll_piece(index, context);
         }
-        Step::Wait
     }
 
     /// Polls a streamed body for its next piece, and marks the stream as ready if there is one.
