@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import pathlib
+import tempfile
 import time
+import typing
 
 from ..verdict import Verdict
 from .running import Running, bench, outcome
@@ -14,7 +17,8 @@ from .running import Running, bench, outcome
 BAR = 3.0
 RATE = 5000
 # In the short test 20 ms in which the machine does something else are a hundredth of all: what is shorter than this is not
-# compared, and what was longer is looked at again.
+# compared, and what was longer is looked at again. Then the requests are compared with those beside the start of another
+# server as well: a program with debug assertions takes tens of milliseconds of a processor to start, whatever it starts for.
 FLOOR_US, TRIES = 2000, 3
 
 
@@ -45,43 +49,55 @@ def reloads(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         place = folder / str(number)
         place.mkdir()
         with Running(place) as server:
-            calm, _ = measure(server, way, requests // (1 if short else 4), 0)
-            ratios = []
+            calm = measure(server, way, requests // (1 if short else 4), [])
+            without = max(calm["latency"]["p99_us"], FLOOR_US / BAR if short else 0)
+            fastest = math.inf
             for _ in range(TRIES if short else 1):
                 before = server.status()["requests"]["total"]
-                found, made = measure(server, way, requests, count)
-                total, done = total + found["summary"]["requests"], done + made
-                judge(verdict, way, found, server.status(), before, requests, made, count)
-                ratios.append(found["latency"]["p99_us"] / max(calm["latency"]["p99_us"], FLOOR_US / BAR if short else 0))
-                if min(ratios) <= BAR:
+                found = measure(server, way, requests, [server.reload] * count)
+                total, done = total + found["summary"]["requests"], done + count
+                judge(verdict, way, found, server.status(), before, requests, count)
+                fastest = min(fastest, found["latency"]["p99_us"])
+                if short and fastest > BAR * without:
+                    without = max(without, beside_a_start(server, way, requests, place))
+                if fastest <= BAR * without:
                     break
-            slowest = max(slowest, min(ratios))
+            ratio = fastest / without
+            slowest = max(slowest, ratio)
             verdict.say(f"{way.name}: p99 {calm['latency']['p99_us'] / 1000:.2f} ms without reloads, "
-                        f"{found['latency']['p99_us'] / 1000:.2f} ms with {made}; longest "
+                        f"{found['latency']['p99_us'] / 1000:.2f} ms with {count}; longest "
                         f"{calm['latency']['max_us'] / 1000:.1f} and {found['latency']['max_us'] / 1000:.1f} ms")
-            verdict.check(min(ratios) <= BAR, f"{way.name}: p99 is {min(ratios):.1f} times as long during reloads")
+            verdict.check(ratio <= BAR, f"{way.name}: p99 is {ratio:.1f} times as long during reloads")
             verdict.check("panic" not in server.said(), f"{way.name}: {server.said()[-300:]}")
     verdict.figure(f"{done} reloads during {total} requests: p99 at most {slowest:.1f} times as long"
-                   f"{', or below 2 ms' if short else ''}")
+                   f"{', or below 2 ms, or than beside the start of another server' if short else ''}")
 
 
-def measure(server: Running, way: Way, requests: int, count: int) -> tuple[dict, int]:
-    """A run, with so many reloads spread over it."""
+def measure(server: Running, way: Way, requests: int, events: list[typing.Callable[[], None]]) -> dict:
+    """A run, with the events spread over it."""
     place = ("--unix", str(server.socket)) if way.unix else ()
     run = bench(*way.options, *place, "-t1", "-n", str(requests), "-R", str(RATE), url=f"http://127.0.0.1:{server.port}/")
-    pause, made = requests / RATE / (count + 1), 0
+    pause = requests / RATE / (len(events) + 1)
     began = time.monotonic()
-    for number in range(count):
+    for number, event in enumerate(events):
         time.sleep(max(0.0, began + pause * (number + 1) - time.monotonic()))
-        server.reload()
-        made += 1
-    return outcome(run), made
+        event()
+    return outcome(run)
 
 
-def judge(verdict: Verdict, way: Way, found: dict, status: dict, before: int, requests: int, made: int, count: int) -> None:
+def beside_a_start(server: Running, way: Way, requests: int, folder: pathlib.Path) -> int:
+    """What 99 of 100 requests take while another server starts, in microseconds."""
+    with tempfile.TemporaryDirectory(dir=folder) as its_own:
+        other = Running(pathlib.Path(its_own))
+        try:
+            return measure(server, way, requests, [other.start])["latency"]["p99_us"]
+        finally:
+            other.__exit__()
+
+
+def judge(verdict: Verdict, way: Way, found: dict, status: dict, before: int, requests: int, count: int) -> None:
     errors = {kind: number for kind, number in found["errors"].items() if number}
-    verdict.check(made == count, f"{way.name}: {made} reloads of {count}")
-    verdict.check(not errors, f"{way.name}: {errors} of {requests} requests with {made} reloads")
+    verdict.check(not errors, f"{way.name}: {errors} of {requests} requests with {count} reloads")
     verdict.check(found["statuses"] == {"200": requests}, f"{way.name}: {json.dumps(found['statuses'])} for {requests}")
     counted = status["requests"]["total"] - before
     verdict.check(counted == requests, f"{way.name}: the server counted {counted} requests, the generator {requests}")
