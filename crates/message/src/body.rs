@@ -161,6 +161,13 @@ impl Body {
         Ok(whole.into())
     }
 
+    /// The body with these bytes in front of it: for one that was read in part, and is passed on as a whole.
+    #[must_use]
+    pub fn preceded_by(self, first: Bytes) -> Self {
+        let first = (!first.is_empty()).then(|| Ok(Frame::data(first)));
+        Self { kind: BodyKind::Stream(Box::pin(Boxed { first, body: Box::pin(self) })) }
+    }
+
     /// The next piece of data; trailers are skipped.
     ///
     /// # Errors

@@ -39,6 +39,13 @@ pub(crate) fn of_decoded(path: &[u8]) -> Result<Vec<u8>, NoPath> {
     Ok(room.into_vec())
 }
 
+/// The path of this target as routes see it, for others who decide by it; `None` if it has none that a route could take.
+#[must_use]
+pub fn clean_path_of(target: &Target) -> Option<Vec<u8>> {
+    let mut room = Room::new();
+    of(target, &mut room).ok().map(<[u8]>::to_vec)
+}
+
 /// The path climbs above the root, holds NUL or a percent sign without two hexadecimal digits, or there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoPath;

@@ -96,6 +96,7 @@ mod url;
 mod variable_outcome;
 
 pub use self::{
+    clean_path::clean_path_of,
     conditions::Conditions,
     error::RouterError,
     fixed_response::{FixedResponse, InvalidResponse},

@@ -1,0 +1,61 @@
+//! What the function `request` returns: nothing, or a response.
+
+use mlua::{Table, Value};
+use serow_gateway::error_page;
+use serow_message::{Headers, KnownHeader, Response};
+
+use crate::{header_rules, response_value::final_status, value_kind::kind};
+
+/// The response that a function returned; `None` if the request goes on.
+///
+/// # Errors
+///
+/// What is wrong with what it returned.
+pub(crate) fn of(value: &Value, request: &Headers) -> Result<Option<Response>, String> {
+    match value {
+        Value::Nil | Value::Boolean(false) => Ok(None),
+        Value::Integer(_) | Value::Number(_) => Ok(Some(error_page(final_status(value)?, request))),
+        Value::Table(table) => of_table(table).map(Some),
+        other => Err(format!(
+            "`request` returned {}: return nothing to go on, a status as in 403, or a table as in {{ status = 302, \
+             headers = {{ location = \"/\" }} }}",
+            kind(&other)
+        )),
+    }
+}
+
+fn of_table(table: &Table) -> Result<Response, String> {
+    for pair in table.pairs::<Value, Value>() {
+        let (name, _) = pair.map_err(|error| error.to_string())?;
+        let name = name.to_string().map_err(|error| error.to_string())?;
+        if !["status", "headers", "body"].contains(&&*name) {
+            return Err(format!("{name:?} is not a part of a response: there are status, headers and body"));
+        }
+    }
+    let get = |name: &str| table.raw_get::<Value>(name).map_err(|error| error.to_string());
+    let status = match get("status")? {
+        Value::Nil => serow_message::StatusCode::OK,
+        value => final_status(&value)?,
+    };
+    let mut response = Response::new(status);
+    match get("headers")? {
+        Value::Nil => {}
+        Value::Table(fields) => header_rules::fill(&mut response.headers, &fields)?,
+        other => return Err(format!("the headers of a response are a table, not {}", kind(&other))),
+    }
+    match get("body")? {
+        Value::Nil => {}
+        Value::String(_) if matches!(status.as_u16(), 204 | 304) => {
+            return Err(format!("a response with {} has no body", status.as_u16()));
+        }
+        Value::String(text) => {
+            if !response.headers.contains(KnownHeader::ContentType) {
+                let added = response.headers.append(KnownHeader::ContentType, "text/plain; charset=utf-8");
+                debug_assert!(added.is_ok(), "{added:?}");
+            }
+            response.body = text.as_bytes().to_vec().into();
+        }
+        other => return Err(format!("the body of a response is text, not {}", kind(&other))),
+    }
+    Ok(response)
+}

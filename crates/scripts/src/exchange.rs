@@ -1,0 +1,207 @@
+//! The functions of a script around a handler: what becomes of a request, and of its response.
+
+use std::{pin::Pin, rc::Rc};
+
+use mlua::{AnyUserData, IntoLua, Value};
+use serow_gateway::{RequestSummary, error_page};
+use serow_message::{Headers, Request, Response, StatusCode};
+
+use crate::{
+    Script, ScriptError, answer,
+    budget::Spent,
+    context::Context,
+    hook::Hook,
+    log_fields,
+    request_value::RequestValue,
+    response_value::{ResponseCell, ResponseValue},
+    state::{State, Step},
+    states,
+    value_kind::kind,
+};
+
+/// What a script makes of a request.
+pub enum Begun {
+    /// The handler gets it; then, if the script has a function for that, it gets the response.
+    Handle(Request, Option<Watched>),
+    /// The script has responded itself.
+    Respond(Response),
+}
+
+/// A request whose script wants to see the response.
+pub struct Watched {
+    exchange: Exchange,
+}
+
+/// A request in the hands of a script.
+struct Exchange {
+    script: Script,
+    state: Rc<State>,
+    context: Rc<Context>,
+    /// The request as the script has it.
+    value: Option<AnyUserData>,
+    /// How long the functions have computed for it.
+    spent: Spent,
+    summary: RequestSummary,
+}
+
+impl Script {
+    /// Begins with a request. Most functions end at once; the future is for those that wait.
+    ///
+    /// # Errors
+    ///
+    /// None: what goes wrong in a script is logged, and its client gets 500.
+    pub fn begin(&self, request: Request) -> Result<Begun, Pin<Box<dyn Future<Output = Begun>>>> {
+        let summary = RequestSummary { method: request.method.clone(), target: request.target.clone() };
+        let state = match states::of_thread(self) {
+            Ok(state) => state,
+            Err(error) => {
+                self.shared.log_error("setup", &summary, &error);
+                return Ok(Begun::Respond(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
+            }
+        };
+        let context = Rc::new(Context::new(request, self.shared.trusted.clone()));
+        let mut exchange =
+            Exchange { script: self.clone(), state, context, value: None, spent: Spent::default(), summary };
+        if exchange.state.function(Hook::Request).is_none() {
+            return Ok(exchange.hand_over());
+        }
+        match exchange.start(Hook::Request, None) {
+            Ok(Step::Done(value)) => Ok(exchange.decide(Ok(value))),
+            Err(error) => Ok(exchange.decide(Err(error))),
+            Ok(step) => Err(Box::pin(async move {
+                let value = exchange.finish(step).await;
+                exchange.decide(value)
+            })),
+        }
+    }
+}
+
+impl Watched {
+    /// The response as the script changes it.
+    pub async fn finish(self, response: Response) -> Response {
+        let mut exchange = self.exchange;
+        if exchange.state.function(Hook::Response).is_none() {
+            return exchange.log(response);
+        }
+        let cell = Rc::new(ResponseCell::new(response));
+        let value = match exchange.start(Hook::Response, Some(&cell)) {
+            Ok(step) => exchange.finish(step).await,
+            Err(error) => Err(error),
+        };
+        let response = cell.take();
+        match (value, response) {
+            (Ok(Value::Nil | Value::Boolean(_)), Some(response)) => exchange.log(response),
+            (Ok(value), Some(_)) => {
+                let text =
+                    format!("`response` returned {}: it changes the response, and returns nothing", kind(&value));
+                exchange.fail(Hook::Response, &ScriptError::new(text))
+            }
+            (Err(error), _) => exchange.fail(Hook::Response, &error),
+            (Ok(_), None) => exchange.fail(Hook::Response, &ScriptError::new("the response is lost")),
+        }
+    }
+}
+
+impl Exchange {
+    /// Begins a function.
+    fn start(&mut self, hook: Hook, response: Option<&Rc<ResponseCell>>) -> Result<Step, ScriptError> {
+        let Self { state, context, value, spent, .. } = self;
+        let Some(function) = state.function(hook) else { return Ok(Step::Done(Value::Nil)) };
+        let request = match value {
+            Some(request) => request.clone(),
+            None => value.insert(state.lua().create_userdata(RequestValue::new(Rc::clone(context)))?).clone(),
+        };
+        match response {
+            None => state.begin(function, request, spent),
+            Some(cell) => {
+                let response = ResponseValue::new(Rc::clone(cell)).into_lua(state.lua())?;
+                state.begin(function, (request, response), spent)
+            }
+        }
+    }
+
+    /// Goes on until the function has returned.
+    async fn finish(&mut self, mut step: Step) -> Result<Value, ScriptError> {
+        for _ in 0..MAX_OPERATIONS {
+            match step {
+                Step::Done(value) => return Ok(value),
+                Step::Waiting(thread, operation) => {
+                    let result = operation.run(self.state.lua(), &*self.script.shared.fetch).await;
+                    step = self.state.resume(thread, result, &mut self.spent)?;
+                }
+            }
+        }
+        match step {
+            Step::Done(value) => Ok(value),
+            Step::Waiting(..) => Err(ScriptError::new(format_args!(
+                "the script has waited {MAX_OPERATIONS} times for one request: does it loop?"
+            ))),
+        }
+    }
+
+    /// What becomes of a request whose function has returned this.
+    fn decide(self, value: Result<Value, ScriptError>) -> Begun {
+        let answer = value.and_then(|value| {
+            let found = self.context.with(|request| Ok(answer::of(&value, &request.headers)))?;
+            found.map_err(ScriptError::new)
+        });
+        match answer {
+            Ok(None) => self.hand_over(),
+            Ok(Some(response)) => {
+                let mut exchange = self;
+                exchange.context.close();
+                Begun::Respond(exchange.log(response))
+            }
+            Err(error) => Begun::Respond(self.fail(Hook::Request, &error)),
+        }
+    }
+
+    /// Passes the request on to the handler.
+    fn hand_over(self) -> Begun {
+        let has = |hook| self.state.function(hook).is_some();
+        let is_watched = has(Hook::Response) || has(Hook::Log);
+        match self.context.hand_over(is_watched) {
+            Some(request) if is_watched => Begun::Handle(request, Some(Watched { exchange: self })),
+            Some(request) => Begun::Handle(request, None),
+            None => Begun::Respond(self.fail(Hook::Request, &ScriptError::new("the request is lost"))),
+        }
+    }
+
+    /// Asks for fields of the access log, and ends.
+    fn log(&mut self, mut response: Response) -> Response {
+        if self.state.function(Hook::Log).is_none() {
+            return response;
+        }
+        let cell = Rc::new(ResponseCell::new(response));
+        cell.close();
+        let value = match self.start(Hook::Log, Some(&cell)) {
+            Ok(Step::Done(value)) => log_fields::of(&value).map_err(ScriptError::new),
+            Ok(Step::Waiting(..)) => Err(ScriptError::new("`log` cannot wait: the response is sent behind it")),
+            Err(error) => Err(error),
+        };
+        response = cell.take().unwrap_or_default();
+        match value {
+            Ok(None) => {}
+            Ok(Some(fields)) => drop(response.extensions.insert(fields)),
+            Err(error) => self.script.shared.log_error(Hook::Log.as_str(), &self.summary, &error),
+        }
+        response
+    }
+
+    /// Logs an error; the client gets 500.
+    fn fail(&self, hook: Hook, error: &ScriptError) -> Response {
+        self.script.shared.log_error(hook.as_str(), &self.summary, error);
+        let page = self.context.with(|request| Ok(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
+        page.unwrap_or_else(|_| error_page(StatusCode::INTERNAL_SERVER_ERROR, &Headers::new()))
+    }
+}
+
+impl Drop for Exchange {
+    /// A script may keep its value of the request: nothing of the request stays in it.
+    fn drop(&mut self) {
+        self.context.end();
+    }
+}
+
+/// More than any page is made of.
+const MAX_OPERATIONS: usize = 1000;

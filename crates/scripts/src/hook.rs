@@ -1,0 +1,20 @@
+//! The functions of a script that are called for a request.
+
+/// A function of a script that is called for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hook {
+    Request,
+    Response,
+    Log,
+}
+
+impl Hook {
+    /// The name of the function.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Log => "log",
+        }
+    }
+}

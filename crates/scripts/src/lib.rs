@@ -1,0 +1,55 @@
+//! Scripts in Lua that change requests and responses.
+//!
+//! A script is a file that returns a table of functions, each of which may be missing:
+//!
+//! | function | when | what it may do |
+//! | --- | --- | --- |
+//! | `setup(config)` | once per thread, before the first request | read files, build tables |
+//! | `request(request)` | before the handler | change the request, or respond to it |
+//! | `response(request, response)` | after the handler | change the response |
+//! | `log(request, response)` | after that | return fields for the access log |
+//!
+//! # How a script runs
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the text of a script, read once per generation, and its check | `script.rs` |
+//! | each thread has a Lua state for each script | `states.rs`, `state.rs`, `prelude.lua` |
+//! | a function runs in a coroutine; most end without having waited, and the coroutine is used again | `state.rs` |
+//! | what it waits for (a body, a time, another server) happens outside of Lua, and then it goes on | `operation.rs`, `exchange.rs` |
+//! | a hook looks at the clock after some instructions, the allocator at the memory | `budget.rs` |
+//! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `patterns.rs` |
+//! | requests and responses as scripts see them | `request_value.rs`, `response_value.rs`, `headers_value.rs` |
+//! | the table `serow` | `library.rs`, `library/` |
+//!
+//! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
+
+mod answer;
+mod budget;
+mod context;
+mod error;
+mod exchange;
+mod header_rules;
+mod headers_value;
+mod hook;
+mod library;
+mod limits;
+mod log_fields;
+mod operation;
+mod request_value;
+mod response_value;
+mod sandbox;
+mod script;
+mod shared_dictionary;
+mod state;
+mod states;
+mod value_kind;
+
+pub use self::{
+    error::ScriptError,
+    exchange::{Begun, Watched},
+    limits::ScriptLimits,
+    log_fields::LogFields,
+    operation::{Fetch, FetchFailure, FetchRequest, Fetched, NoFetch},
+    script::Script,
+};

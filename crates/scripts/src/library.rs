@@ -1,0 +1,67 @@
+//! The table `serow`, which scripts find among their globals.
+
+mod codings;
+mod digests;
+mod json;
+mod logging;
+mod regex;
+mod shared;
+
+use std::{cell::Cell, rc::Rc, sync::Arc};
+
+use mlua::{Function, Lua, LuaString, Table};
+
+use crate::script::Shared;
+
+/// Functions of the library that values of Rust hand out.
+pub(crate) struct Functions {
+    /// `request:body(limit)` and `response:body(limit)`.
+    pub(crate) body: Function,
+}
+
+impl Functions {
+    /// One of the functions of a state.
+    pub(crate) fn of(lua: &Lua, find: impl FnOnce(&Self) -> Function) -> mlua::Result<Function> {
+        let functions = lua.app_data_ref::<Self>().ok_or_else(|| mlua::Error::runtime("the library is not loaded"))?;
+        Ok(find(&functions))
+    }
+}
+
+/// Provides the table. `wait` is the function of the prelude that has the server do something.
+pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, wait: &Function) -> mlua::Result<()> {
+    let functions: Table = lua.load(include_str!("library/waiting.lua")).set_name("=serow").call(wait)?;
+    lua.set_app_data(Functions { body: functions.get("body")? });
+    let serow = lua.create_table()?;
+    for name in ["fetch", "sleep"] {
+        serow.raw_set(name, functions.get::<Function>(name)?)?;
+    }
+    serow.raw_set("time", lua.create_function(|_, ()| Ok(now()))?)?;
+    codings::provide(lua, &serow)?;
+    digests::provide(lua, &serow)?;
+    json::provide(lua, &serow)?;
+    logging::provide(lua, &serow, &script.name)?;
+    regex::provide(lua, &serow)?;
+    shared::provide(lua, &serow)?;
+    lua.globals().raw_set("serow", serow)
+}
+
+/// What `setup` gets: the files below the folder of the script, while it is loaded.
+pub(crate) fn config(lua: &Lua, script: &Arc<Shared>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<Table> {
+    let (script, is_loading) = (Arc::clone(script), Rc::clone(is_loading));
+    let config = lua.create_table()?;
+    let read = lua.create_function(move |lua, (_, name): (mlua::Value, LuaString)| {
+        let name = name.to_string_lossy().to_string();
+        if !is_loading.get() {
+            return Err(mlua::Error::runtime("files can be read only in `setup`: keep what is needed in a local"));
+        }
+        let text = script.file(&name).map_err(mlua::Error::runtime)?;
+        lua.create_string(&*text)
+    })?;
+    config.raw_set("read", read)?;
+    Ok(config)
+}
+
+/// Seconds since 1970, with fractions.
+fn now() -> f64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}

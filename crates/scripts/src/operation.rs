@@ -1,0 +1,264 @@
+//! What a function of a script waits for, outside of Lua.
+
+use std::{fmt, pin::Pin, rc::Rc, time::Duration};
+
+use bytes::Bytes;
+use mlua::{AnyUserData, Lua, LuaString, Table, Value};
+use serow_message::{Body, Headers, Method, Response};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    context::Context,
+    header_rules,
+    request_value::RequestValue,
+    response_value::{ResponseCell, ResponseValue},
+    value_kind::{kind, number},
+};
+
+/// What a function of a script waits for.
+pub(crate) enum Operation {
+    /// That this time passes.
+    Sleep(Duration),
+    /// The body of the request, of at most this many bytes.
+    RequestBody(Rc<Context>, usize),
+    /// The body of the response, likewise.
+    ResponseBody(Rc<ResponseCell>, usize),
+    /// The response of another server.
+    Fetch(Box<FetchRequest>),
+}
+
+/// A request to another server.
+#[derive(Debug)]
+pub struct FetchRequest {
+    /// A URL, or the name of an upstream with a path behind it: `backend/status`.
+    pub url: String,
+    /// The method.
+    pub method: Method,
+    /// The header fields.
+    pub headers: Headers,
+    /// The body.
+    pub body: Bytes,
+    /// How long it may take, with the body of the response.
+    pub timeout: Duration,
+    /// Bytes that the body of the response may have.
+    pub max_body: usize,
+}
+
+/// Why there is no response of another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchFailure(pub String);
+
+impl fmt::Display for FetchFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FetchFailure {}
+
+/// The future of the response of another server.
+pub type Fetched = Pin<Box<dyn Future<Output = Result<Response, FetchFailure>>>>;
+
+/// Asks other servers for scripts.
+pub trait Fetch: Send + Sync {
+    /// Sends a request, and returns the response when its head has arrived.
+    fn fetch(&self, request: FetchRequest) -> Fetched;
+}
+
+/// Asks no server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFetch;
+
+impl Fetch for NoFetch {
+    fn fetch(&self, _: FetchRequest) -> Fetched {
+        Box::pin(async { Err(FetchFailure("no other server can be asked here".to_owned())) })
+    }
+}
+
+impl Operation {
+    /// What the function asks for by these two values.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub(crate) fn new(name: &Value, argument: Value) -> Result<Self, String> {
+        let name = match name {
+            Value::String(name) => name.to_string_lossy().to_string(),
+            _ => String::new(),
+        };
+        match (&*name, argument) {
+            ("sleep", argument) => seconds(&argument).map(Self::Sleep),
+            ("body", Value::Table(argument)) => Self::body(&argument),
+            ("fetch", Value::Table(argument)) => fetch_request(&argument).map(|request| Self::Fetch(Box::new(request))),
+            ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(&other))),
+            _ => Err("there is no such operation".to_owned()),
+        }
+    }
+
+    fn body(argument: &Table) -> Result<Self, String> {
+        let limit = match argument.raw_get::<Value>(2) {
+            Ok(Value::Nil) => DEFAULT_BODY_LIMIT,
+            Ok(value) => count(&value).ok_or("the limit of a body is a number of bytes")?,
+            Err(error) => return Err(error.to_string()),
+        };
+        let of = argument.raw_get::<AnyUserData>(1).map_err(|_| "write a colon: request:body()")?;
+        if let Ok(request) = of.borrow::<RequestValue>() {
+            return Ok(Self::RequestBody(Rc::clone(request.context()), limit));
+        }
+        match of.borrow::<ResponseValue>() {
+            Ok(response) => Ok(Self::ResponseBody(Rc::clone(response.cell()), limit)),
+            Err(_) => Err("write a colon: request:body()".to_owned()),
+        }
+    }
+
+    /// Does it, and returns what the function gets; or why it fails.
+    pub(crate) async fn run(self, lua: &Lua, fetch: &dyn Fetch) -> Result<Value, String> {
+        match self {
+            Self::Sleep(time) => {
+                sleep(time).await;
+                Ok(Value::Nil)
+            }
+            Self::RequestBody(context, limit) => {
+                let body = context.take_body()?;
+                let (read, body) = read(body, limit).await;
+                context.put_body(body);
+                text(lua, read)
+            }
+            Self::ResponseBody(cell, limit) => {
+                let body = cell.take_body()?;
+                let (read, body) = read(body, limit).await;
+                cell.put_body(body);
+                text(lua, read)
+            }
+            Self::Fetch(request) => {
+                let (time, max_body) = (request.timeout, request.max_body);
+                let asking = async {
+                    let Response { status, headers, body, .. } =
+                        fetch.fetch(*request).await.map_err(|failure| failure.to_string())?;
+                    let body = body.collect(max_body).await;
+                    let body = body.map_err(|error| format!("the response cannot be read: {error}"))?;
+                    fetched(lua, status.as_u16(), &headers, &body).map_err(|error| error.to_string())
+                };
+                timeout(time, asking).await.unwrap_or_else(|_| Err(format!("there was no response within {time:?}")))
+            }
+        }
+    }
+}
+
+/// What a script gets of a body: nothing if it is too long.
+fn text(lua: &Lua, read: Result<Option<Bytes>, String>) -> Result<Value, String> {
+    match read? {
+        Some(bytes) => lua.create_string(&bytes).map(Value::String).map_err(|error| error.to_string()),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// Reads a body of at most so many bytes, and returns it with what takes its place; with nothing, if it has more.
+async fn read(mut body: Body, limit: usize) -> (Result<Option<Bytes>, String>, Body) {
+    if body.length().is_some_and(|length| length > limit as u64) {
+        return (Ok(None), body);
+    }
+    let mut whole = Vec::new();
+    loop {
+        match body.chunk().await {
+            None => {
+                let whole = Bytes::from(whole);
+                return (Ok(Some(whole.clone())), whole.into());
+            }
+            Some(Ok(piece)) => whole.extend_from_slice(&piece),
+            Some(Err(error)) => return (Err(format!("the body cannot be read: {error}")), Body::empty()),
+        }
+        if whole.len() > limit {
+            return (Ok(None), body.preceded_by(whole.into()));
+        }
+    }
+}
+
+/// The response of another server as a table.
+fn fetched(lua: &Lua, status: u16, headers: &Headers, body: &[u8]) -> mlua::Result<Value> {
+    let fields = lua.create_table()?;
+    for (name, value) in headers {
+        let name = lua.create_string(name.to_ascii_lowercase())?;
+        // As nginx's variables: of several fields, all values.
+        let joined = match fields.raw_get::<Option<LuaString>>(&name)? {
+            Some(before) => [&before.as_bytes()[..], b", ", value].concat(),
+            None => value.to_vec(),
+        };
+        fields.raw_set(name, lua.create_string(joined)?)?;
+    }
+    let response = lua.create_table()?;
+    response.raw_set("status", status)?;
+    response.raw_set("headers", fields)?;
+    response.raw_set("body", lua.create_string(body)?)?;
+    Ok(Value::Table(response))
+}
+
+fn fetch_request(table: &Table) -> Result<FetchRequest, String> {
+    let known = ["url", "method", "headers", "body", "timeout", "max_body", "depth"];
+    for pair in table.pairs::<Value, Value>() {
+        let name = pair.and_then(|(name, _)| name.to_string()).map_err(|error| error.to_string())?;
+        if !known.contains(&&*name) {
+            return Err(format!(
+                "serow.fetch does not know {name:?}: it takes url, method, headers, body, timeout and max_body"
+            ));
+        }
+    }
+    let get = |name: &str| table.raw_get::<Value>(name).map_err(|error| error.to_string());
+    let string = |name: &str| match get(name)? {
+        Value::Nil => Ok(None),
+        Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
+        other => Err(format!("serow.fetch: {name} is text, not {}", kind(&other))),
+    };
+    let url = string("url")?.ok_or("serow.fetch needs a url")?;
+    let url = String::from_utf8(url).map_err(|_| "serow.fetch: the url has other characters than a URL may have")?;
+    let body = string("body")?.unwrap_or_default();
+    let method = match string("method")? {
+        Some(method) => Method::from_bytes(&method)
+            .map_err(|_| format!("serow.fetch: {} is not a method", method.escape_ascii()))?,
+        None if body.is_empty() => Method::GET,
+        None => Method::POST,
+    };
+    if method == Method::CONNECT {
+        return Err("serow.fetch: CONNECT opens a tunnel, which scripts cannot use".to_owned());
+    }
+    let mut headers = Headers::new();
+    match get("headers")? {
+        Value::Nil => {}
+        Value::Table(fields) => header_rules::fill(&mut headers, &fields)?,
+        other => return Err(format!("serow.fetch: headers is a table, not {}", kind(&other))),
+    }
+    let timeout = match get("timeout")? {
+        Value::Nil => DEFAULT_FETCH_TIMEOUT,
+        value => seconds(&value)?,
+    };
+    let max_body = match get("max_body")? {
+        Value::Nil => DEFAULT_BODY_LIMIT,
+        value => count(&value).ok_or("serow.fetch: max_body is a number of bytes")?,
+    };
+    Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body })
+}
+
+/// A number of bytes.
+fn count(value: &Value) -> Option<usize> {
+    let number = number(value)?;
+    (number >= 0.0 && number <= u32::MAX.into()).then_some(number as usize)
+}
+
+/// A time that a script may wait for.
+fn seconds(value: &Value) -> Result<Duration, String> {
+    let time = number(value).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = time.ok_or_else(|| "a time is a number of seconds, as in 0.5".to_owned())?;
+    if time > MAX_WAIT {
+        return Err(format!("a script may wait for {} seconds at most at a time", MAX_WAIT.as_secs()));
+    }
+    Ok(time)
+}
+
+/// Bytes of a body that are read unless the script says otherwise: bodies count for the memory of the state.
+const DEFAULT_BODY_LIMIT: usize = 64 << 10;
+
+/// As long as people wait for a page.
+const DEFAULT_FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A client that waits longer has gone.
+const MAX_WAIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,166 @@
+//! A response as scripts see it.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
+
+use mlua::{LuaString, UserData, UserDataFields, UserDataMethods, Value};
+use serow_message::{Body, KnownHeader, Response, StatusCode};
+
+use crate::{
+    header_rules,
+    headers_value::{self, HeadersValue},
+    library::Functions,
+    value_kind::{kind, number},
+};
+
+/// A response as long as its script has it.
+pub(crate) struct ResponseCell {
+    response: RefCell<Option<Response>>,
+    is_reading: Cell<bool>,
+    /// Whether it can still be changed: not while it is only logged.
+    is_open: Cell<bool>,
+}
+
+/// The same for scripts.
+pub(crate) struct ResponseValue(Rc<ResponseCell>);
+
+impl ResponseCell {
+    pub(crate) fn new(response: Response) -> Self {
+        Self { response: RefCell::new(Some(response)), is_reading: Cell::new(false), is_open: Cell::new(true) }
+    }
+
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Response) -> mlua::Result<T>) -> mlua::Result<T> {
+        match &*self.response.borrow() {
+            Some(response) => read(response),
+            None => Err(mlua::Error::runtime(ENDED)),
+        }
+    }
+
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Response) -> mlua::Result<T>) -> mlua::Result<T> {
+        match &mut *self.response.borrow_mut() {
+            Some(_) if !self.is_open.get() => {
+                Err(mlua::Error::runtime("`log` cannot change the response: do it in the function `response`"))
+            }
+            Some(response) => change(response),
+            None => Err(mlua::Error::runtime(ENDED)),
+        }
+    }
+
+    /// From now on, it can only be read.
+    pub(crate) fn close(&self) {
+        self.is_open.set(false);
+    }
+
+    /// Takes the response, to send it.
+    pub(crate) fn take(&self) -> Option<Response> {
+        self.response.borrow_mut().take()
+    }
+
+    /// Takes the body, to read it.
+    pub(crate) fn take_body(&self) -> Result<Body, String> {
+        match &mut *self.response.borrow_mut() {
+            None => Err(ENDED.to_owned()),
+            Some(_) if !self.is_open.get() => Err("`log` cannot read the body of the response".to_owned()),
+            Some(_) if self.is_reading.replace(true) => Err("the body is being read already".to_owned()),
+            Some(response) => Ok(std::mem::replace(&mut response.body, Body::empty())),
+        }
+    }
+
+    /// Puts a body into its place.
+    pub(crate) fn put_body(&self, body: Body) {
+        self.is_reading.set(false);
+        if let Some(response) = &mut *self.response.borrow_mut() {
+            response.body = body;
+        }
+    }
+}
+
+impl ResponseValue {
+    pub(crate) fn new(cell: Rc<ResponseCell>) -> Self {
+        Self(cell)
+    }
+
+    pub(crate) fn cell(&self) -> &Rc<ResponseCell> {
+        &self.0
+    }
+}
+
+impl UserData for ResponseValue {
+    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
+        fields.add_field_method_get("status", |_, this| this.0.with(|response| Ok(response.status.as_u16())));
+        fields.add_field_method_set("status", |_, this, value: Value| {
+            this.0.change(|response| {
+                response.status = status(&value, response.status).map_err(mlua::Error::runtime)?;
+                Ok(())
+            })
+        });
+        fields.add_field_method_get("headers", |_, this| Ok(HeadersValue::Response(Rc::clone(&this.0))));
+        fields.add_field_method_get("body", |lua, _| Functions::of(lua, |functions| functions.body.clone()));
+        fields.add_field_method_set("body", |_, this, text: LuaString| {
+            this.0.change(|response| replace_body(response, &text.as_bytes()).map_err(mlua::Error::runtime))
+        });
+    }
+
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("header_values", |lua, this, name: LuaString| {
+            this.0.with(|response| headers_value::values(lua, &response.headers, &name))
+        });
+        methods.add_method("all_headers", |lua, this, ()| {
+            this.0.with(|response| headers_value::all(lua, &response.headers))
+        });
+        methods.add_method("add_header", |_, this, (name, value): (LuaString, Value)| {
+            this.0.change(|response| {
+                header_rules::add(&mut response.headers, &header_rules::name(&name), &value)
+                    .map_err(mlua::Error::runtime)
+            })
+        });
+    }
+}
+
+/// The status that a script writes in place of this one.
+fn status(value: &Value, before: StatusCode) -> Result<StatusCode, String> {
+    let status = final_status(value)?;
+    let has_none = |status: StatusCode| matches!(status.as_u16(), 204 | 304) || status.is_informational();
+    if has_none(status) != has_none(before) {
+        return Err(format!(
+            "the status {} cannot become {}: one has a body, the other has none",
+            before.as_u16(),
+            status.as_u16()
+        ));
+    }
+    Ok(status)
+}
+
+/// A status that a response may have.
+pub(crate) fn final_status(value: &Value) -> Result<StatusCode, String> {
+    let Some(number) = number(value) else {
+        return Err(format!("a status is a number from 200 to 599, not {}", kind(value)));
+    };
+    let is_final = number.fract() == 0.0 && (200.0..=599.0).contains(&number);
+    let status = is_final.then(|| StatusCode::from_u16(number as u16).ok()).flatten();
+    status.ok_or_else(|| format!("{number} is not a status: write one from 200 to 599"))
+}
+
+/// Replaces the body of a response, and removes the fields that describe the one before.
+fn replace_body(response: &mut Response, text: &[u8]) -> Result<(), String> {
+    match response.status.as_u16() {
+        101 | 204 | 304 => return Err(format!("a response with {} has no body", response.status.as_u16())),
+        206 => return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned()),
+        _ => {}
+    }
+    const OF_THE_BODY: [KnownHeader; 6] = [
+        KnownHeader::ContentLength,
+        KnownHeader::ContentEncoding,
+        KnownHeader::ContentRange,
+        KnownHeader::AcceptRanges,
+        KnownHeader::Etag,
+        KnownHeader::LastModified,
+    ];
+    response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_BODY.contains(&known)));
+    response.body = text.to_vec().into();
+    Ok(())
+}
+
+const ENDED: &str = "the response has been sent: change it in the function `response`";

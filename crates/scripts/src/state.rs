@@ -1,0 +1,224 @@
+//! A Lua state with a script in it.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use mlua::{Function, HookTriggers, IntoLuaMulti, Lua, Table, Thread, Value, VmState, chunk::ChunkMode};
+
+use crate::{
+    ScriptError, ScriptLimits,
+    budget::{Budget, INSTRUCTIONS_PER_LOOK, Spent},
+    hook::Hook,
+    library,
+    operation::Operation,
+    sandbox::{self, DONE, WAIT},
+    script::Shared,
+    value_kind::kind,
+};
+
+/// A Lua state with a script in it, for the requests of one thread.
+pub(crate) struct State {
+    lua: Lua,
+    limits: ScriptLimits,
+    budget: Rc<Budget>,
+    request: Option<Function>,
+    response: Option<Function>,
+    log: Option<Function>,
+    /// What a coroutine runs that runs functions of the script.
+    runner: Function,
+    /// Coroutines whose functions have ended.
+    idle: RefCell<Vec<Thread>>,
+    /// Whether a function ended because of the limit of memory.
+    is_exhausted: Cell<bool>,
+}
+
+/// How far a function has come.
+pub(crate) enum Step {
+    /// It has returned this.
+    Done(Value),
+    /// It waits for this.
+    Waiting(Thread, Operation),
+}
+
+impl State {
+    /// Loads the script, and has it set itself up.
+    pub(crate) fn new(script: &Arc<Shared>) -> Result<Self, ScriptError> {
+        let (budget, limits) = (Rc::new(Budget::new()), script.limits);
+        let lua = sandbox::state(limits.memory)?;
+        let look = Rc::clone(&budget);
+        let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_LOOK);
+        lua.set_global_hook(triggers, move |lua, _| match look.look() {
+            true => Err(mlua::Error::RuntimeError(lua.traceback(Some("the script has reached its limit of time"), 0)?.to_string_lossy().to_string())),
+            false => Ok(VmState::Continue),
+        })?;
+        let prelude = sandbox::prelude(&lua, &budget)?;
+        let is_loading = Rc::new(Cell::new(true));
+        sandbox::provide_require(&lua, script, &is_loading)?;
+        library::provide(&lua, script, &prelude.wait)?;
+        let chunk = lua.load(script.text()).set_name(format!("@{}", script.name)).set_mode(ChunkMode::Text);
+        let functions = budget.limit(LOAD_TIME, &mut Spent::default(), || {
+            let value: Value =
+                chunk.call(()).map_err(|error| ScriptError::of_lua(&error).with_column(script.text()))?;
+            let functions = Functions::of(value, &script.name)?;
+            if let Some(setup) = &functions.setup {
+                setup.call::<()>(library::config(&lua, script, &is_loading)?)?;
+            }
+            Ok::<_, ScriptError>(functions)
+        })?;
+        is_loading.set(false);
+        let Functions { request, response, log, .. } = functions;
+        let (idle, is_exhausted) = Default::default();
+        Ok(Self { lua, limits, budget, request, response, log, runner: prelude.runner, idle, is_exhausted })
+    }
+
+    pub(crate) fn lua(&self) -> &Lua {
+        &self.lua
+    }
+
+    /// The function of the script for this.
+    pub(crate) fn function(&self, hook: Hook) -> Option<&Function> {
+        match hook {
+            Hook::Request => self.request.as_ref(),
+            Hook::Response => self.response.as_ref(),
+            Hook::Log => self.log.as_ref(),
+        }
+    }
+
+    /// Whether the state has used up its memory, so that requests need another one.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.is_exhausted.get()
+    }
+
+    /// Begins a function.
+    pub(crate) fn begin(
+        &self,
+        function: &Function,
+        arguments: impl IntoLuaMulti,
+        spent: &mut Spent,
+    ) -> Result<Step, ScriptError> {
+        let idle = self.idle.borrow_mut().pop();
+        let thread = match idle {
+            Some(thread) => thread,
+            None => self.lua.create_thread(self.runner.clone()).map_err(|error| self.error(&error))?,
+        };
+        let mut values = arguments.into_lua_multi(&self.lua).map_err(|error| self.error(&error))?;
+        values.push_front(Value::Function(function.clone()));
+        self.go_on(thread, values, spent)
+    }
+
+    /// Goes on with a function whose operation has this result, or this error.
+    pub(crate) fn resume(
+        &self,
+        thread: Thread,
+        result: Result<Value, String>,
+        spent: &mut Spent,
+    ) -> Result<Step, ScriptError> {
+        match result {
+            Ok(value) => self.go_on(thread, (true, value), spent),
+            Err(text) => self.go_on(thread, (false, text), spent),
+        }
+    }
+
+    fn go_on(&self, thread: Thread, arguments: impl IntoLuaMulti, spent: &mut Spent) -> Result<Step, ScriptError> {
+        let values = self.budget.limit(self.limits.time, spent, || thread.resume::<(Value, Value, Value)>(arguments));
+        match values.map_err(|error| self.error(&error))? {
+            (Value::LightUserData(DONE), result, _) => {
+                let mut idle = self.idle.borrow_mut();
+                if idle.len() < MAX_IDLE {
+                    idle.push(thread);
+                }
+                Ok(Step::Done(result))
+            }
+            (Value::LightUserData(WAIT), kind, argument) => match Operation::new(&kind, argument) {
+                Ok(operation) => Ok(Step::Waiting(thread, operation)),
+                Err(text) => self.resume(thread, Err(text), spent),
+            },
+            _ => Err(ScriptError::new(
+                "coroutine.yield outside of a coroutine of the script: nobody would go on with it",
+            )),
+        }
+    }
+
+    /// An error of a function.
+    #[cold]
+    fn error(&self, error: &mlua::Error) -> ScriptError {
+        if is_of_memory(error) {
+            self.is_exhausted.set(true);
+            let Self { limits, .. } = self;
+            return ScriptError::new(format_args!(
+                "the script has reached its limit of memory, {} bytes",
+                limits.memory
+            ));
+        }
+        ScriptError::of_lua(error)
+    }
+}
+
+/// Whether it is because of the limit of memory, perhaps below others.
+fn is_of_memory(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::MemoryError(_) => true,
+        mlua::Error::CallbackError { cause, .. }
+        | mlua::Error::WithContext { cause, .. }
+        | mlua::Error::BadArgument { cause, .. } => is_of_memory(cause),
+        _ => false,
+    }
+}
+
+/// The functions that a script returns.
+#[derive(Default)]
+struct Functions {
+    setup: Option<Function>,
+    request: Option<Function>,
+    response: Option<Function>,
+    log: Option<Function>,
+}
+
+impl Functions {
+    fn of(value: Value, name: &str) -> Result<Self, ScriptError> {
+        let Value::Table(table) = value else {
+            let kind = kind(&value);
+            return Err(ScriptError::new(format_args!(
+                "{name}: a script returns a table of functions, not {kind}: write return {{ request = request }} at its end"
+            )));
+        };
+        let mut functions = Self::default();
+        for pair in Table::pairs::<Value, Value>(&table) {
+            let (key, value) = pair?;
+            let key = key.to_string()?;
+            let place = match &*key {
+                "setup" => &mut functions.setup,
+                "request" => &mut functions.request,
+                "response" => &mut functions.response,
+                "log" => &mut functions.log,
+                _ => {
+                    return Err(ScriptError::new(format_args!(
+                        "{name}: {key:?} is not a function that Serow calls: there are setup, request, response and log"
+                    )));
+                }
+            };
+            let Value::Function(function) = value else {
+                return Err(ScriptError::new(format_args!("{name}: {key} is not a function, but {}", kind(&value))));
+            };
+            *place = Some(function);
+        }
+        let Self { request, response, log, .. } = &functions;
+        if request.is_none() && response.is_none() && log.is_none() {
+            return Err(ScriptError::new(format_args!(
+                "{name}: the script has no function for requests: return a table with request, response or log"
+            )));
+        }
+        Ok(functions)
+    }
+}
+
+/// How long a script may take to be loaded and to set itself up, once per thread: until then, the thread has no time for
+/// requests.
+const LOAD_TIME: Duration = Duration::from_secs(5);
+
+/// More are not kept: after many requests that waited at the same time, there are few again.
+const MAX_IDLE: usize = 64;
