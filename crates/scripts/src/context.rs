@@ -2,14 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use mlua::Table;
 use serow_message::{Body, Request, TrustedProxies};
 
-/// A request as long as its script has it. Scripts may keep their value of it for longer; then there is nothing in it.
+/// A request as long as its script has it. Scripts may keep their value of it for longer, which leads to nothing then.
 pub(crate) struct Context {
     request: RefCell<Option<Request>>,
-    /// Where the script keeps what belongs to the request.
-    notes: RefCell<Option<Table>>,
     /// Whether the request can still be changed: not after it was passed on.
     is_open: Cell<bool>,
     /// Whether its body is being read.
@@ -20,43 +17,26 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(request: Request, trusted: TrustedProxies) -> Self {
-        Self {
-            request: RefCell::new(Some(request)),
-            notes: RefCell::default(),
-            is_open: Cell::new(true),
-            is_reading: Cell::new(false),
-            trusted,
-        }
+        Self { request: RefCell::new(Some(request)), is_open: Cell::new(true), is_reading: Cell::new(false), trusted }
     }
 
     /// Reads something of the request.
-    pub(crate) fn with<T>(&self, read: impl FnOnce(&Request) -> mlua::Result<T>) -> mlua::Result<T> {
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Request) -> Result<T, String>) -> Result<T, String> {
         match &*self.request.borrow() {
             Some(request) => read(request),
-            None => Err(ended()),
+            None => Err(ENDED.to_owned()),
         }
     }
 
     /// Changes something of the request.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Request) -> mlua::Result<T>) -> mlua::Result<T> {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Request) -> Result<T, String>) -> Result<T, String> {
         match &mut *self.request.borrow_mut() {
-            Some(_) if !self.is_open.get() => Err(mlua::Error::runtime(
-                "the request was passed on already: change it in the function `request`, or change the response",
-            )),
+            Some(_) if !self.is_open.get() => {
+                Err("the request was passed on already: change it in the function `request`, or change the response"
+                    .to_owned())
+            }
             Some(request) => change(request),
-            None => Err(ended()),
-        }
-    }
-
-    /// Where the script keeps what belongs to the request.
-    pub(crate) fn notes(&self, make: impl FnOnce() -> mlua::Result<Table>) -> mlua::Result<Table> {
-        if self.request.borrow().is_none() {
-            return Err(ended());
-        }
-        let mut notes = self.notes.borrow_mut();
-        match &*notes {
-            Some(table) => Ok(table.clone()),
-            None => Ok(notes.insert(make()?).clone()),
+            None => Err(ENDED.to_owned()),
         }
     }
 
@@ -78,7 +58,6 @@ impl Context {
     /// Ends it: nothing of the request stays in the state of the script.
     pub(crate) fn end(&self) {
         self.request.replace(None);
-        self.notes.replace(None);
     }
 
     /// Takes the body, to read it.
@@ -111,10 +90,6 @@ fn copy_of_head(request: &Request) -> Request {
         headers: request.headers.clone(),
     };
     Request::new(head, Body::empty(), request.connection().clone())
-}
-
-fn ended() -> mlua::Error {
-    mlua::Error::runtime(ENDED)
 }
 
 const ENDED: &str = "the request has ended: copy what is needed of it before";

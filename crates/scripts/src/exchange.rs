@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, rc::Rc};
 
-use mlua::{AnyUserData, IntoLua, Value};
+use mlua::Value;
 use serow_gateway::{RequestSummary, error_page};
 use serow_message::{Headers, Request, Response, StatusCode};
 
@@ -10,10 +10,10 @@ use crate::{
     Script, ScriptError, answer,
     budget::Spent,
     context::Context,
+    held::Held,
     hook::Hook,
     log_fields,
-    request_value::RequestValue,
-    response_value::{ResponseCell, ResponseValue},
+    response_cell::ResponseCell,
     state::{State, Step},
     states,
     value_kind::kind,
@@ -37,8 +37,10 @@ struct Exchange {
     script: Script,
     state: Rc<State>,
     context: Rc<Context>,
+    /// The number by which the script knows the request.
+    number: f64,
     /// The request as the script has it.
-    value: Option<AnyUserData>,
+    value: Value,
     /// How long the functions have computed for it.
     spent: Spent,
     summary: RequestSummary,
@@ -60,13 +62,17 @@ impl Script {
             }
         };
         let context = Rc::new(Context::new(request, self.shared.trusted.clone()));
-        let mut exchange =
-            Exchange { script: self.clone(), state, context, value: None, spent: Spent::default(), summary };
+        let number = state.held().hold(Held::Request(Rc::clone(&context)));
+        let (script, value, spent) = (self.clone(), Value::Nil, Spent::default());
+        let mut exchange = Exchange { script, state, context, number, value, spent, summary };
         if exchange.state.function(Hook::Request).is_none() {
             return Ok(exchange.hand_over());
         }
         match exchange.start(Hook::Request, None) {
-            Ok(Step::Done(value)) => Ok(exchange.decide(Ok(value))),
+            Ok(Step::Done(value, request)) => {
+                exchange.value = request;
+                Ok(exchange.decide(Ok(value)))
+            }
             Err(error) => Ok(exchange.decide(Err(error))),
             Ok(step) => Err(Box::pin(async move {
                 let value = exchange.finish(step).await;
@@ -84,10 +90,12 @@ impl Watched {
             return exchange.log(response);
         }
         let cell = Rc::new(ResponseCell::new(response));
-        let value = match exchange.start(Hook::Response, Some(&cell)) {
+        let shown = Shown::new(&exchange.state, Rc::clone(&cell));
+        let value = match exchange.start(Hook::Response, Some(shown.number)) {
             Ok(step) => exchange.finish(step).await,
             Err(error) => Err(error),
         };
+        drop(shown);
         let response = cell.take();
         match (value, response) {
             (Ok(Value::Nil | Value::Boolean(_)), Some(response)) => exchange.log(response),
@@ -103,20 +111,14 @@ impl Watched {
 }
 
 impl Exchange {
-    /// Begins a function.
-    fn start(&mut self, hook: Hook, response: Option<&Rc<ResponseCell>>) -> Result<Step, ScriptError> {
-        let Self { state, context, value, spent, .. } = self;
-        let Some(function) = state.function(hook) else { return Ok(Step::Done(Value::Nil)) };
-        let request = match value {
-            Some(request) => request.clone(),
-            None => value.insert(state.lua().create_userdata(RequestValue::new(Rc::clone(context)))?).clone(),
-        };
-        match response {
-            None => state.begin(function, request, spent),
-            Some(cell) => {
-                let response = ResponseValue::new(Rc::clone(cell)).into_lua(state.lua())?;
-                state.begin(function, (request, response), spent)
+    /// Begins a function, which gets the response of this number.
+    fn start(&mut self, hook: Hook, response: Option<f64>) -> Result<Step, ScriptError> {
+        match self.state.function(hook) {
+            Some(function) => {
+                let request = (self.number, std::mem::replace(&mut self.value, Value::Nil));
+                self.state.begin(function, request, response, &mut self.spent)
             }
+            None => Ok(Step::Done(Value::Nil, Value::Nil)),
         }
     }
 
@@ -124,7 +126,10 @@ impl Exchange {
     async fn finish(&mut self, mut step: Step) -> Result<Value, ScriptError> {
         for _ in 0..MAX_OPERATIONS {
             match step {
-                Step::Done(value) => return Ok(value),
+                Step::Done(value, request) => {
+                    self.value = request;
+                    return Ok(value);
+                }
                 Step::Waiting(thread, operation) => {
                     let result = operation.run(self.state.lua(), &*self.script.shared.fetch).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
@@ -132,7 +137,7 @@ impl Exchange {
             }
         }
         match step {
-            Step::Done(value) => Ok(value),
+            Step::Done(value, _) => Ok(value),
             Step::Waiting(..) => Err(ScriptError::new(format_args!(
                 "the script has waited {MAX_OPERATIONS} times for one request: does it loop?"
             ))),
@@ -142,8 +147,7 @@ impl Exchange {
     /// What becomes of a request whose function has returned this.
     fn decide(self, value: Result<Value, ScriptError>) -> Begun {
         let answer = value.and_then(|value| {
-            let found = self.context.with(|request| Ok(answer::of(&value, &request.headers)))?;
-            found.map_err(ScriptError::new)
+            self.context.with(|request| answer::of(&value, &request.headers)).map_err(ScriptError::new)
         });
         match answer {
             Ok(None) => self.hand_over(),
@@ -174,11 +178,13 @@ impl Exchange {
         }
         let cell = Rc::new(ResponseCell::new(response));
         cell.close();
-        let value = match self.start(Hook::Log, Some(&cell)) {
-            Ok(Step::Done(value)) => log_fields::of(&value).map_err(ScriptError::new),
+        let shown = Shown::new(&self.state, Rc::clone(&cell));
+        let value = match self.start(Hook::Log, Some(shown.number)) {
+            Ok(Step::Done(value, _)) => log_fields::of(&value).map_err(ScriptError::new),
             Ok(Step::Waiting(..)) => Err(ScriptError::new("`log` cannot wait: the response is sent behind it")),
             Err(error) => Err(error),
         };
+        drop(shown);
         response = cell.take().unwrap_or_default();
         match value {
             Ok(None) => {}
@@ -196,9 +202,28 @@ impl Exchange {
     }
 }
 
+/// A response while a function of the script has it.
+struct Shown {
+    state: Rc<State>,
+    number: f64,
+}
+
+impl Shown {
+    fn new(state: &Rc<State>, cell: Rc<ResponseCell>) -> Self {
+        Self { state: Rc::clone(state), number: state.held().hold(Held::Response(cell)) }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.state.held().release(self.number);
+    }
+}
+
 impl Drop for Exchange {
     /// A script may keep its value of the request: nothing of the request stays in it.
     fn drop(&mut self) {
+        self.state.held().release(self.number);
         self.context.end();
     }
 }

@@ -19,7 +19,7 @@
 //! | what it waits for (a body, a time, another server) happens outside of Lua, and then it goes on | `operation.rs`, `exchange.rs` |
 //! | a hook looks at the clock after some instructions, the allocator at the memory | `budget.rs` |
 //! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `patterns.rs` |
-//! | requests and responses as scripts see them | `request_value.rs`, `response_value.rs`, `headers_value.rs` |
+//! | requests and responses as scripts see them: Lua knows them by their numbers | `prelude.lua`, `native.rs`, `held.rs`, `request_fields.rs`, `response_cell.rs`, `header_fields.rs` |
 //! | the table `serow` | `library.rs`, `library/` |
 //!
 //! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
@@ -29,15 +29,17 @@ mod budget;
 mod context;
 mod error;
 mod exchange;
+mod header_fields;
 mod header_rules;
-mod headers_value;
+mod held;
 mod hook;
 mod library;
 mod limits;
 mod log_fields;
+mod native;
 mod operation;
-mod request_value;
-mod response_value;
+mod request_fields;
+mod response_cell;
 mod sandbox;
 mod script;
 mod shared_dictionary;

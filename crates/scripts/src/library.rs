@@ -9,32 +9,15 @@ mod shared;
 
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
-use mlua::{Function, Lua, LuaString, Table};
+use mlua::{Lua, LuaString, Table};
 
-use crate::script::Shared;
+use crate::{sandbox::Prelude, script::Shared};
 
-/// Functions of the library that values of Rust hand out.
-pub(crate) struct Functions {
-    /// `request:body(limit)` and `response:body(limit)`.
-    pub(crate) body: Function,
-}
-
-impl Functions {
-    /// One of the functions of a state.
-    pub(crate) fn of(lua: &Lua, find: impl FnOnce(&Self) -> Function) -> mlua::Result<Function> {
-        let functions = lua.app_data_ref::<Self>().ok_or_else(|| mlua::Error::runtime("the library is not loaded"))?;
-        Ok(find(&functions))
-    }
-}
-
-/// Provides the table. `wait` is the function of the prelude that has the server do something.
-pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, wait: &Function) -> mlua::Result<()> {
-    let functions: Table = lua.load(include_str!("library/waiting.lua")).set_name("=serow").call(wait)?;
-    lua.set_app_data(Functions { body: functions.get("body")? });
+/// Provides the table.
+pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlua::Result<()> {
     let serow = lua.create_table()?;
-    for name in ["fetch", "sleep"] {
-        serow.raw_set(name, functions.get::<Function>(name)?)?;
-    }
+    serow.raw_set("fetch", &prelude.fetch)?;
+    serow.raw_set("sleep", &prelude.sleep)?;
     serow.raw_set("time", lua.create_function(|_, ()| Ok(now()))?)?;
     codings::provide(lua, &serow)?;
     digests::provide(lua, &serow)?;

@@ -1,17 +1,15 @@
 //! What a function of a script waits for, outside of Lua.
 
-use std::{fmt, pin::Pin, rc::Rc, time::Duration};
+use std::{fmt, pin::Pin, time::Duration};
 
 use bytes::Bytes;
-use mlua::{AnyUserData, Lua, LuaString, Table, Value};
+use mlua::{Lua, LuaString, Table, Value};
 use serow_message::{Body, Headers, Method, Response};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    context::Context,
     header_rules,
-    request_value::RequestValue,
-    response_value::{ResponseCell, ResponseValue},
+    held::{Held, HeldTable},
     value_kind::{kind, number},
 };
 
@@ -19,10 +17,8 @@ use crate::{
 pub(crate) enum Operation {
     /// That this time passes.
     Sleep(Duration),
-    /// The body of the request, of at most this many bytes.
-    RequestBody(Rc<Context>, usize),
-    /// The body of the response, likewise.
-    ResponseBody(Rc<ResponseCell>, usize),
+    /// The body of a request or a response, of at most this many bytes.
+    Body(Held, usize),
     /// The response of another server.
     Fetch(Box<FetchRequest>),
 }
@@ -76,38 +72,29 @@ impl Fetch for NoFetch {
 }
 
 impl Operation {
-    /// What the function asks for by these two values.
+    /// What the function asks for by these values.
     ///
     /// # Errors
     ///
     /// What is wrong with them.
-    pub(crate) fn new(name: &Value, argument: Value) -> Result<Self, String> {
+    pub(crate) fn new(name: &Value, argument: &Value, more: &Value, held: &HeldTable) -> Result<Self, String> {
         let name = match name {
             Value::String(name) => name.to_string_lossy().to_string(),
             _ => String::new(),
         };
         match (&*name, argument) {
-            ("sleep", argument) => seconds(&argument).map(Self::Sleep),
-            ("body", Value::Table(argument)) => Self::body(&argument),
-            ("fetch", Value::Table(argument)) => fetch_request(&argument).map(|request| Self::Fetch(Box::new(request))),
-            ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(&other))),
+            ("sleep", argument) => seconds(argument).map(Self::Sleep),
+            ("body", argument) => {
+                let limit = match more {
+                    Value::Nil => DEFAULT_BODY_LIMIT,
+                    more => count(more).ok_or("the limit of a body is a number of bytes")?,
+                };
+                let held = number(argument).and_then(|number| held.get(number));
+                held.map(|held| Self::Body(held, limit)).ok_or_else(|| "the request has ended".to_owned())
+            }
+            ("fetch", Value::Table(argument)) => fetch_request(argument).map(|request| Self::Fetch(Box::new(request))),
+            ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(other))),
             _ => Err("there is no such operation".to_owned()),
-        }
-    }
-
-    fn body(argument: &Table) -> Result<Self, String> {
-        let limit = match argument.raw_get::<Value>(2) {
-            Ok(Value::Nil) => DEFAULT_BODY_LIMIT,
-            Ok(value) => count(&value).ok_or("the limit of a body is a number of bytes")?,
-            Err(error) => return Err(error.to_string()),
-        };
-        let of = argument.raw_get::<AnyUserData>(1).map_err(|_| "write a colon: request:body()")?;
-        if let Ok(request) = of.borrow::<RequestValue>() {
-            return Ok(Self::RequestBody(Rc::clone(request.context()), limit));
-        }
-        match of.borrow::<ResponseValue>() {
-            Ok(response) => Ok(Self::ResponseBody(Rc::clone(response.cell()), limit)),
-            Err(_) => Err("write a colon: request:body()".to_owned()),
         }
     }
 
@@ -118,16 +105,9 @@ impl Operation {
                 sleep(time).await;
                 Ok(Value::Nil)
             }
-            Self::RequestBody(context, limit) => {
-                let body = context.take_body()?;
-                let (read, body) = read(body, limit).await;
-                context.put_body(body);
-                text(lua, read)
-            }
-            Self::ResponseBody(cell, limit) => {
-                let body = cell.take_body()?;
-                let (read, body) = read(body, limit).await;
-                cell.put_body(body);
+            Self::Body(held, limit) => {
+                let (read, body) = read(held.take_body()?, limit).await;
+                held.put_body(body);
                 text(lua, read)
             }
             Self::Fetch(request) => {
@@ -194,7 +174,7 @@ fn fetched(lua: &Lua, status: u16, headers: &Headers, body: &[u8]) -> mlua::Resu
 }
 
 fn fetch_request(table: &Table) -> Result<FetchRequest, String> {
-    let known = ["url", "method", "headers", "body", "timeout", "max_body", "depth"];
+    let known = ["url", "method", "headers", "body", "timeout", "max_body"];
     for pair in table.pairs::<Value, Value>() {
         let name = pair.and_then(|(name, _)| name.to_string()).map_err(|error| error.to_string())?;
         if !known.contains(&&*name) {

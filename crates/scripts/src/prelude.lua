@@ -1,9 +1,11 @@
--- What scripts get in place of functions that would let them escape their limits. Runs once in each state.
+-- What scripts get in place of functions that would let them escape their limits, and requests and responses as they see
+-- them. Runs once in each state.
 --
 -- exceeded(): whether the time of the running function is over. described(error): the text of an error that the server
--- raised. DONE and WAIT mark what this yields to the server; scripts cannot make such values.
-local exceeded, described, DONE, WAIT = ...
-local error, pcall, select, type, xpcall = error, pcall, select, type, xpcall
+-- raised. native: functions of the server, which know requests and responses by their numbers. DONE and WAIT mark what
+-- this yields to the server; scripts cannot make such values.
+local exceeded, described, native, DONE, WAIT = ...
+local error, pcall, rawset, select, setmetatable, type, xpcall = error, pcall, rawset, select, setmetatable, type, xpcall
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 
 -- An error because of the time is not caught: it goes on to the server.
@@ -41,21 +43,62 @@ function coroutine.wrap(f)
   return function(...) return raised(passed(co, resume(co, ...))) end
 end
 
+-- Has the server do something, and returns its result; or raises the error that it met.
+local function wait(...) return raised(yield(WAIT, ...)) end
+
+-- Header fields of what has a number: a request or a response.
+local header, set_header = native.header, native.set_header
+local Headers = {
+  __index = function(self, name) return header(self[0], name) end,
+  __newindex = function(self, name, value) set_header(self[0], name, value) end,
+}
+
+-- What requests and responses have in common.
+local methods = {
+  add_header = function(self, name, value) native.add_header(self[0], name, value) end,
+  all_headers = function(self) return native.all_headers(self[0]) end,
+  body = function(self, limit) return wait("body", self[0], limit) end,
+  header_values = function(self, name) return native.header_values(self[0], name) end,
+}
+
+local function class(get, set, has_notes)
+  return {
+    __index = function(self, name)
+      local method = methods[name]
+      if method then return method end
+      if name == "headers" then
+        local headers = setmetatable({ [0] = self[0] }, Headers)
+        rawset(self, name, headers)
+        return headers
+      end
+      if name == "notes" and has_notes then
+        local notes = {}
+        rawset(self, name, notes)
+        return notes
+      end
+      return get(self[0], name)
+    end,
+    __newindex = function(self, name, value) set(self[0], name, value) end,
+  }
+end
+
+local Request = class(native.request_field, native.set_request_field, true)
+local Response = class(native.response_field, native.set_response_field)
+
 local hooks = {}
 
--- The coroutine in which functions of the script run, one after the other.
-function hooks.runner(hook, first, second)
+-- The coroutine in which functions of the script run, one after the other: each gets the request, which is made for the
+-- first of them, and the response of this number.
+function hooks.runner(hook, number, request, answer)
   while true do
-    hook, first, second = yield(DONE, hook(first, second))
+    request = request or setmetatable({ [0] = number }, Request)
+    local response = answer and setmetatable({ [0] = answer }, Response)
+    hook, number, request, answer = yield(DONE, hook(request, response), request)
   end
 end
 
--- Has the server do something, and returns its result; or raises the error that it met.
-local function finished(ok, ...)
-  if not ok then error((...), 0) end
-  return ...
-end
+function hooks.fetch(request) return wait("fetch", type(request) == "string" and { url = request } or request) end
 
-function hooks.wait(...) return finished(yield(WAIT, ...)) end
+function hooks.sleep(seconds) return wait("sleep", seconds) end
 
 return hooks

@@ -15,8 +15,10 @@ pub(crate) const WAIT: LightUserData = LightUserData(std::ptr::without_provenanc
 pub(crate) struct Prelude {
     /// The function of coroutines that run functions of the script.
     pub(crate) runner: Function,
-    /// The function that has the server do something.
-    pub(crate) wait: Function,
+    /// `serow.fetch`.
+    pub(crate) fetch: Function,
+    /// `serow.sleep`.
+    pub(crate) sleep: Function,
 }
 
 /// A state that may have this many bytes, with the libraries that are safe.
@@ -63,7 +65,7 @@ fn load(
 }
 
 /// Replaces what would let a script escape its limits.
-pub(crate) fn prelude(lua: &Lua, budget: &Rc<Budget>) -> mlua::Result<Prelude> {
+pub(crate) fn prelude(lua: &Lua, budget: &Rc<Budget>, native: Table) -> mlua::Result<Prelude> {
     let budget = Rc::clone(budget);
     let exceeded = lua.create_function(move |_, ()| Ok(budget.is_exceeded()))?;
     let chunk = lua.load(include_str!("prelude.lua")).set_name(format!("={PRELUDE}"));
@@ -72,8 +74,8 @@ pub(crate) fn prelude(lua: &Lua, budget: &Rc<Budget>) -> mlua::Result<Prelude> {
         Value::Error(error) => lua.create_string(ScriptError::of_lua(error).to_string()).map(Value::String),
         _ => Ok(value),
     })?;
-    let hooks: Table = chunk.call((exceeded, described, DONE, WAIT))?;
-    Ok(Prelude { runner: hooks.get("runner")?, wait: hooks.get("wait")? })
+    let hooks: Table = chunk.call((exceeded, described, native, DONE, WAIT))?;
+    Ok(Prelude { runner: hooks.get("runner")?, fetch: hooks.get("fetch")?, sleep: hooks.get("sleep")? })
 }
 
 /// Provides `require`, which loads files below the folder of the script while it is loaded.

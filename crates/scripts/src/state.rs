@@ -12,8 +12,9 @@ use mlua::{Function, HookTriggers, IntoLuaMulti, Lua, Table, Thread, Value, VmSt
 use crate::{
     ScriptError, ScriptLimits,
     budget::{Budget, INSTRUCTIONS_PER_LOOK, Spent},
+    held::HeldTable,
     hook::Hook,
-    library,
+    library, native,
     operation::Operation,
     sandbox::{self, DONE, WAIT},
     script::Shared,
@@ -30,6 +31,8 @@ pub(crate) struct State {
     log: Option<Function>,
     /// What a coroutine runs that runs functions of the script.
     runner: Function,
+    /// The requests and responses that the functions have.
+    held: Rc<HeldTable>,
     /// Coroutines whose functions have ended.
     idle: RefCell<Vec<Thread>>,
     /// Whether a function ended because of the limit of memory.
@@ -38,8 +41,8 @@ pub(crate) struct State {
 
 /// How far a function has come.
 pub(crate) enum Step {
-    /// It has returned this.
-    Done(Value),
+    /// It has returned this; and the request as the script has it.
+    Done(Value, Value),
     /// It waits for this.
     Waiting(Thread, Operation),
 }
@@ -52,13 +55,16 @@ impl State {
         let look = Rc::clone(&budget);
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_LOOK);
         lua.set_global_hook(triggers, move |lua, _| match look.look() {
-            true => Err(mlua::Error::RuntimeError(lua.traceback(Some("the script has reached its limit of time"), 0)?.to_string_lossy().to_string())),
+            true => Err(mlua::Error::RuntimeError(
+                lua.traceback(Some("the script has reached its limit of time"), 0)?.to_string_lossy().to_string(),
+            )),
             false => Ok(VmState::Continue),
         })?;
-        let prelude = sandbox::prelude(&lua, &budget)?;
+        let held = Rc::new(HeldTable::default());
+        let prelude = sandbox::prelude(&lua, &budget, native::table(&lua, &held, limits.memory)?)?;
         let is_loading = Rc::new(Cell::new(true));
         sandbox::provide_require(&lua, script, &is_loading)?;
-        library::provide(&lua, script, &prelude.wait)?;
+        library::provide(&lua, script, &prelude)?;
         let chunk = lua.load(script.text()).set_name(format!("@{}", script.name)).set_mode(ChunkMode::Text);
         let functions = budget.limit(LOAD_TIME, &mut Spent::default(), || {
             let value: Value =
@@ -72,7 +78,7 @@ impl State {
         is_loading.set(false);
         let Functions { request, response, log, .. } = functions;
         let (idle, is_exhausted) = Default::default();
-        Ok(Self { lua, limits, budget, request, response, log, runner: prelude.runner, idle, is_exhausted })
+        Ok(Self { lua, limits, budget, request, response, log, runner: prelude.runner, held, idle, is_exhausted })
     }
 
     pub(crate) fn lua(&self) -> &Lua {
@@ -93,11 +99,17 @@ impl State {
         self.is_exhausted.get()
     }
 
-    /// Begins a function.
+    /// The requests and responses that the functions have.
+    pub(crate) fn held(&self) -> &HeldTable {
+        &self.held
+    }
+
+    /// Begins a function for the request of this number; the value is the request as an earlier function had it.
     pub(crate) fn begin(
         &self,
         function: &Function,
-        arguments: impl IntoLuaMulti,
+        (number, request): (f64, Value),
+        response: Option<f64>,
         spent: &mut Spent,
     ) -> Result<Step, ScriptError> {
         let idle = self.idle.borrow_mut().pop();
@@ -105,9 +117,7 @@ impl State {
             Some(thread) => thread,
             None => self.lua.create_thread(self.runner.clone()).map_err(|error| self.error(&error))?,
         };
-        let mut values = arguments.into_lua_multi(&self.lua).map_err(|error| self.error(&error))?;
-        values.push_front(Value::Function(function.clone()));
-        self.go_on(thread, values, spent)
+        self.go_on(thread, (function, number, request, response), spent)
     }
 
     /// Goes on with a function whose operation has this result, or this error.
@@ -124,19 +134,28 @@ impl State {
     }
 
     fn go_on(&self, thread: Thread, arguments: impl IntoLuaMulti, spent: &mut Spent) -> Result<Step, ScriptError> {
-        let values = self.budget.limit(self.limits.time, spent, || thread.resume::<(Value, Value, Value)>(arguments));
+        type Values = (Value, Value, Value, Value);
+        let values = self.budget.limit(self.limits.time, spent, || {
+            self.lua.set_memory_limit(self.limits.memory)?;
+            let values = thread.resume::<Values>(arguments);
+            // What the server does between is little, and much faster without the limit.
+            self.lua.set_memory_limit(0)?;
+            values
+        });
         match values.map_err(|error| self.error(&error))? {
-            (Value::LightUserData(DONE), result, _) => {
+            (Value::LightUserData(DONE), result, request, _) => {
                 let mut idle = self.idle.borrow_mut();
                 if idle.len() < MAX_IDLE {
                     idle.push(thread);
                 }
-                Ok(Step::Done(result))
+                Ok(Step::Done(result, request))
             }
-            (Value::LightUserData(WAIT), kind, argument) => match Operation::new(&kind, argument) {
-                Ok(operation) => Ok(Step::Waiting(thread, operation)),
-                Err(text) => self.resume(thread, Err(text), spent),
-            },
+            (Value::LightUserData(WAIT), name, argument, more) => {
+                match Operation::new(&name, &argument, &more, &self.held) {
+                    Ok(operation) => Ok(Step::Waiting(thread, operation)),
+                    Err(text) => self.resume(thread, Err(text), spent),
+                }
+            }
             _ => Err(ScriptError::new(
                 "coroutine.yield outside of a coroutine of the script: nobody would go on with it",
             )),

@@ -1,45 +1,9 @@
 //! Header fields as scripts see them: `request.headers["user-agent"]`.
 
-use std::rc::Rc;
-
-use mlua::{Lua, LuaString, MetaMethod, UserData, UserDataMethods, Value};
+use mlua::{Lua, LuaString, Value};
 use serow_message::Headers;
 
-use crate::{context::Context, header_rules, response_value::ResponseCell};
-
-/// The header fields of a request or of a response.
-pub(crate) enum HeadersValue {
-    Request(Rc<Context>),
-    Response(Rc<ResponseCell>),
-}
-
-impl HeadersValue {
-    fn with<T>(&self, read: impl FnOnce(&Headers) -> mlua::Result<T>) -> mlua::Result<T> {
-        match self {
-            Self::Request(context) => context.with(|request| read(&request.headers)),
-            Self::Response(cell) => cell.with(|response| read(&response.headers)),
-        }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Headers) -> Result<(), String>) -> mlua::Result<()> {
-        let change = |headers: &mut Headers| change(headers).map_err(mlua::Error::runtime);
-        match self {
-            Self::Request(context) => context.change(|request| change(&mut request.headers)),
-            Self::Response(cell) => cell.change(|response| change(&mut response.headers)),
-        }
-    }
-}
-
-impl UserData for HeadersValue {
-    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_meta_method(MetaMethod::Index, |lua, this, name: LuaString| {
-            this.with(|headers| value(lua, headers, &name))
-        });
-        methods.add_meta_method(MetaMethod::NewIndex, |_, this, (name, value): (LuaString, Value)| {
-            this.change(|headers| header_rules::set(headers, &header_rules::name(&name), &value))
-        });
-    }
-}
+use crate::header_rules;
 
 /// The value of a field; of several, all, as in a list (RFC 9110 §5.3).
 pub(crate) fn value(lua: &Lua, headers: &Headers, name: &LuaString) -> mlua::Result<Value> {

@@ -1,19 +1,11 @@
-//! A response as scripts see it.
+//! A response as long as its script has it.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
+use std::cell::{Cell, RefCell};
 
-use mlua::{LuaString, UserData, UserDataFields, UserDataMethods, Value};
+use mlua::{IntoLua, Lua, Value};
 use serow_message::{Body, KnownHeader, Response, StatusCode};
 
-use crate::{
-    header_rules,
-    headers_value::{self, HeadersValue},
-    library::Functions,
-    value_kind::{kind, number},
-};
+use crate::value_kind::{kind, number};
 
 /// A response as long as its script has it.
 pub(crate) struct ResponseCell {
@@ -23,28 +15,27 @@ pub(crate) struct ResponseCell {
     is_open: Cell<bool>,
 }
 
-/// The same for scripts.
-pub(crate) struct ResponseValue(Rc<ResponseCell>);
-
 impl ResponseCell {
     pub(crate) fn new(response: Response) -> Self {
         Self { response: RefCell::new(Some(response)), is_reading: Cell::new(false), is_open: Cell::new(true) }
     }
 
-    pub(crate) fn with<T>(&self, read: impl FnOnce(&Response) -> mlua::Result<T>) -> mlua::Result<T> {
+    /// Reads something of the response.
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Response) -> Result<T, String>) -> Result<T, String> {
         match &*self.response.borrow() {
             Some(response) => read(response),
-            None => Err(mlua::Error::runtime(ENDED)),
+            None => Err(ENDED.to_owned()),
         }
     }
 
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Response) -> mlua::Result<T>) -> mlua::Result<T> {
+    /// Changes something of the response.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Response) -> Result<(), String>) -> Result<(), String> {
         match &mut *self.response.borrow_mut() {
             Some(_) if !self.is_open.get() => {
-                Err(mlua::Error::runtime("`log` cannot change the response: do it in the function `response`"))
+                Err("`log` cannot change the response: do it in the function `response`".to_owned())
             }
             Some(response) => change(response),
-            None => Err(mlua::Error::runtime(ENDED)),
+            None => Err(ENDED.to_owned()),
         }
     }
 
@@ -77,46 +68,29 @@ impl ResponseCell {
     }
 }
 
-impl ResponseValue {
-    pub(crate) fn new(cell: Rc<ResponseCell>) -> Self {
-        Self(cell)
-    }
-
-    pub(crate) fn cell(&self) -> &Rc<ResponseCell> {
-        &self.0
+/// A field of a response as scripts see it.
+pub(crate) fn field(lua: &Lua, response: &Response, name: &[u8]) -> Result<Value, String> {
+    match name {
+        b"status" => response.status.as_u16().into_lua(lua).map_err(|error| error.to_string()),
+        _ => Err(unknown(name)),
     }
 }
 
-impl UserData for ResponseValue {
-    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
-        fields.add_field_method_get("status", |_, this| this.0.with(|response| Ok(response.status.as_u16())));
-        fields.add_field_method_set("status", |_, this, value: Value| {
-            this.0.change(|response| {
-                response.status = status(&value, response.status).map_err(mlua::Error::runtime)?;
-                Ok(())
-            })
-        });
-        fields.add_field_method_get("headers", |_, this| Ok(HeadersValue::Response(Rc::clone(&this.0))));
-        fields.add_field_method_get("body", |lua, _| Functions::of(lua, |functions| functions.body.clone()));
-        fields.add_field_method_set("body", |_, this, text: LuaString| {
-            this.0.change(|response| replace_body(response, &text.as_bytes()).map_err(mlua::Error::runtime))
-        });
+/// Sets a field of a response.
+pub(crate) fn set_field(response: &mut Response, name: &[u8], value: &Value) -> Result<(), String> {
+    match (name, value) {
+        (b"status", value) => {
+            response.status = status(value, response.status)?;
+            Ok(())
+        }
+        (b"body", Value::String(text)) => replace_body(response, &text.as_bytes()),
+        (b"body", other) => Err(format!("the body of a response is text, not {}", kind(other))),
+        _ => Err(unknown(name)),
     }
+}
 
-    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("header_values", |lua, this, name: LuaString| {
-            this.0.with(|response| headers_value::values(lua, &response.headers, &name))
-        });
-        methods.add_method("all_headers", |lua, this, ()| {
-            this.0.with(|response| headers_value::all(lua, &response.headers))
-        });
-        methods.add_method("add_header", |_, this, (name, value): (LuaString, Value)| {
-            this.0.change(|response| {
-                header_rules::add(&mut response.headers, &header_rules::name(&name), &value)
-                    .map_err(mlua::Error::runtime)
-            })
-        });
-    }
+fn unknown(name: &[u8]) -> String {
+    format!("a response has no {}: there are status, headers and body", name.escape_ascii())
 }
 
 /// The status that a script writes in place of this one.
@@ -150,17 +124,19 @@ fn replace_body(response: &mut Response, text: &[u8]) -> Result<(), String> {
         206 => return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned()),
         _ => {}
     }
-    const OF_THE_BODY: [KnownHeader; 6] = [
-        KnownHeader::ContentLength,
-        KnownHeader::ContentEncoding,
-        KnownHeader::ContentRange,
-        KnownHeader::AcceptRanges,
-        KnownHeader::Etag,
-        KnownHeader::LastModified,
-    ];
     response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_BODY.contains(&known)));
     response.body = text.to_vec().into();
     Ok(())
 }
+
+/// Fields that describe one body, and no other.
+const OF_THE_BODY: [KnownHeader; 6] = [
+    KnownHeader::ContentLength,
+    KnownHeader::ContentEncoding,
+    KnownHeader::ContentRange,
+    KnownHeader::AcceptRanges,
+    KnownHeader::Etag,
+    KnownHeader::LastModified,
+];
 
 const ENDED: &str = "the response has been sent: change it in the function `response`";
