@@ -102,7 +102,7 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
         "haproxy": lambda: installed("haproxy"),
         "hello": lambda: serow("serow", "examples/hello", ["--example", "hello"], build),
         "axum": lambda: serow("serow", "examples/axum", ["--example", "axum"], build),
-        "serow": lambda: serow("serow-cli", "serow", ["--features", "bench"], build),
+        "serow": lambda: serow("serow-cli", "serow", ["--features", "all"], build),
     }
     found, reasons = {}, {}
     for name in sorted(wanted):

@@ -60,7 +60,7 @@ class Binaries:
 
 def build(target: str) -> pathlib.Path:
     """Builds the binary with Zig as the C compiler, which compiles for every target from every machine."""
-    command = ["cargo", "zigbuild", "--profile", PROFILE, "--package", "serow-cli", "--features", "bench"]
+    command = ["cargo", "zigbuild", "--profile", PROFILE, "--package", "serow-cli", "--features", "all"]
     command += ["--target", target]
     if target in LINKERS:
         command += ["--config", f'target.{target}.linker="{LINKERS[target]}"']

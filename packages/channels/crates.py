@@ -33,7 +33,7 @@ class Crate:
 @functools.cache
 def crates() -> tuple[Crate, ...]:
     """All crates in the binary of any target, sorted; without those that only build or test it."""
-    command = ["cargo", "metadata", "--format-version=1", "--locked", "--features=serow-cli/bench"]
+    command = ["cargo", "metadata", "--format-version=1", "--locked", "--features=serow-cli/all"]
     command += [f"--filter-platform={target}" for target in binaries.TARGETS]
     told = json.loads(project.run(command, cwd=project.ROOT))
     packages = {package["id"]: package for package in told["packages"]}

@@ -16,7 +16,7 @@ START_SECONDS = 10.0
 STOP_SECONDS = 5.0
 TICK = os.sysconf("SC_CLK_TCK")
 # The packages of the programs that are no examples of `serow`.
-PACKAGES = {"serow": "-p serow-cli --features bench", "netlab": "-p serow-netlab", "hpack_blocks": "-p serow-http2 --examples",
+PACKAGES = {"serow": "-p serow-cli --features all", "netlab": "-p serow-netlab", "hpack_blocks": "-p serow-http2 --examples",
             "qpack_peer": "-p serow-http3 --examples"}
 
 

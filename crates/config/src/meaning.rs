@@ -17,6 +17,7 @@ pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
+pub(crate) mod scripting;
 pub(crate) mod site_listeners;
 pub(crate) mod site_places;
 
@@ -39,6 +40,7 @@ use crate::{
         proxying::Proxying,
         route_numbers::{RouteNumbers, trusted},
         routing::Routing,
+        scripting::Scripting,
         site_listeners::SiteListeners,
     },
     served_folder::ServedFolder,
@@ -64,8 +66,20 @@ pub(crate) fn of(
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, metrics, mut general, cache, maps, redis, limits, upstreams, sites } =
-        table;
+    let RootTable {
+        account,
+        sandbox,
+        reload,
+        metrics,
+        scripts,
+        mut general,
+        cache,
+        maps,
+        redis,
+        limits,
+        upstreams,
+        sites,
+    } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
@@ -88,6 +102,7 @@ pub(crate) fn of(
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), folder, trusted(&trust), problems));
+    let scripting = Scripting::new(scripts, folder, trusted(&trust), &proxying, problems);
     let routing = Routing {
         scope: &scope,
         folder,
@@ -103,10 +118,11 @@ pub(crate) fn of(
         listeners: &listeners,
         mirrors: &mirrors,
         caching: &caching,
+        scripting: &scripting,
         trust: &trust,
         problems,
     };
-    let site = routing.handler(sites)?;
+    let site = scripting.around(routing.handler(sites)?)?;
     note_clients(server.as_mut(), &numbers, &access);
     Some(Configuration {
         server: server?,

@@ -24,34 +24,24 @@
 //!
 //! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
 
-mod answer;
-mod budget;
-mod context;
-mod error;
-mod exchange;
-mod header_fields;
-mod header_rules;
-mod held;
-mod hook;
-mod library;
+#![forbid(unsafe_code)]
+
+mod fetch;
 mod limits;
 mod log_fields;
-mod native;
-mod operation;
-mod request_fields;
-mod response_cell;
-mod sandbox;
-mod script;
-mod shared_dictionary;
-mod state;
-mod states;
-mod value_kind;
 
 pub use self::{
-    error::ScriptError,
-    exchange::{Begun, Watched},
+    fetch::{DEPTH_FIELD, Fetch, FetchFailure, FetchRequest, Fetched, NoFetch},
     limits::ScriptLimits,
     log_fields::LogFields,
-    operation::{Fetch, FetchFailure, FetchRequest, Fetched, NoFetch},
-    script::Script,
 };
+
+#[cfg(feature = "lua")]
+mod lua;
+#[cfg(feature = "lua")]
+pub use self::lua::{Begun, Script, ScriptError, Watched};
+
+#[cfg(not(feature = "lua"))]
+mod missing;
+#[cfg(not(feature = "lua"))]
+pub use self::missing::{Begun, Script, ScriptError, Watched};

@@ -24,6 +24,7 @@ mod process;
 mod program;
 mod proxy;
 mod running;
+mod script_fetch;
 mod server;
 mod setting_error;
 mod shape;
@@ -42,6 +43,7 @@ pub use self::{
     process::ApplicationHost,
     program::program,
     proxy::{forwarding_settings, reads_attempts},
+    script_fetch::ScriptServers,
     server::{ServerSettings, shares},
     setting_error::{SettingError, in_options},
     shape::Shape,

@@ -1,13 +1,8 @@
 //! Routes that clients cannot reach: only responses of applications and other servers lead there.
 
 use std::{
-    cell::RefCell,
     path::{Component, Path, PathBuf},
-    rc::Rc,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -18,6 +13,7 @@ use serow_router::{Routed, Router};
 
 use crate::{
     RouteHandler, RoutePolicy,
+    per_thread::PerThread,
     policy::Source,
     site_response::{SiteResponse, Surrounding},
 };
@@ -29,10 +25,7 @@ pub struct InternalRoutes {
 }
 
 struct Shared {
-    /// Cloned by each thread, since handlers belong to a thread.
-    router: Mutex<Router<RouteHandler>>,
-    /// That of these routes among all of the process.
-    number: usize,
+    router: PerThread<Router<RouteHandler>>,
     roots: Vec<InternalRoot>,
     policy: Arc<RoutePolicy>,
     warnings: LogLimit,
@@ -47,20 +40,13 @@ pub struct InternalRoot {
     pub prefix: String,
 }
 
-thread_local! {
-    /// The routers of this thread, by the numbers of their routes.
-    static ROUTERS: RefCell<Vec<Option<Rc<Router<RouteHandler>>>>> = const { RefCell::new(Vec::new()) };
-}
-
 impl InternalRoutes {
     /// The routes of this router, whose sites answer for all hosts. The policy is that of the site, for what the router
     /// itself answers.
     #[must_use]
     pub fn new(router: Router<RouteHandler>, roots: Vec<InternalRoot>, policy: Arc<RoutePolicy>) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let warnings = LogLimit::new();
-        Self { shared: Arc::new(Shared { router: Mutex::new(router), number, roots, policy, warnings }) }
+        let (router, warnings) = (PerThread::new(router), LogLimit::new());
+        Self { shared: Arc::new(Shared { router, roots, policy, warnings }) }
     }
 
     /// What a response that names this is replaced by; nothing if it names nothing below an internal route.
@@ -92,7 +78,7 @@ impl InternalRoutes {
 
     /// Handles a request that a response has led here.
     pub(crate) fn respond(&self, mut request: Request) -> SiteResponse {
-        let router = self.of_thread();
+        let router = self.shared.router.of_thread();
         match router.route(&mut request, RouteHandler::attempt) {
             Routed::Answer(mut response) => {
                 Surrounding::new(Arc::clone(&self.shared.policy), Source::Router, &request).apply(&mut response);
@@ -122,19 +108,6 @@ impl InternalRoutes {
             }
             tracing::warn!("{}{}: {text}", host.escape_debug(), path.escape_debug());
         }
-    }
-
-    fn of_thread(&self) -> Rc<Router<RouteHandler>> {
-        ROUTERS.with_borrow_mut(|routers| {
-            let number = self.shared.number;
-            if routers.len() <= number {
-                routers.resize_with(number + 1, || None);
-            }
-            let router = routers[number].get_or_insert_with(|| {
-                Rc::new(self.shared.router.lock().unwrap_or_else(PoisonError::into_inner).clone())
-            });
-            Rc::clone(router)
-        })
     }
 }
 

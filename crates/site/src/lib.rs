@@ -13,6 +13,7 @@
 //! | the future of a response | `site_response.rs` |
 //! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
+//! | scripts around routes, sites and the whole server | `scripts.rs`, `site_scripts.rs`, `per_thread.rs` |
 //! | maintenance | `maintenance.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
@@ -23,11 +24,14 @@ mod internal_redirects;
 mod internal_routes;
 mod maintenance;
 mod mirror;
+mod per_thread;
 mod policy;
 mod route_handler;
+mod scripts;
 mod serving;
 mod site_handler;
 mod site_response;
+mod site_scripts;
 mod sites_by_address;
 mod strict_transport;
 mod to_tls;
@@ -45,9 +49,11 @@ pub use self::{
         ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses,
         RoutePolicy, Satisfy, TokenPlace, Tokens,
     },
-    route_handler::{Cached, Following, Mirrored, RouteHandler, Surrounded},
+    route_handler::{Cached, Following, Mirrored, RouteHandler, Scripted, Surrounded},
+    scripts::{ScriptedSite, Scripts},
     serving::{TlsPolicy, serve},
     site_handler::{Site, SitePolicies},
+    site_scripts::SiteScripts,
     sites_by_address::SitesByAddress,
     to_tls::Redirected,
 };

@@ -9,7 +9,7 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
-    InternalRoutes, Mirror, ResponseCache,
+    InternalRoutes, Mirror, ResponseCache, Scripts,
     internal_redirects::FollowedResponse,
     policy::{Bounded, RoutePolicy, Source},
     site_response::{HandOver, SiteResponse, Surrounding},
@@ -32,6 +32,8 @@ pub enum RouteHandler {
     Cached(Box<Cached>),
     /// One of these, whose requests are copied.
     Mirrored(Box<Mirrored>),
+    /// One of these behind scripts.
+    Scripted(Box<Scripted>),
     /// One of these, whose responses may lead to internal routes.
     Following(Box<Following>),
 }
@@ -57,6 +59,13 @@ pub struct Mirrored {
     mirror: Mirror,
 }
 
+/// A handler behind scripts; made by [`RouteHandler::scripted`].
+#[derive(Clone)]
+pub struct Scripted {
+    handler: RouteHandler,
+    scripts: Scripts,
+}
+
 /// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
 #[derive(Clone)]
 pub struct Following {
@@ -71,6 +80,7 @@ impl RouteHandler {
         match self {
             Self::Files(_) | Self::Dav(_) => true,
             Self::Surrounded(surrounded) => surrounded.handler.is_folder(),
+            Self::Scripted(scripted) => scripted.handler.is_folder(),
             Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Mirrored(_) | Self::Following(_) => false,
         }
     }
@@ -102,6 +112,20 @@ impl RouteHandler {
         }
     }
 
+    /// The same behind scripts: they get the requests that the policy around it lets through, and the responses before the
+    /// policy changes them, also those of a cache.
+    #[must_use]
+    pub fn scripted(self, scripts: Scripts) -> Self {
+        let around = |handler| Self::Scripted(Box::new(Scripted { handler, scripts }));
+        match self {
+            Self::Surrounded(surrounded) => {
+                let Surrounded { handler, policy } = *surrounded;
+                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
+            }
+            handler => around(handler),
+        }
+    }
+
     /// The same, whose responses may lead to internal routes. It goes around a policy.
     #[must_use]
     pub fn following(self, internal: InternalRoutes) -> Self {
@@ -124,7 +148,7 @@ impl RouteHandler {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) => None,
+            Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Scripted(_) => None,
             Self::Surrounded(surrounded) => match &surrounded.handler {
                 // The guard comes later: until then, nothing may be copied.
                 Self::Mirrored(mirrored) if surrounded.policy.guard.is_some() => mirrored.handler.attempt(request),
@@ -140,7 +164,7 @@ impl RouteHandler {
     /// What surrounds the response of an attempt.
     pub(crate) fn surrounding(&self, request: &Request) -> Option<Surrounding> {
         match self {
-            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) => None,
+            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Scripted(_) => None,
             Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
             Self::Mirrored(mirrored) => mirrored.handler.surrounding(request),
             Self::Following(following) => following.handler.surrounding(request),
@@ -161,6 +185,7 @@ impl RouteHandler {
             Self::Surrounded(surrounded) => surrounded.respond(request),
             Self::Cached(cached) => cached.respond(request),
             Self::Mirrored(mirrored) => mirrored.respond(request),
+            Self::Scripted(scripted) => scripted.respond(request),
             Self::Following(following) => following.respond(request),
         }
     }
@@ -177,6 +202,18 @@ impl Mirrored {
     #[inline(never)]
     fn respond(&self, request: Request) -> SiteResponse {
         self.handler.respond(self.mirror.copy(request))
+    }
+}
+
+impl Scripted {
+    #[inline(never)]
+    fn respond(&self, request: Request) -> SiteResponse {
+        let later = || {
+            // A copy, whose cache of files is empty.
+            let handler = self.handler.clone();
+            move |request| handler.respond(request)
+        };
+        self.scripts.respond(request, |request| self.handler.respond(request), later)
     }
 }
 
@@ -207,17 +244,22 @@ impl Surrounded {
 
     fn surrounding(&self, request: &Request) -> Surrounding {
         let handler = match &self.handler {
+            RouteHandler::Scripted(scripted) => &scripted.handler,
+            handler => handler,
+        };
+        let handler = match handler {
             RouteHandler::Mirrored(mirrored) => &mirrored.handler,
             handler => handler,
         };
         let source = match handler {
             RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself, its cache and its mirror: the last three are never here.
+            // A policy is around the handler itself, its cache, its mirror and its scripts: the last four are never here.
             RouteHandler::App(_)
             | RouteHandler::Proxy(_)
             | RouteHandler::Cached(_)
             | RouteHandler::Surrounded(_)
             | RouteHandler::Mirrored(_)
+            | RouteHandler::Scripted(_)
             | RouteHandler::Following(_) => Source::Behind,
         };
         Surrounding::new(Arc::clone(&self.policy), source, request)

@@ -11,7 +11,7 @@ use serow_net::monotonic;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, RouteHandler, SitesByAddress,
+    MaintenanceSwitch, RouteHandler, ScriptedSite, SiteScripts, SitesByAddress,
     policy::{RoutePolicy, Source},
     serving::TlsPolicy,
     site_response::{HandOver, SiteResponse, Surrounding},
@@ -38,14 +38,18 @@ pub enum Site {
         router: Router<RouteHandler>,
         /// The policies of the sites, for responses that the router makes.
         policies: SitePolicies,
+        /// The scripts of the sites.
+        scripts: SiteScripts,
     },
     /// Sites with routes, some of which have addresses of their own.
     ByAddress(SitesByAddress),
+    /// One of these behind scripts.
+    Scripted(ScriptedSite),
 }
 
 impl Site {
     #[inline]
-    fn respond(&self, mut request: Request) -> SiteResponse {
+    pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         match self {
             Self::Single(handler) => handler.respond(request),
             Self::Static { files, handler } => match files.respond_if_found(&request) {
@@ -53,23 +57,33 @@ impl Site {
                 None => handler.respond(request),
             },
             Self::ByAddress(sites) => sites.of(request.connection()).respond_by_address(request),
-            Self::Routed { router, policies } => match router.route(&mut request, RouteHandler::attempt) {
-                Routed::Answer(response) => match policies.surrounding(router, &request) {
-                    Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
-                    None => SiteResponse::Ready(Some(response)),
-                },
-                Routed::Attempt { handler, response } => match handler.surrounding(&request) {
-                    Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
-                    None => SiteResponse::Ready(Some(response)),
-                },
-                Routed::Handler { handler, headers } => {
-                    let mut response = handler.respond(request);
-                    if !headers.is_empty() {
-                        response.change(headers);
-                    }
-                    response
-                }
+            Self::Scripted(scripted) => scripted.respond(request),
+            Self::Routed { router, policies, scripts } => match scripts.of(router, &request) {
+                None => routed(router, policies, request),
+                Some(of_site) => of_site.respond(router, policies, request),
             },
+        }
+    }
+}
+
+/// The response of the route that takes a request, or of the router itself.
+#[inline]
+pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
+    match router.route(&mut request, RouteHandler::attempt) {
+        Routed::Answer(response) => match policies.surrounding(router, &request) {
+            Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
+            None => SiteResponse::Ready(Some(response)),
+        },
+        Routed::Attempt { handler, response } => match handler.surrounding(&request) {
+            Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
+            None => SiteResponse::Ready(Some(response)),
+        },
+        Routed::Handler { handler, headers } => {
+            let mut response = handler.respond(request);
+            if !headers.is_empty() {
+                response.change(headers);
+            }
+            response
         }
     }
 }

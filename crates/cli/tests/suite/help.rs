@@ -41,7 +41,7 @@ fn nobody_needs_to_read_the_help_to_its_end() {
 fn the_manual_is_up_to_date() {
     let manual = String::from_utf8(output(["manual"]).stdout).unwrap();
     let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual.md")).unwrap_or_default();
-    assert!(kept == manual, "regenerate it with: cargo run -p serow-cli --features bench -- manual > docs/manual.md");
+    assert!(kept == manual, "regenerate it with: cargo run -p serow-cli --features all -- manual > docs/manual.md");
 }
 
 #[cfg(not(feature = "bench"))]

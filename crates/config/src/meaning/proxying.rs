@@ -132,6 +132,11 @@ impl<'a> Proxying<'a> {
         Some(Proxy::new(upstream?, forwarding.ok()?))
     }
 
+    /// The upstreams by their names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&String, &Upstream)> {
+        self.named.iter()
+    }
+
     /// What sends copies of requests to an upstream, or to a server without one; nothing where something is wrong, which
     /// is noted.
     pub(crate) fn mirror(&self, table: &MirrorTable, place: &Place) -> Option<Proxy> {

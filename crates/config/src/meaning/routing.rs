@@ -9,7 +9,7 @@ use serow_router::{
     RewriteTarget, Route, Router, Site,
 };
 use serow_site::{
-    InternalRoutes, Mirror, MirrorSettings, RouteHandler, RoutePolicy, Site as SiteHandler, SitePolicies,
+    InternalRoutes, Mirror, MirrorSettings, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler, SitePolicies,
 };
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
@@ -28,6 +28,7 @@ use crate::{
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
+        scripting::Scripting,
         site_listeners::SiteListeners,
         site_places::{SitePlaces, of_router},
     },
@@ -69,6 +70,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
     /// Where responses are stored.
     pub(crate) caching: &'a Caching<'a>,
+    pub(crate) scripting: &'a Scripting<'a>,
     /// The proxies that the root trusts.
     pub(crate) trust: &'a [NetworkRule],
     pub(crate) problems: &'a Problems,
@@ -79,11 +81,14 @@ impl Routing<'_> {
     pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
+        let scripts: Vec<Option<Scripts>> =
+            table.iter().map(|site| self.scripting.scripts(site.settings.script.as_ref(), &site.place)).collect();
         let numbered = table.into_iter().zip(&places).enumerate();
         let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
+        let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let handler = self.listeners.site(sites, &SitePolicies::new(policies), &trusted(self.trust));
+        let handler = self.listeners.site(sites, &SitePolicies::new(policies), &scripts, &trusted(self.trust));
         self.noted(handler.map_err(|error| of_router(error, &places)))
     }
 
@@ -240,6 +245,7 @@ impl Routing<'_> {
         let action = surrounded(action?, &surroundings?);
         let action = self.cached(action, &policy, &matched, (settings.internal, site), &place)?;
         let action = self.copied_and_followed(action, &policy, (name, settings.internal, follows), site, &place)?;
+        let action = self.scripting.scripted(action, settings.script.as_ref(), &place)?;
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
         // What leads to an internal route has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };

@@ -6,7 +6,7 @@ use serow::Address;
 use serow_document::{Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::{Router, RouterError, Site as RouterSite};
-use serow_site::{RouteHandler, Site, SitePolicies, SitesByAddress};
+use serow_site::{RouteHandler, Scripts, Site, SitePolicies, SiteScripts, SitesByAddress};
 
 use crate::{tables::sites::SiteTable, values::ListenRule};
 use serow_settings::{options::ListeningOptions, overlap};
@@ -70,13 +70,13 @@ impl SiteListeners {
         &self,
         sites: Vec<RouterSite<RouteHandler>>,
         policies: &SitePolicies,
+        scripts: &[Scripts],
         trusted: &TrustedProxies,
     ) -> Result<Site, RouterError> {
         if self.own.is_empty() {
-            return Ok(Site::Routed {
-                router: Router::new(sites)?.with_trusted(trusted.clone()),
-                policies: policies.clone(),
-            });
+            let router = Router::new(sites)?.with_trusted(trusted.clone());
+            let (policies, scripts) = (policies.clone(), SiteScripts::new(scripts.to_vec(), &router, policies));
+            return Ok(Site::Routed { router, policies, scripts });
         }
         let routed = |is_member: &dyn Fn(&[SocketAddr]) -> bool| {
             let members = self.of_sites.iter().enumerate().filter(|(_, addresses)| is_member(addresses));
@@ -84,7 +84,10 @@ impl SiteListeners {
             let members = numbers.iter().filter_map(|number| sites.get(*number).cloned()).collect();
             let router = Router::new(members).map_err(|error| error.of_some(&numbers))?;
             let router = router.with_trusted(trusted.clone());
-            Ok(Site::Routed { router, policies: policies.of_some(&numbers) })
+            let policies = policies.of_some(&numbers);
+            let scripts = numbers.iter().filter_map(|number| scripts.get(*number).cloned()).collect();
+            let scripts = SiteScripts::new(scripts, &router, &policies);
+            Ok(Site::Routed { router, policies, scripts })
         };
         let of_address = |address: &SocketAddr| {
             let is_of_root = self.of_root.contains(address);

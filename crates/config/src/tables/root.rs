@@ -1,10 +1,11 @@
 //! The root of a settings file.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_scripts::ScriptLimits;
 
 use crate::{
     meaning::account::AccountName,
@@ -12,7 +13,7 @@ use crate::{
         FromTable, TableReading, access::LimitTable, cache::CacheTable, maps::MapTable, redis::RedisTable,
         sites::SiteTable, upstreams::UpstreamTable,
     },
-    values::{Span, choice},
+    values::{Size, Span, choice},
 };
 use serow_settings::options::{AcmeOptions, GeneralOptions, without_options};
 
@@ -23,6 +24,7 @@ pub(crate) struct RootTable {
     pub(crate) sandbox: SandboxTable,
     pub(crate) reload: ReloadTable,
     pub(crate) metrics: MetricsTable,
+    pub(crate) scripts: ScriptsTable,
     pub(crate) general: GeneralOptions,
     pub(crate) cache: Option<CacheTable>,
     pub(crate) maps: Vec<MapTable>,
@@ -99,6 +101,37 @@ pub(crate) struct MetricsTable {
     pub(crate) route_metrics: bool,
 }
 
+/// Scripts around all sites, and what all scripts may use.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct ScriptsTable {
+    /// Script in Lua that gets all requests before a site is selected, and their responses.
+    ///
+    /// The path is relative to the folder of the settings file. docs/scripts.md says what scripts can do.
+    pub(crate) script: Option<PathBuf>,
+
+    /// Limits of each script: { memory = "16M", time = "50ms" }.
+    pub(crate) scripts: ScriptLimitsTable,
+}
+
+/// What a script may use.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ScriptLimitsTable {
+    /// Memory of a script in each thread, for all its requests.
+    pub(crate) memory: Size,
+
+    /// How long the functions of a script may compute for a request; waiting does not count.
+    pub(crate) time: Span,
+}
+
+impl Default for ScriptLimitsTable {
+    fn default() -> Self {
+        let ScriptLimits { memory, time } = ScriptLimits::default();
+        Self { memory: Size(memory as u64), time: Span(time) }
+    }
+}
+
 /// How generations follow one another.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
@@ -131,7 +164,7 @@ impl FromTable for RootTable {
         let acme = table.table("acme", "names").map_or_else(|| Some(without_options()), TableReading::read);
         let cache = table.table("cache", "memory").map(TableReading::read);
         let (logging, admin, metrics) = (table.settings(), table.settings(), table.settings());
-        let (limits, timeouts) = (table.settings(), table.settings());
+        let (limits, timeouts, scripts) = (table.settings(), table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
         let redis = table.table("redis", "url").map(TableReading::read);
         let rate_limits: Vec<_> = table.tables("limit").into_iter().map(TableReading::read).collect();
@@ -153,6 +186,7 @@ impl FromTable for RootTable {
             sandbox: sandbox?,
             reload: reload?,
             metrics: metrics?,
+            scripts: scripts?,
             general,
             cache: cache.map_or(Some(None), |read| read.map(Some))?,
             maps: maps.into_iter().collect::<Option<_>>()?,

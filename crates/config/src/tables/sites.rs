@@ -1,6 +1,6 @@
 //! Sites and their routes, as they are written.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -67,6 +67,12 @@ pub(crate) struct SiteSettings {
     /// of `tls`]
     pub(crate) tls: Option<SiteTlsChoice>,
 
+    /// Script in Lua that gets the requests of the site before a route is selected, and their responses.
+    ///
+    /// The path is relative to the folder of the settings file. docs/scripts.md says what scripts can do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) script: Option<PathBuf>,
+
     /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
     /// removes the field. Values can have variables, as in "$host".
     pub(crate) headers: BTreeMap<String, String>,
@@ -126,6 +132,10 @@ pub(crate) struct RouteSettings {
     /// in `app` and `proxy`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) internal: bool,
+
+    /// Script in Lua that gets the requests of the route and their responses, after those of the site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) script: Option<PathBuf>,
 
     /// Header fields to set in the responses of the route; they override those of the site. An empty value
     /// removes the field. Values can have variables, as in "$host".

@@ -3,7 +3,7 @@
 use mlua::{Lua, LuaString, Table, Value};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::value_kind::kind;
+use crate::lua::value_kind::kind;
 
 /// Provides `decode`, `encode` and `null`.
 pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {

@@ -1,13 +1,15 @@
 //! What a function of a script waits for, outside of Lua.
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use mlua::{Lua, LuaString, Table, Value};
 use serow_message::{Body, Headers, Method, Response};
 use tokio::time::{sleep, timeout};
 
-use crate::{
+use crate::{Fetch, FetchRequest};
+
+use crate::lua::{
     header_rules,
     held::{Held, HeldTable},
     value_kind::{kind, number},
@@ -21,54 +23,6 @@ pub(crate) enum Operation {
     Body(Held, usize),
     /// The response of another server.
     Fetch(Box<FetchRequest>),
-}
-
-/// A request to another server.
-#[derive(Debug)]
-pub struct FetchRequest {
-    /// A URL, or the name of an upstream with a path behind it: `backend/status`.
-    pub url: String,
-    /// The method.
-    pub method: Method,
-    /// The header fields.
-    pub headers: Headers,
-    /// The body.
-    pub body: Bytes,
-    /// How long it may take, with the body of the response.
-    pub timeout: Duration,
-    /// Bytes that the body of the response may have.
-    pub max_body: usize,
-}
-
-/// Why there is no response of another server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FetchFailure(pub String);
-
-impl fmt::Display for FetchFailure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for FetchFailure {}
-
-/// The future of the response of another server.
-pub type Fetched = Pin<Box<dyn Future<Output = Result<Response, FetchFailure>>>>;
-
-/// Asks other servers for scripts.
-pub trait Fetch: Send + Sync {
-    /// Sends a request, and returns the response when its head has arrived.
-    fn fetch(&self, request: FetchRequest) -> Fetched;
-}
-
-/// Asks no server.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoFetch;
-
-impl Fetch for NoFetch {
-    fn fetch(&self, _: FetchRequest) -> Fetched {
-        Box::pin(async { Err(FetchFailure("no other server can be asked here".to_owned())) })
-    }
 }
 
 impl Operation {
@@ -99,7 +53,7 @@ impl Operation {
     }
 
     /// Does it, and returns what the function gets; or why it fails.
-    pub(crate) async fn run(self, lua: &Lua, fetch: &dyn Fetch) -> Result<Value, String> {
+    pub(crate) async fn run(self, lua: &Lua, fetch: &dyn Fetch, depth: u32) -> Result<Value, String> {
         match self {
             Self::Sleep(time) => {
                 sleep(time).await;
@@ -110,7 +64,8 @@ impl Operation {
                 held.put_body(body);
                 text(lua, read)
             }
-            Self::Fetch(request) => {
+            Self::Fetch(mut request) => {
+                request.depth = depth;
                 let (time, max_body) = (request.timeout, request.max_body);
                 let asking = async {
                     let Response { status, headers, body, .. } =
@@ -215,7 +170,7 @@ fn fetch_request(table: &Table) -> Result<FetchRequest, String> {
         Value::Nil => DEFAULT_BODY_LIMIT,
         value => count(&value).ok_or("serow.fetch: max_body is a number of bytes")?,
     };
-    Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body })
+    Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body, depth: 0 })
 }
 
 /// A number of bytes.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mlua::{LuaString, Table, Value};
 use serow_message::{Headers, KnownHeader, hop_by_hop};
 
-use crate::value_kind::kind;
+use crate::lua::value_kind::kind;
 
 /// The name of a field as scripts write it: `user_agent` stands for `user-agent`, as with OpenResty.
 pub(crate) fn name(written: &LuaString) -> Cow<'static, [u8]> {

@@ -4,7 +4,7 @@ use mlua::{Table, Value};
 use serow_gateway::error_page;
 use serow_message::{Headers, KnownHeader, Response};
 
-use crate::{header_rules, response_cell::final_status, value_kind::kind};
+use crate::lua::{header_rules, response_cell::final_status, value_kind::kind};
 
 /// The response that a function returned; `None` if the request goes on.
 ///

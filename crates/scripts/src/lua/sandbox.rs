@@ -4,7 +4,8 @@ use std::{cell::Cell, ffi::c_void, path::PathBuf, rc::Rc, sync::Arc};
 
 use mlua::{Function, LightUserData, Lua, LuaOptions, LuaString, StdLib, Table, Value, chunk::ChunkMode};
 
-use crate::{ScriptError, budget::Budget, error::PRELUDE, script::Shared};
+use crate::ScriptError;
+use crate::lua::{budget::Budget, error::PRELUDE, script::Shared};
 
 /// What a coroutine yields whose function has returned.
 pub(crate) const DONE: LightUserData = LightUserData(std::ptr::without_provenance_mut::<c_void>(1));

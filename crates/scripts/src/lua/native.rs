@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mlua::{Function, Lua, LuaString, Table, Value};
 use serow_message::Headers;
 
-use crate::{
+use crate::lua::{
     header_fields, header_rules,
     held::{Held, HeldTable},
     request_fields, response_cell,

@@ -2,11 +2,11 @@
 
 use mlua::{Lua, LuaString, Table, Value};
 
-use crate::shared_dictionary::{Entry, dictionary};
+use crate::lua::shared_dictionary::{Entry, dictionary};
 
 use super::now;
 
-use crate::value_kind::kind;
+use crate::lua::value_kind::kind;
 
 /// Provides it.
 pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {

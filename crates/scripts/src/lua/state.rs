@@ -9,8 +9,7 @@ use std::{
 
 use mlua::{Function, HookTriggers, IntoLuaMulti, Lua, Table, Thread, Value, VmState, chunk::ChunkMode};
 
-use crate::{
-    ScriptError, ScriptLimits,
+use crate::lua::{
     budget::{Budget, INSTRUCTIONS_PER_LOOK, Spent},
     held::HeldTable,
     hook::Hook,
@@ -20,6 +19,7 @@ use crate::{
     script::Shared,
     value_kind::kind,
 };
+use crate::{ScriptError, ScriptLimits};
 
 /// A Lua state with a script in it, for the requests of one thread.
 pub(crate) struct State {

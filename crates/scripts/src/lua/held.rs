@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use serow_message::Body;
 
-use crate::{context::Context, response_cell::ResponseCell};
+use crate::lua::{context::Context, response_cell::ResponseCell};
 
 /// A request or a response.
 #[derive(Clone)]

@@ -13,7 +13,8 @@ use std::{
 use serow_gateway::LogLimit;
 use serow_message::TrustedProxies;
 
-use crate::{Fetch, ScriptError, ScriptLimits, state::State};
+use crate::lua::state::State;
+use crate::{Fetch, ScriptError, ScriptLimits};
 
 /// A script that was read and checked. Clones are the same script; each thread has a state of its own for it.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 use mlua::{Lua, LuaString, Value};
 use serow_message::Headers;
 
-use crate::header_rules;
+use crate::lua::header_rules;
 
 /// The value of a field; of several, all, as in a list (RFC 9110 §5.3).
 pub(crate) fn value(lua: &Lua, headers: &Headers, name: &LuaString) -> mlua::Result<Value> {

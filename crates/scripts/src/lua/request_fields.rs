@@ -6,7 +6,7 @@ use serow_message::{
     percent,
 };
 
-use crate::value_kind::kind;
+use crate::lua::value_kind::kind;
 
 /// A field of a request.
 ///

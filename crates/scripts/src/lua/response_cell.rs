@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use mlua::{IntoLua, Lua, Value};
 use serow_message::{Body, KnownHeader, Response, StatusCode};
 
-use crate::value_kind::{kind, number};
+use crate::lua::value_kind::{kind, number};
 
 /// A response as long as its script has it.
 pub(crate) struct ResponseCell {

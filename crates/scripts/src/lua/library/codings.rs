@@ -4,7 +4,7 @@ use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER_PE
 use mlua::{Lua, LuaString, Table};
 use serow_message::percent;
 
-use crate::request_fields::decoded;
+use crate::lua::request_fields::decoded;
 
 /// Provides them.
 pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {

@@ -11,7 +11,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use mlua::{Lua, LuaString, Table};
 
-use crate::{sandbox::Prelude, script::Shared};
+use crate::lua::{sandbox::Prelude, script::Shared};
 
 /// Provides the table.
 pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlua::Result<()> {

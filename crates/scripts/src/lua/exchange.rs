@@ -6,18 +6,19 @@ use mlua::Value;
 use serow_gateway::{RequestSummary, error_page};
 use serow_message::{Headers, Request, Response, StatusCode};
 
-use crate::{
-    Script, ScriptError, answer,
+use crate::lua::{
+    answer,
     budget::Spent,
     context::Context,
     held::Held,
     hook::Hook,
-    log_fields,
+    logged,
     response_cell::ResponseCell,
     state::{State, Step},
     states,
     value_kind::kind,
 };
+use crate::{DEPTH_FIELD, Script, ScriptError};
 
 /// What a script makes of a request.
 pub enum Begun {
@@ -131,7 +132,7 @@ impl Exchange {
                     return Ok(value);
                 }
                 Step::Waiting(thread, operation) => {
-                    let result = operation.run(self.state.lua(), &*self.script.shared.fetch).await;
+                    let result = operation.run(self.state.lua(), &*self.script.shared.fetch, self.depth()).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
                 }
             }
@@ -142,6 +143,14 @@ impl Exchange {
                 "the script has waited {MAX_OPERATIONS} times for one request: does it loop?"
             ))),
         }
+    }
+
+    /// Through how many scripts the request has come.
+    fn depth(&self) -> u32 {
+        let depth = self.context.with(|request| {
+            Ok(request.headers.get_str(DEPTH_FIELD).and_then(|text| text.parse().ok()).unwrap_or_default())
+        });
+        depth.unwrap_or_default()
     }
 
     /// What becomes of a request whose function has returned this.
@@ -180,7 +189,7 @@ impl Exchange {
         cell.close();
         let shown = Shown::new(&self.state, Rc::clone(&cell));
         let value = match self.start(Hook::Log, Some(shown.number)) {
-            Ok(Step::Done(value, _)) => log_fields::of(&value).map_err(ScriptError::new),
+            Ok(Step::Done(value, _)) => logged::of(&value).map_err(ScriptError::new),
             Ok(Step::Waiting(..)) => Err(ScriptError::new("`log` cannot wait: the response is sent behind it")),
             Err(error) => Err(error),
         };

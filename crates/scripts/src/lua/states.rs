@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use crate::{Script, ScriptError, state::State};
+use crate::lua::state::State;
+use crate::{Script, ScriptError};
 
 thread_local! {
     /// By the numbers of their scripts.

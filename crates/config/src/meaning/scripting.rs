@@ -1,0 +1,103 @@
+//! Scripts around routes, sites and the whole server.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serow_document::{Place, Problem, Problems};
+use serow_gateway::TrustedProxies;
+use serow_router::Action;
+use serow_scripts::{Script, ScriptLimits};
+use serow_settings::ScriptServers;
+use serow_site::{RouteHandler, ScriptedSite, Scripts, Site};
+
+use crate::{
+    meaning::{paths::resolved, proxying::Proxying},
+    tables::root::{ScriptLimitsTable, ScriptsTable},
+};
+
+/// Reads scripts, each once.
+pub(crate) struct Scripting<'a> {
+    root: Option<PathBuf>,
+    limits: ScriptLimits,
+    folder: &'a Path,
+    trust: TrustedProxies,
+    servers: Option<Arc<ScriptServers>>,
+    /// The scripts by their paths; nothing for one with errors.
+    scripts: RefCell<BTreeMap<PathBuf, Option<Script>>>,
+    problems: &'a Problems,
+}
+
+impl<'a> Scripting<'a> {
+    /// Scripts in this folder with these limits, which may ask upstreams.
+    pub(crate) fn new(
+        table: ScriptsTable,
+        folder: &'a Path,
+        trust: TrustedProxies,
+        proxying: &Proxying<'_>,
+        problems: &'a Problems,
+    ) -> Self {
+        let ScriptsTable { script: root, scripts: ScriptLimitsTable { memory, time } } = table;
+        let limits = ScriptLimits { memory: memory.in_memory(), time: time.0 };
+        let place = Place::default().key("scripts");
+        if limits.memory < MIN_MEMORY {
+            let text = format!("a script needs {} MB at least", MIN_MEMORY >> 20);
+            problems.add(Problem::of_value(place.key("memory"), text));
+        }
+        if limits.time.is_zero() {
+            problems.add(Problem::of_value(place.key("time"), "a script needs some time: write time = \"50ms\""));
+        }
+        let servers = ScriptServers::new(proxying.named());
+        let servers = servers.map_err(|found| problems.add(found.problem(&place))).ok().map(Arc::new);
+        Self { root, limits, folder, trust, servers, scripts: RefCell::default(), problems }
+    }
+
+    /// The handler of all sites behind the script of the root; nothing where that has errors.
+    pub(crate) fn around(&self, site: Site) -> Option<Site> {
+        let scripts = self.scripts(self.root.as_ref(), &Place::default())?;
+        Some(if scripts.is_empty() { site } else { Site::Scripted(ScriptedSite::new(scripts, site)) })
+    }
+
+    /// The script at this place, if one is written there; nothing where it has errors.
+    pub(crate) fn scripts(&self, path: Option<&PathBuf>, place: &Place) -> Option<Scripts> {
+        let Some(path) = path else { return Some(Scripts::default()) };
+        let path = resolved(path, self.folder);
+        let mut known = self.scripts.borrow_mut();
+        let script = known.entry(path).or_insert_with_key(|path| self.read(path, &place.key("script")));
+        script.clone().map(|script| Scripts::new(vec![script]))
+    }
+
+    /// An action behind the script of its route; nothing where it has errors, or no effect.
+    pub(crate) fn scripted(
+        &self,
+        action: Action<RouteHandler>,
+        path: Option<&PathBuf>,
+        place: &Place,
+    ) -> Option<Action<RouteHandler>> {
+        if path.is_none() {
+            return Some(action);
+        }
+        let scripts = self.scripts(path, place)?;
+        match action {
+            Action::Handle(handler) => Some(Action::Handle(handler.scripted(scripts))),
+            Action::Try(_) | Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => {
+                let text = "`script` has no effect here: write it in a route with `app`, `files` (without missing = \"next\") \
+                            or `proxy`, or in the site";
+                self.problems.add(Problem::of_key(place.key("script"), text));
+                None
+            }
+        }
+    }
+
+    fn read(&self, path: &Path, place: &Place) -> Option<Script> {
+        let servers = self.servers.clone()?;
+        let script = Script::read(path, self.limits, self.trust.clone(), servers);
+        script.map_err(|error| self.problems.add(Problem::of_value(place.clone(), error.to_string()))).ok()
+    }
+}
+
+/// What a state needs for the libraries and a small script, with some room.
+const MIN_MEMORY: usize = 1 << 20;

@@ -1,0 +1,29 @@
+//! Scripts that run.
+
+mod answer;
+mod budget;
+mod context;
+mod error;
+mod exchange;
+mod header_fields;
+mod header_rules;
+mod held;
+mod hook;
+mod library;
+mod logged;
+mod native;
+mod operation;
+mod request_fields;
+mod response_cell;
+mod sandbox;
+mod script;
+mod shared_dictionary;
+mod state;
+mod states;
+mod value_kind;
+
+pub use self::{
+    error::ScriptError,
+    exchange::{Begun, Watched},
+    script::Script,
+};

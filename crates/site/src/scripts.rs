@@ -1,0 +1,139 @@
+//! Scripts around a handler.
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use serow::{Request, Response};
+use serow_scripts::{Begun, Script, Watched};
+
+use crate::{Site, per_thread::PerThread, site_response::SiteResponse};
+
+/// The scripts around a handler, the outermost first.
+#[derive(Clone, Debug, Default)]
+pub struct Scripts {
+    scripts: Arc<[Script]>,
+}
+
+/// What scripts make of a request.
+enum Passed {
+    /// The handler gets it.
+    Handle(Request, Vec<Watched>),
+    /// One of them has responded; those around it want to see that.
+    Respond(Response, Vec<Watched>),
+}
+
+impl Scripts {
+    /// These, the outermost first.
+    #[must_use]
+    pub fn new(scripts: Vec<Script>) -> Self {
+        Self { scripts: scripts.into() }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.scripts.is_empty()
+    }
+
+    /// Passes a request through the scripts to a handler, and its response back. Where a script waits, `later` makes the
+    /// handler that gets the request then.
+    pub(crate) fn respond<L>(
+        &self,
+        request: Request,
+        now: impl FnOnce(Request) -> SiteResponse,
+        later: impl FnOnce() -> L,
+    ) -> SiteResponse
+    where
+        L: FnOnce(Request) -> SiteResponse + 'static,
+    {
+        match self.begin(request, Vec::new()) {
+            Ok(passed) => passed.respond(now),
+            Err(waiting) => {
+                let later = later();
+                SiteResponse::pending(Box::pin(async move { waiting.await.respond(later).await }))
+            }
+        }
+    }
+
+    fn begin(
+        &self,
+        mut request: Request,
+        mut watched: Vec<Watched>,
+    ) -> Result<Passed, Pin<Box<dyn Future<Output = Passed>>>> {
+        for (number, script) in self.scripts.iter().enumerate() {
+            match script.begin(request) {
+                Ok(Begun::Handle(next, wants)) => {
+                    request = next;
+                    watched.extend(wants);
+                }
+                Ok(Begun::Respond(response)) => return Ok(Passed::Respond(response, watched)),
+                Err(waiting) => {
+                    let rest = Self { scripts: self.scripts[number + 1..].into() };
+                    return Err(Box::pin(async move {
+                        match waiting.await {
+                            Begun::Respond(response) => Passed::Respond(response, watched),
+                            Begun::Handle(request, wants) => {
+                                watched.extend(wants);
+                                match rest.begin(request, watched) {
+                                    Ok(passed) => passed,
+                                    Err(waiting) => waiting.await,
+                                }
+                            }
+                        }
+                    }));
+                }
+            }
+        }
+        Ok(Passed::Handle(request, watched))
+    }
+}
+
+impl Passed {
+    fn respond(self, handle: impl FnOnce(Request) -> SiteResponse) -> SiteResponse {
+        let (response, watched) = match self {
+            Self::Handle(request, watched) => (handle(request), watched),
+            Self::Respond(response, watched) => (SiteResponse::Ready(Some(response)), watched),
+        };
+        if watched.is_empty() {
+            return response;
+        }
+        SiteResponse::pending(Box::pin(async move {
+            let mut response = response.await;
+            for watched in watched.into_iter().rev() {
+                response = watched.finish(response).await;
+            }
+            response
+        }))
+    }
+}
+
+/// A whole server behind scripts.
+#[derive(Clone)]
+pub struct ScriptedSite {
+    scripts: Scripts,
+    site: Box<Site>,
+    waiting: Arc<PerThread<Site>>,
+}
+
+impl ScriptedSite {
+    /// This server behind these scripts.
+    #[must_use]
+    pub fn new(scripts: Scripts, site: Site) -> Self {
+        let waiting = Arc::new(PerThread::new(site.clone()));
+        Self { scripts, site: Box::new(site), waiting }
+    }
+
+    #[inline(never)]
+    pub(crate) fn respond(&self, request: Request) -> SiteResponse {
+        let later = || {
+            let site = self.waiting.of_thread();
+            move |request| site.respond(request)
+        };
+        self.scripts.respond(request, |request| self.site.respond(request), later)
+    }
+}
+
+impl fmt::Debug for ScriptedSite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ScriptedSite").field("scripts", &self.scripts).finish_non_exhaustive()
+    }
+}
