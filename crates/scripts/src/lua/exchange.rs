@@ -21,6 +21,7 @@ use crate::lua::{
 use crate::{DEPTH_FIELD, Script, ScriptError};
 
 /// What a script makes of a request.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once, and a box would be an allocation per request")]
 pub enum Begun {
     /// The handler gets it; then, if the script has a function for that, it gets the response.
     Handle(Request, Option<Watched>),

@@ -82,7 +82,7 @@ fn text(value: &Value, name: &[u8]) -> Result<Option<Vec<u8>>, String> {
         Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
         Value::Integer(number) => Ok(Some(number.to_string().into_bytes())),
         Value::Number(number) => Ok(Some(number.to_string().into_bytes())),
-        other => Err(format!("the header field {} is text, not {}", name.escape_ascii(), kind(&other))),
+        other => Err(format!("the header field {} is text, not {}", name.escape_ascii(), kind(other))),
     }
 }
 

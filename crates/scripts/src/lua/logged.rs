@@ -15,7 +15,7 @@ pub(crate) fn of(value: &Value) -> Result<Option<LogFields>, String> {
     match value {
         Value::Nil => Ok(None),
         Value::Table(table) => of_table(table).map(Some),
-        other => Err(format!("`log` returned {}: return a table of names and texts, or nothing", kind(&other))),
+        other => Err(format!("`log` returned {}: return a table of names and texts, or nothing", kind(other))),
     }
 }
 
@@ -35,7 +35,7 @@ fn of_table(table: &Table) -> Result<LogFields, String> {
             Value::Integer(number) => number.to_string(),
             Value::Number(number) => number.to_string(),
             Value::Boolean(is_true) => is_true.to_string(),
-            other => return Err(format!("the field {name} is text, not {}", kind(&other))),
+            other => return Err(format!("the field {name} is text, not {}", kind(other))),
         };
         fields.push((name, value));
         if fields.len() > MAX_FIELDS {

@@ -80,7 +80,7 @@ fn encoded(value: &Value, depth: usize) -> Result<Json, String> {
             }
             Ok(Json::Object(object))
         }
-        other => Err(format!("serow.json.encode: {} has no form in JSON", kind(&other))),
+        other => Err(format!("serow.json.encode: {} has no form in JSON", kind(other))),
     }
 }
 

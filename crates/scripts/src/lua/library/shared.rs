@@ -31,7 +31,7 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
                 Value::Number(number) => Entry::Number(*number),
                 Value::String(text) => Entry::Text(text.as_bytes().to_vec().into()),
                 other => {
-                    let text = format_args!("serow.shared keeps texts and numbers, not {}", kind(&other));
+                    let text = format_args!("serow.shared keeps texts and numbers, not {}", kind(other));
                     return Err(mlua::Error::runtime(text));
                 }
             };
