@@ -290,35 +290,18 @@ impl List {
         Ok(())
     }
 
-    /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at
-    /// once.
-    pub(crate) fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
-        let present =
-            || fields.iter().filter_map(|(known, value)| Some((*known, known.as_str().as_bytes(), (*value)?)));
-        let lengths = present().map(|(_, name, value)| line_length(name, value));
-        let (count, bytes) = lengths.fold((0, 0), |(count, bytes), length| (count + 1, bytes + length));
-        self.fields.reserve(count);
-        let mut lines = [0; SHORT_LINES];
-        if bytes > lines.len() {
-            self.added.reserve(bytes);
-            return present().try_for_each(|(known, name, value)| self.append(name, Some(known), value));
+    /// Adds a field with the value of the first field of another name, where there is one and its value is not empty.
+    pub(crate) fn append_copy(&mut self, name: KnownHeader, of: KnownHeader) {
+        let Some(field) = self.fields.iter().find(|field| field.known == Some(of)) else { return };
+        let value = SmallVec::<[u8; SHORT_LINE]>::from_slice(self.value(field));
+        let text = name.as_str().as_bytes();
+        // A value was judged when it was received or added; it is not copied where the text would be too long.
+        if !value.is_empty()
+            && let Ok(field) = placed_field(self.added.len(), text, Some(name), &value)
+        {
+            self.append_line(text, &value);
+            self.note_added(field);
         }
-        let (first, mut length) = (self.added.len(), 0);
-        let mut added = Ok(());
-        for (known, name, value) in present() {
-            match added_field(first + length, name, Some(known), value) {
-                Ok(field) => self.note_added(field),
-                Err(error) => {
-                    added = Err(error);
-                    break;
-                }
-            }
-            let end = length + line_length(name, value);
-            write_line(&mut lines[length..end], name, value);
-            length = end;
-        }
-        self.added.extend_from_slice(&lines[..length]);
-        added
     }
 
     /// Adds a field whose line is right.
@@ -336,6 +319,12 @@ impl List {
             known: Some(known),
             text: Text::Added,
         });
+    }
+
+    /// Whether a name occurs twice, or one is not well-known.
+    #[inline]
+    pub(crate) fn has_repeated_or_other_names(&self) -> bool {
+        self.present.count_ones() as usize != self.fields.len()
     }
 
     #[inline]
@@ -459,6 +448,12 @@ fn added_field(start: usize, name: &[u8], known: Option<KnownHeader>, value: &[u
     if text_length(value) < value.len() {
         return Err(InvalidHeader::Value);
     }
+    placed_field(start, name, known, value)
+}
+
+/// The same, for a value that is known to be valid.
+#[inline]
+fn placed_field(start: usize, name: &[u8], known: Option<KnownHeader>, value: &[u8]) -> Result<Field, InvalidHeader> {
     let value_start = start + name.len() + 2;
     // All of it is before the end.
     narrow(value_start + value.len())?;
@@ -483,9 +478,10 @@ fn line_length(name: &[u8], value: &[u8]) -> usize {
 fn write_line(line: &mut [u8], name: &[u8], value: &[u8]) {
     let (colon, end) = (name.len(), line.len() - 2);
     line[..colon].copy_from_slice(name);
-    line[colon..colon + 2].copy_from_slice(b": ");
     line[colon + 2..end].copy_from_slice(value);
-    line[end..].copy_from_slice(b"\r\n");
+    for (place, byte) in [(colon, b':'), (colon + 1, b' '), (end, b'\r'), (end + 1, b'\n')] {
+        line[place] = byte;
+    }
 }
 
 fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
@@ -507,9 +503,6 @@ const FIRST_LINES: usize = 160;
 
 /// `X-Forwarded-For` with the longest address, and nearly all else that is added.
 const SHORT_LINE: usize = 64;
-
-/// What a proxy adds to a request, with a long host.
-const SHORT_LINES: usize = 256;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MAX_KEPT: usize = 32;
