@@ -100,16 +100,19 @@ impl<'a> Scanner<'a> {
         let name_start = self.place;
         let Some((name_length, known)) = self.name()? else { return Ok(None) };
         self.place += name_length + 1;
+        let spaced = self.place + 1;
         while let Some(b' ' | b'\t') = self.text.get(self.place) {
             self.place += 1;
         }
         let value_start = self.place;
         let Some(value) = self.rest_of_line(ProtocolError::Field)? else { return Ok(None) };
         let mut value_length = value.len();
+        let is_spaced = value_start == spaced && self.text.get(spaced - 1) == Some(&b' ');
         while value_length > 0 && matches!(value[value_length - 1], b' ' | b'\t') {
             value_length -= 1;
         }
-        Ok(Some((known, Span { name_start, name_length, value_start, value_length })))
+        let is_line = is_spaced && value_length == value.len();
+        Ok(Some((known, Span { name_start, name_length, value_start, value_length, is_line })))
     }
 
     /// The length of the name at this place, behind which there is a colon, and which well-known name it is.

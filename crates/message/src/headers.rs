@@ -305,11 +305,13 @@ mod tests {
         for line in lines.split_inclusive("\r\n") {
             let (name, rest) = line.split_once(':').unwrap();
             let value = rest.trim();
+            let space = rest.find(value).unwrap();
             let span = Span {
                 name_start: start,
                 name_length: name.len(),
-                value_start: start + name.len() + 1 + rest.find(value).unwrap(),
+                value_start: start + name.len() + 1 + space,
                 value_length: value.len(),
+                is_line: space == 1 && *rest == *[" ", value, "\r\n"].concat(),
             };
             fields.push(name.as_bytes(), span).unwrap();
             start += line.len();
@@ -456,7 +458,9 @@ mod tests {
     fn well_known_names_need_no_text() {
         let mut fields = <ReceivedFields>::default();
         fields.push_known(KnownHeader::Host, 0, 1).unwrap();
-        fields.push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2 }).unwrap();
+        fields
+            .push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2, is_line: false })
+            .unwrap();
         let mut headers = fields.to_headers(Bytes::from_static(b"axbc")).unwrap();
         headers.append("te", "trailers").unwrap();
         let mut output = Vec::new();
@@ -471,7 +475,9 @@ mod tests {
     #[test]
     fn spans_outside_the_head_are_refused() {
         let mut fields = <ReceivedFields>::default();
-        fields.push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 }).unwrap();
+        fields
+            .push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9, is_line: false })
+            .unwrap();
         assert!(fields.into_headers(Bytes::from_static(b"a: b")).is_err());
     }
 }

@@ -48,7 +48,11 @@ pub(crate) struct Field {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
+    /// Received, with a spacing of its own.
     Received,
+    /// Received as the line `name: value\r\n`.
+    ReceivedLine,
+    /// Added, as such a line.
     Added,
 }
 
@@ -87,6 +91,8 @@ pub struct Span {
     pub value_start: usize,
     /// Length of the value in bytes.
     pub value_length: usize,
+    /// Whether it stands there as the line `name: value\r\n`, so that it can be copied as it is.
+    pub is_line: bool,
 }
 
 impl<const FIRST: usize> ReceivedFields<FIRST> {
@@ -121,7 +127,8 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     #[inline(always)]
     pub fn push_recognised(&mut self, known: Option<KnownHeader>, span: Span) -> Result<(), InvalidHeader> {
         self.present |= known.map_or(0, KnownHeader::bit);
-        let end = (span.value_start + span.value_length).max(span.name_start + span.name_length);
+        let line_end = if span.is_line { "\r\n".len() } else { 0 };
+        let end = (span.value_start + span.value_length + line_end).max(span.name_start + span.name_length);
         // All of it is before the end.
         narrow(end)?;
         self.end = self.end.max(end);
@@ -131,7 +138,7 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
             value_length: span.value_length as u32,
             name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
             known,
-            text: Text::Received,
+            text: if span.is_line { Text::ReceivedLine } else { Text::Received },
         });
         Ok(())
     }
@@ -270,7 +277,7 @@ impl List {
     #[cfg(feature = "std")]
     pub(crate) fn value_bytes(&self, field: &Field) -> Bytes {
         match field.text {
-            Text::Received => {
+            Text::Received | Text::ReceivedLine => {
                 let start = field.value_start as usize;
                 self.received.slice(start..start + field.value_length as usize)
             }
@@ -353,7 +360,7 @@ impl List {
     /// and those next to one another are copied together.
     pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[KnownHeader]) {
         let (texts, except) = (self.texts(), KnownHeader::set(except));
-        let mut run = Run { text: Text::Received, start: 0, end: 0 };
+        let mut run = Run { text: Text::ReceivedLine, start: 0, end: 0 };
         for field in &self.fields {
             if field.known.is_some_and(|known| except & known.bit() != 0) {
                 continue;
@@ -404,7 +411,7 @@ impl<'a> Texts<'a> {
     #[inline]
     fn text(self, text: Text) -> &'a [u8] {
         match text {
-            Text::Received => self.received,
+            Text::Received | Text::ReceivedLine => self.received,
             Text::Added => self.added,
         }
     }
@@ -427,13 +434,8 @@ impl<'a> Texts<'a> {
     /// Where a field stands as it is to be written, if it does. What was added always does.
     #[inline]
     fn line(self, field: &Field) -> Option<Run> {
-        let start = field.name_start as usize;
-        let colon = start + field.name_length as usize;
-        let (value, end) = (field.value_start as usize, field.value_start as usize + field.value_length as usize);
-        let pair = |place| self.received.get(place..).and_then(|text: &[u8]| text.first_chunk::<2>());
-        let stands = field.text == Text::Added
-            || field.name_length > 0 && value == colon + 2 && pair(colon) == Some(b": ") && pair(end) == Some(b"\r\n");
-        stands.then_some(Run { text: field.text, start, end: end + 2 })
+        let (start, end) = (field.name_start as usize, field.value_start as usize + field.value_length as usize);
+        (field.text != Text::Received).then_some(Run { text: field.text, start, end: end + 2 })
     }
 
     #[inline]
