@@ -4,7 +4,7 @@
 //! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a
 //! head that comes in pieces is judged as one that comes whole.
 
-use serow_message::{KnownHeader, ReceivedFields, Span, is_token_byte, text_length};
+use serow_message::{HeadFields, KnownHeader, Span, is_token_byte, text_length};
 
 use crate::{Limits, ProtocolError};
 
@@ -80,17 +80,18 @@ impl<'a> Scanner<'a> {
 
     /// Takes fields, each a line, and the empty line behind them (RFC 9112 §5).
     #[inline(always)]
-    pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<ReceivedFields> {
-        let mut fields = ReceivedFields::default();
+    pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<HeadFields> {
+        let mut fields = HeadFields::default();
+        let mut places = fields.begin();
         loop {
             match self.text.get(self.place) {
                 None => return Ok(None),
                 Some(b'\r' | b'\n') => return Ok(self.line_end(ProtocolError::LineEnd)?.map(|()| fields)),
-                Some(_) if fields.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
+                Some(_) if places.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
                 Some(_) => {}
             }
             let Some((known, span)) = self.field()? else { return Ok(None) };
-            fields.push_recognised(known, span).map_err(|_| ProtocolError::HeadTooLarge)?;
+            places.push(known, span).map_err(|_| ProtocolError::HeadTooLarge)?;
         }
     }
 

@@ -40,8 +40,8 @@ impl Headers {
         Self { list: None }
     }
 
-    pub(crate) fn of(list: List) -> Self {
-        Self { list: Some(Arc::new(list)) }
+    pub(crate) fn of(list: Arc<List>) -> Self {
+        Self { list: Some(list) }
     }
 
     /// How many fields there are.

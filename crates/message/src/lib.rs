@@ -43,7 +43,7 @@ pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};
 pub use known_names::KnownNames;
-pub use list::{ReceivedFields, Span};
+pub use list::{FieldsInPlace, HeadFields, ReceivedFields, Span};
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use refusal::refusal_text;

@@ -1,10 +1,13 @@
 //! The fields of one message, as they are kept: where each stands in the text it came in.
 
-use alloc::vec::Vec;
+mod in_place;
+
+use alloc::{sync::Arc, vec::Vec};
 
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+pub use self::in_place::{FieldsInPlace, HeadFields};
 use crate::{
     Headers,
     constant_field::ConstantField,
@@ -126,20 +129,10 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     /// As [`Self::push`].
     #[inline(always)]
     pub fn push_recognised(&mut self, known: Option<KnownHeader>, span: Span) -> Result<(), InvalidHeader> {
+        let (field, end) = received_field(known, span)?;
         self.present |= known.map_or(0, KnownHeader::bit);
-        let line_end = if span.is_line { "\r\n".len() } else { 0 };
-        let end = (span.value_start + span.value_length + line_end).max(span.name_start + span.name_length);
-        // All of it is before the end.
-        narrow(end)?;
         self.end = self.end.max(end);
-        self.fields.push(Field {
-            name_start: span.name_start as u32,
-            value_start: span.value_start as u32,
-            value_length: span.value_length as u32,
-            name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
-            known,
-            text: if span.is_line { Text::ReceivedLine } else { Text::Received },
-        });
+        self.fields.push(field);
         Ok(())
     }
 
@@ -209,7 +202,7 @@ impl ReceivedFields {
             present: self.present,
             layout: Layout::Scattered,
         };
-        Ok(Headers::of(list))
+        Ok(Headers::of(Arc::new(list)))
     }
 }
 
@@ -442,6 +435,24 @@ impl<'a> Texts<'a> {
     fn run(self, run: Run) -> &'a [u8] {
         self.text(run.text).get(run.start..run.end).unwrap_or_default()
     }
+}
+
+/// A field that was received, and where it ends.
+#[inline(always)]
+fn received_field(known: Option<KnownHeader>, span: Span) -> Result<(Field, usize), InvalidHeader> {
+    let line_end = if span.is_line { "\r\n".len() } else { 0 };
+    let end = (span.value_start + span.value_length + line_end).max(span.name_start + span.name_length);
+    // All of it is before the end.
+    narrow(end)?;
+    let field = Field {
+        name_start: span.name_start as u32,
+        value_start: span.value_start as u32,
+        value_length: span.value_length as u32,
+        name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
+        known,
+        text: if span.is_line { Text::ReceivedLine } else { Text::Received },
+    };
+    Ok((field, end))
 }
 
 /// A field whose line is added at this place.
