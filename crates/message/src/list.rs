@@ -440,7 +440,9 @@ impl<'a> Texts<'a> {
 /// A field that was received, and where it ends.
 #[inline(always)]
 fn received_field(known: Option<KnownHeader>, span: Span) -> Result<(Field, usize), InvalidHeader> {
-    let line_end = if span.is_line { "\r\n".len() } else { 0 };
+    // Lines are copied as they stand: a caller that is wrong about the place of the value must not break one in two.
+    let is_line = span.is_line && span.value_start == span.name_start + span.name_length + ": ".len();
+    let line_end = if is_line { "\r\n".len() } else { 0 };
     let end = (span.value_start + span.value_length + line_end).max(span.name_start + span.name_length);
     // All of it is before the end.
     narrow(end)?;
@@ -450,7 +452,7 @@ fn received_field(known: Option<KnownHeader>, span: Span) -> Result<(Field, usiz
         value_length: span.value_length as u32,
         name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
         known,
-        text: if span.is_line { Text::ReceivedLine } else { Text::Received },
+        text: if is_line { Text::ReceivedLine } else { Text::Received },
     };
     Ok((field, end))
 }
