@@ -45,7 +45,14 @@ impl IdleHttp1 {
     #[inline]
     #[must_use]
     pub fn is_watched(&self) -> bool {
-        self.since != event_loop_turn()
+        self.is_watched_in(event_loop_turn())
+    }
+
+    /// The same, where the caller has read the [turn](event_loop_turn) of this thread already.
+    #[inline]
+    #[must_use]
+    pub fn is_watched_in(&self, turn: u64) -> bool {
+        self.since != turn
     }
 
     /// Ready when the connection cannot serve another request: the server has closed it, or sent bytes.
@@ -65,7 +72,18 @@ impl IdleHttp1 {
     /// # Errors
     ///
     /// If the server has closed the connection, or sent bytes.
-    pub fn into_active(mut self) -> Result<Box<Http1>, NotReusable> {
+    pub fn into_active(self) -> Result<Box<Http1>, NotReusable> {
+        let wire = self.connection.wire();
+        let has_received = wire.socket().is_noted_readable() || wire.has_undecrypted();
+        if self.is_watched() && !has_received {
+            return Ok(self.connection);
+        }
+        self.look()
+    }
+
+    /// Takes the connection if the kernel has nothing for it.
+    #[cold]
+    fn look(mut self) -> Result<Box<Http1>, NotReusable> {
         // A task that has used up its budget sees no socket ready.
         let is_known = self.is_watched() && has_budget_remaining();
         if let Poll::Ready(why) = self.poll_unusable(&mut Context::from_waker(Waker::noop())) {

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme, TrustedProxies};
+use serow_message::{Connection, ConstantField, Headers, KnownHeader, KnownNames, Peer, Scheme, TrustedProxies};
 use smallvec::SmallVec;
 
 /// How servers learn about the client, and which proxies in front of us are trusted.
@@ -48,10 +48,8 @@ impl Forwarded {
         let mut values = ForwardedValues { trusted, standard, ..ForwardedValues::default() };
         if x {
             values.x_for = x_for(before, peer);
-            values.x_proto = (!before.contains(KnownHeader::XForwardedProto)).then(|| proto(connection.scheme()));
-            if !before.contains(KnownHeader::XForwardedHost) {
-                values.x_host = headers.get(KnownHeader::Host).unwrap_or_default().into();
-            }
+            values.x_proto = (!before.contains(KnownHeader::XForwardedProto)).then(|| connection.scheme());
+            values.x_host = !before.contains(KnownHeader::XForwardedHost);
         }
         if standard {
             let host = headers.get(KnownHeader::Host).unwrap_or_default();
@@ -68,8 +66,9 @@ pub struct ForwardedValues {
     standard: bool,
     /// Empty values are not added.
     x_for: Text,
-    x_proto: Option<&'static str>,
-    x_host: Text,
+    x_proto: Option<Scheme>,
+    /// Whether the host is repeated in X-Forwarded-Host.
+    x_host: bool,
     forwarded: Text,
 }
 
@@ -87,25 +86,54 @@ impl ForwardedValues {
     #[inline]
     pub fn replaces(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         match known {
-            Some(KnownHeader::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
-            Some(KnownHeader::Forwarded) => !self.trusted || self.standard,
-            _ => !self.trusted && TrustedProxies::is_client_field(name, known),
+            Some(known) => self.replaced().contains(known),
+            None => self.replaces_other(name),
         }
     }
 
-    /// The fields to add. Their values are parts of received fields, or built here.
-    pub fn fields(&self) -> [(KnownHeader, Option<&[u8]>); 4] {
-        [
-            (KnownHeader::XForwardedFor, said(&self.x_for)),
-            (KnownHeader::XForwardedProto, self.x_proto.map(str::as_bytes)),
-            (KnownHeader::XForwardedHost, said(&self.x_host)),
-            (KnownHeader::Forwarded, said(&self.forwarded)),
-        ]
+    /// The well-known names that it [replaces](Self::replaces).
+    #[inline]
+    pub fn replaced(&self) -> KnownNames {
+        const OF_UNTRUSTED: KnownNames = KnownNames::of(&[
+            KnownHeader::XForwardedFor,
+            KnownHeader::XForwardedProto,
+            KnownHeader::XForwardedHost,
+            KnownHeader::Forwarded,
+        ]);
+        const X_FOR: KnownNames = KnownNames::of(&[KnownHeader::XForwardedFor]);
+        const FORWARDED: KnownNames = KnownNames::of(&[KnownHeader::Forwarded]);
+        if !self.trusted {
+            return OF_UNTRUSTED;
+        }
+        let x_for = if self.x_for.is_empty() { KnownNames::default() } else { X_FOR };
+        let forwarded = if self.standard { FORWARDED } else { KnownNames::default() };
+        x_for.and(forwarded)
     }
-}
 
-fn said(text: &Text) -> Option<&[u8]> {
-    (!text.is_empty()).then_some(&text[..])
+    /// Whether it replaces fields with this name, which is not well-known.
+    #[inline]
+    pub fn replaces_other(&self, name: &[u8]) -> bool {
+        !self.trusted && TrustedProxies::is_client_field(name, None)
+    }
+
+    /// Adds the fields to a request, whose `Host` is still the client's.
+    pub fn append_to(&self, headers: &mut Headers) {
+        // Their values are parts of received fields, or built here, and so valid.
+        if !self.x_for.is_empty() {
+            let _ = headers.append(KnownHeader::XForwardedFor, &self.x_for);
+        }
+        match self.x_proto {
+            Some(Scheme::Http) => headers.append_constant(&X_PROTO_HTTP),
+            Some(Scheme::Https) => headers.append_constant(&X_PROTO_HTTPS),
+            None => {}
+        }
+        if self.x_host {
+            headers.append_copy(KnownHeader::XForwardedHost, KnownHeader::Host);
+        }
+        if !self.forwarded.is_empty() {
+            let _ = headers.append(KnownHeader::Forwarded, &self.forwarded);
+        }
+    }
 }
 
 /// X-Forwarded-For: the previous value and the peer. Programs expect addresses only, so a peer at a unix socket, which
@@ -151,6 +179,9 @@ fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
 /// All lines of a field as one list, followed by a comma if it is not empty.
 fn joined(headers: &Headers, name: KnownHeader) -> Text {
     let mut value = Text::new();
+    if !headers.contains(name) {
+        return value;
+    }
     for line in headers.get_all(name).filter(|line| !line.is_empty()) {
         value.extend_from_slice(line);
         value.extend_from_slice(b", ");
@@ -160,27 +191,19 @@ fn joined(headers: &Headers, name: KnownHeader) -> Text {
 
 fn write_address(address: IpAddr, output: &mut Text) {
     match address {
-        // Digit by digit: the formatting of the standard library costs a thousand instructions.
+        // From a table: the formatting of the standard library costs a thousand instructions.
         IpAddr::V4(address) => {
-            let mut text = [0; MAX_V4_LENGTH];
-            let mut length = 0;
-            let mut push = |byte| {
-                text[length] = byte;
-                length += 1;
-            };
-            for (place, octet) in address.octets().into_iter().enumerate() {
-                if place > 0 {
-                    push(b'.');
+            let mut text = [0; MAX_V4_LENGTH + 1];
+            let mut end = 0;
+            for octet in address.octets() {
+                let (digits, length) = OCTETS[usize::from(octet)];
+                if let Some(place) = text.get_mut(end..).and_then(<[u8]>::first_chunk_mut) {
+                    *place = digits;
                 }
-                if octet >= 100 {
-                    push(b'0' + octet / 100);
-                }
-                if octet >= 10 {
-                    push(b'0' + octet / 10 % 10);
-                }
-                push(b'0' + octet % 10);
+                end += length;
             }
-            output.extend_from_slice(&text[..length]);
+            // Without the last dot.
+            output.extend_from_slice(&text[..end - 1]);
         }
         IpAddr::V6(address) => write_v6(address, output),
     }
@@ -204,6 +227,30 @@ fn proto(scheme: Scheme) -> &'static str {
 
 /// The headers of an untrusted peer count as empty.
 static NOTHING: Headers = Headers::new();
+
+const X_PROTO_HTTP: ConstantField = ConstantField::new(KnownHeader::XForwardedProto, "x-forwarded-proto: http\r\n");
+const X_PROTO_HTTPS: ConstantField = ConstantField::new(KnownHeader::XForwardedProto, "x-forwarded-proto: https\r\n");
+
+/// The digits of each octet and a dot, and how many bytes these are.
+static OCTETS: [([u8; 4], usize); 256] = {
+    let mut octets = [([b'.'; 4], 0); 256];
+    let mut octet = 0;
+    while octet < 256 {
+        let (digits, number) = (&mut octets[octet], octet as u8);
+        if octet >= 100 {
+            digits.0[digits.1] = b'0' + number / 100;
+            digits.1 += 1;
+        }
+        if octet >= 10 {
+            digits.0[digits.1] = b'0' + number / 10 % 10;
+            digits.1 += 1;
+        }
+        digits.0[digits.1] = b'0' + number % 10;
+        digits.1 += 2;
+        octet += 1;
+    }
+    octets
+};
 
 /// `255.255.255.255`
 const MAX_V4_LENGTH: usize = 15;

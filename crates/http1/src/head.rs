@@ -1,7 +1,7 @@
 //! Receiving heads: the first line and the header fields.
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Method, ReceivedFields, RequestHead, ResponseHead, StatusCode, Target, Version};
+use serow_message::{HeadFields, Headers, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 use crate::{
     Limits, ProtocolError,
@@ -133,7 +133,7 @@ struct RequestParts {
     /// Where the target begins and how long it is.
     target: (usize, usize),
     version: Version,
-    fields: ReceivedFields,
+    fields: HeadFields,
 }
 
 impl Parts for RequestParts {
@@ -182,7 +182,7 @@ impl Parts for RequestParts {
 struct ResponseParts {
     status: StatusCode,
     version: Version,
-    fields: ReceivedFields,
+    fields: HeadFields,
 }
 
 impl Parts for ResponseParts {
@@ -215,7 +215,7 @@ impl Parts for ResponseParts {
     }
 }
 
-struct Trailers(ReceivedFields);
+struct Trailers(HeadFields);
 
 impl Parts for Trailers {
     type Head = Headers;

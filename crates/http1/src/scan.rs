@@ -4,7 +4,7 @@
 //! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a
 //! head that comes in pieces is judged as one that comes whole.
 
-use serow_message::{KnownHeader, ReceivedFields, Span, is_token_byte, text_length};
+use serow_message::{HeadFields, KnownHeader, Span, is_token_byte, text_length};
 
 use crate::{Limits, ProtocolError};
 
@@ -80,17 +80,18 @@ impl<'a> Scanner<'a> {
 
     /// Takes fields, each a line, and the empty line behind them (RFC 9112 §5).
     #[inline(always)]
-    pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<ReceivedFields> {
-        let mut fields = ReceivedFields::default();
+    pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<HeadFields> {
+        let mut fields = HeadFields::default();
+        let mut places = fields.begin();
         loop {
             match self.text.get(self.place) {
                 None => return Ok(None),
                 Some(b'\r' | b'\n') => return Ok(self.line_end(ProtocolError::LineEnd)?.map(|()| fields)),
-                Some(_) if fields.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
+                Some(_) if places.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
                 Some(_) => {}
             }
             let Some((known, span)) = self.field()? else { return Ok(None) };
-            fields.push_recognised(known, span).map_err(|_| ProtocolError::HeadTooLarge)?;
+            places.push(known, span).map_err(|_| ProtocolError::HeadTooLarge)?;
         }
     }
 
@@ -100,16 +101,19 @@ impl<'a> Scanner<'a> {
         let name_start = self.place;
         let Some((name_length, known)) = self.name()? else { return Ok(None) };
         self.place += name_length + 1;
+        let spaced = self.place + 1;
         while let Some(b' ' | b'\t') = self.text.get(self.place) {
             self.place += 1;
         }
         let value_start = self.place;
         let Some(value) = self.rest_of_line(ProtocolError::Field)? else { return Ok(None) };
         let mut value_length = value.len();
+        let is_spaced = value_start == spaced && self.text.get(spaced - 1) == Some(&b' ');
         while value_length > 0 && matches!(value[value_length - 1], b' ' | b'\t') {
             value_length -= 1;
         }
-        Ok(Some((known, Span { name_start, name_length, value_start, value_length })))
+        let is_line = is_spaced && value_length == value.len();
+        Ok(Some((known, Span { name_start, name_length, value_start, value_length, is_line })))
     }
 
     /// The length of the name at this place, behind which there is a colon, and which well-known name it is.

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::{
     constant_field::ConstantField,
     field::{FieldName, InvalidHeader, KnownHeader, is_token_byte},
+    known_names::KnownNames,
     list::{EMPTY, Field, List},
 };
 
@@ -39,8 +40,8 @@ impl Headers {
         Self { list: None }
     }
 
-    pub(crate) fn of(list: List) -> Self {
-        Self { list: Some(Arc::new(list)) }
+    pub(crate) fn of(list: Arc<List>) -> Self {
+        Self { list: Some(list) }
     }
 
     /// How many fields there are.
@@ -115,13 +116,11 @@ impl Headers {
         self.change().append(name.bytes(), known, value.as_ref())
     }
 
-    /// Adds those of these fields that have a value, behind the others. Costs less than one after the other.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::append`]; then those before the wrong one were added.
-    pub fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
-        self.change().append_present(fields)
+    /// Adds a field with the value of the first field of another name, where there is one and its value is not empty.
+    pub fn append_copy(&mut self, name: KnownHeader, of: KnownHeader) {
+        if self.contains(of) {
+            self.change().append_copy(name, of);
+        }
     }
 
     /// Adds a field that was checked when the program was compiled, behind the others.
@@ -172,6 +171,19 @@ impl Headers {
     pub fn retain_known(&mut self, keep: impl FnMut(&[u8], Option<KnownHeader>, &[u8]) -> bool) {
         if !self.is_empty() {
             self.change().retain(keep);
+        }
+    }
+
+    /// Removes the fields with one of these well-known names, and those with other names that the closure refuses. Costs
+    /// next to nothing where all names are well-known and none is among these.
+    #[inline]
+    pub fn remove_names(&mut self, names: KnownNames, mut keep_other: impl FnMut(&[u8]) -> bool) {
+        let has_others = self.list.as_deref().is_some_and(List::has_repeated_or_other_names);
+        if has_others || self.present() & names.bits != 0 {
+            self.change().retain(|name, known, _| match known {
+                Some(known) => !names.contains(known),
+                None => keep_other(name),
+            });
         }
     }
 
@@ -293,11 +305,13 @@ mod tests {
         for line in lines.split_inclusive("\r\n") {
             let (name, rest) = line.split_once(':').unwrap();
             let value = rest.trim();
+            let space = rest.find(value).unwrap();
             let span = Span {
                 name_start: start,
                 name_length: name.len(),
-                value_start: start + name.len() + 1 + rest.find(value).unwrap(),
+                value_start: start + name.len() + 1 + space,
                 value_length: value.len(),
+                is_line: space == 1 && *rest == *[" ", value, "\r\n"].concat(),
             };
             fields.push(name.as_bytes(), span).unwrap();
             start += line.len();
@@ -376,18 +390,37 @@ mod tests {
     }
 
     #[test]
-    fn those_with_a_value_are_added_together() {
-        let mut headers = received("Host: a\r\n");
-        let via = (KnownHeader::Via, Some(&b"1.1 b"[..]));
-        headers
-            .append_present(&[(KnownHeader::Te, None), via, (KnownHeader::Age, Some(b"")), (KnownHeader::Etag, None)])
-            .unwrap();
+    fn a_value_is_copied_where_there_is_one() {
+        let mut headers = received("Host: a\r\nTe:\r\nHost: b\r\n");
+        headers.append_copy(KnownHeader::XForwardedHost, KnownHeader::Host);
+        headers.append_copy(KnownHeader::Via, KnownHeader::Te);
+        headers.append_copy(KnownHeader::Via, KnownHeader::Age);
+        // One that was added itself.
+        headers.append_copy(KnownHeader::Origin, KnownHeader::XForwardedHost);
         let mut output = Vec::new();
-        headers.write_lines(&mut output, &[]);
-        assert_eq!(output, b"Host: a\r\nvia: 1.1 b\r\nage: \r\n");
-        assert!(headers.contains(KnownHeader::Age) && !headers.contains(KnownHeader::Te));
-        assert_eq!(headers.append_present(&[via, (KnownHeader::Te, Some(b"\n")), via]), Err(InvalidHeader::Value));
-        assert_eq!(headers.len(), 4);
+        headers.write_lines(&mut output, &[KnownHeader::Host, KnownHeader::Te]);
+        assert_eq!(output, b"x-forwarded-host: a\r\norigin: a\r\n");
+        assert!(!headers.contains(KnownHeader::Via));
+    }
+
+    #[test]
+    fn names_of_a_set_are_removed_and_others_judged() {
+        let names = KnownNames::of(&[KnownHeader::Te]).and(KnownNames::of(&[KnownHeader::Age]));
+        let cases = [
+            ("", ""),
+            ("Host: a\r\nAccept: b\r\n", "Host: a\r\nAccept: b\r\n"),
+            ("Host: a\r\nHost: b\r\n", "Host: a\r\nHost: b\r\n"),
+            ("Te: a\r\nHost: b\r\nAge: c\r\nte: d\r\n", "Host: b\r\n"),
+            ("X: a\r\nHost: b\r\nY: c\r\n", "Host: b\r\nY: c\r\n"),
+            ("X: a\r\n", ""),
+        ];
+        for (before, after) in cases {
+            let mut headers = received(before);
+            headers.remove_names(names, |name| name != b"X");
+            let mut output = Vec::new();
+            headers.write_lines(&mut output, &[]);
+            assert_eq!(output, after.as_bytes(), "{before:?}");
+        }
     }
 
     #[test]
@@ -425,7 +458,9 @@ mod tests {
     fn well_known_names_need_no_text() {
         let mut fields = <ReceivedFields>::default();
         fields.push_known(KnownHeader::Host, 0, 1).unwrap();
-        fields.push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2 }).unwrap();
+        fields
+            .push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2, is_line: false })
+            .unwrap();
         let mut headers = fields.to_headers(Bytes::from_static(b"axbc")).unwrap();
         headers.append("te", "trailers").unwrap();
         let mut output = Vec::new();
@@ -440,7 +475,9 @@ mod tests {
     #[test]
     fn spans_outside_the_head_are_refused() {
         let mut fields = <ReceivedFields>::default();
-        fields.push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 }).unwrap();
+        fields
+            .push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9, is_line: false })
+            .unwrap();
         assert!(fields.into_headers(Bytes::from_static(b"a: b")).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Headers, KnownHeader};
+use crate::{Headers, KnownHeader, KnownNames};
 
 /// RFC 9110 §7.6.1: fields that speak of this connection; they are not passed on, and HTTP/2 has none of them (RFC 9113
 /// §8.2.2).
@@ -30,7 +30,15 @@ pub struct Named {
 impl Named {
     /// Those of a message.
     #[must_use]
+    #[inline]
     pub fn of(headers: &Headers) -> Self {
+        if !headers.contains(KnownHeader::Connection) {
+            return Self::default();
+        }
+        Self::named_in(headers)
+    }
+
+    fn named_in(headers: &Headers) -> Self {
         let is_extension = |name: &&[u8]| !is_usual_option(name) && KnownHeader::recognise(name).is_none();
         let named = headers.list(KnownHeader::Connection).filter(is_extension).filter(|name| !tells_of_client(name));
         Self { extensions: named.map(<[u8]>::to_vec).collect() }
@@ -41,9 +49,16 @@ impl Named {
     #[must_use]
     pub fn covers(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         match known {
-            Some(known) => SET & known.bit() != 0,
-            None => self.extensions.iter().any(|named| named.eq_ignore_ascii_case(name)),
+            Some(known) => SET.contains(known),
+            None => self.covers_extension(name),
         }
+    }
+
+    /// Whether a field with this name, which is not well-known, is named.
+    #[inline]
+    #[must_use]
+    pub fn covers_extension(&self, name: &[u8]) -> bool {
+        self.extensions.iter().any(|named| named.eq_ignore_ascii_case(name))
     }
 }
 
@@ -71,7 +86,8 @@ fn is_usual_option(option: &[u8]) -> bool {
 
 const OF_PROXIES: [&[u8]; 3] = [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping"];
 
-const SET: u64 = KnownHeader::set(&NAMES);
+/// [`NAMES`] as a set.
+pub const SET: KnownNames = KnownNames::of(&NAMES);
 
 #[cfg(test)]
 mod tests {

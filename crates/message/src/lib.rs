@@ -26,6 +26,7 @@ mod field;
 mod head;
 mod headers;
 pub mod hop_by_hop;
+mod known_names;
 mod list;
 mod pattern;
 pub mod percent;
@@ -41,7 +42,8 @@ pub use field::{FieldName, InvalidHeader, KnownHeader, is_token_byte, text_lengt
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};
-pub use list::{ReceivedFields, Span};
+pub use known_names::KnownNames;
+pub use list::{FieldsInPlace, HeadFields, ReceivedFields, Span};
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use refusal::refusal_text;

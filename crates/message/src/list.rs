@@ -1,10 +1,13 @@
 //! The fields of one message, as they are kept: where each stands in the text it came in.
 
-use alloc::vec::Vec;
+mod in_place;
+
+use alloc::{sync::Arc, vec::Vec};
 
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+pub use self::in_place::{FieldsInPlace, HeadFields};
 use crate::{
     Headers,
     constant_field::ConstantField,
@@ -48,7 +51,11 @@ pub(crate) struct Field {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
+    /// Received, with a spacing of its own.
     Received,
+    /// Received as the line `name: value\r\n`.
+    ReceivedLine,
+    /// Added, as such a line.
     Added,
 }
 
@@ -87,6 +94,8 @@ pub struct Span {
     pub value_start: usize,
     /// Length of the value in bytes.
     pub value_length: usize,
+    /// Whether it stands there as the line `name: value\r\n`, so that it can be copied as it is.
+    pub is_line: bool,
 }
 
 impl<const FIRST: usize> ReceivedFields<FIRST> {
@@ -120,19 +129,10 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     /// As [`Self::push`].
     #[inline(always)]
     pub fn push_recognised(&mut self, known: Option<KnownHeader>, span: Span) -> Result<(), InvalidHeader> {
+        let (field, end) = received_field(known, span)?;
         self.present |= known.map_or(0, KnownHeader::bit);
-        let end = (span.value_start + span.value_length).max(span.name_start + span.name_length);
-        // All of it is before the end.
-        narrow(end)?;
         self.end = self.end.max(end);
-        self.fields.push(Field {
-            name_start: span.name_start as u32,
-            value_start: span.value_start as u32,
-            value_length: span.value_length as u32,
-            name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
-            known,
-            text: Text::Received,
-        });
+        self.fields.push(field);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl ReceivedFields {
             present: self.present,
             layout: Layout::Scattered,
         };
-        Ok(Headers::of(list))
+        Ok(Headers::of(Arc::new(list)))
     }
 }
 
@@ -270,7 +270,7 @@ impl List {
     #[cfg(feature = "std")]
     pub(crate) fn value_bytes(&self, field: &Field) -> Bytes {
         match field.text {
-            Text::Received => {
+            Text::Received | Text::ReceivedLine => {
                 let start = field.value_start as usize;
                 self.received.slice(start..start + field.value_length as usize)
             }
@@ -290,35 +290,18 @@ impl List {
         Ok(())
     }
 
-    /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at
-    /// once.
-    pub(crate) fn append_present(&mut self, fields: &[(KnownHeader, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
-        let present =
-            || fields.iter().filter_map(|(known, value)| Some((*known, known.as_str().as_bytes(), (*value)?)));
-        let lengths = present().map(|(_, name, value)| line_length(name, value));
-        let (count, bytes) = lengths.fold((0, 0), |(count, bytes), length| (count + 1, bytes + length));
-        self.fields.reserve(count);
-        let mut lines = [0; SHORT_LINES];
-        if bytes > lines.len() {
-            self.added.reserve(bytes);
-            return present().try_for_each(|(known, name, value)| self.append(name, Some(known), value));
+    /// Adds a field with the value of the first field of another name, where there is one and its value is not empty.
+    pub(crate) fn append_copy(&mut self, name: KnownHeader, of: KnownHeader) {
+        let Some(field) = self.fields.iter().find(|field| field.known == Some(of)) else { return };
+        let value = SmallVec::<[u8; SHORT_LINE]>::from_slice(self.value(field));
+        let text = name.as_str().as_bytes();
+        // A value was judged when it was received or added; it is not copied where the text would be too long.
+        if !value.is_empty()
+            && let Ok(field) = placed_field(self.added.len(), text, Some(name), &value)
+        {
+            self.append_line(text, &value);
+            self.note_added(field);
         }
-        let (first, mut length) = (self.added.len(), 0);
-        let mut added = Ok(());
-        for (known, name, value) in present() {
-            match added_field(first + length, name, Some(known), value) {
-                Ok(field) => self.note_added(field),
-                Err(error) => {
-                    added = Err(error);
-                    break;
-                }
-            }
-            let end = length + line_length(name, value);
-            write_line(&mut lines[length..end], name, value);
-            length = end;
-        }
-        self.added.extend_from_slice(&lines[..length]);
-        added
     }
 
     /// Adds a field whose line is right.
@@ -336,6 +319,12 @@ impl List {
             known: Some(known),
             text: Text::Added,
         });
+    }
+
+    /// Whether a name occurs twice, or one is not well-known.
+    #[inline]
+    pub(crate) fn has_repeated_or_other_names(&self) -> bool {
+        self.present.count_ones() as usize != self.fields.len()
     }
 
     #[inline]
@@ -364,7 +353,7 @@ impl List {
     /// and those next to one another are copied together.
     pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[KnownHeader]) {
         let (texts, except) = (self.texts(), KnownHeader::set(except));
-        let mut run = Run { text: Text::Received, start: 0, end: 0 };
+        let mut run = Run { text: Text::ReceivedLine, start: 0, end: 0 };
         for field in &self.fields {
             if field.known.is_some_and(|known| except & known.bit() != 0) {
                 continue;
@@ -415,7 +404,7 @@ impl<'a> Texts<'a> {
     #[inline]
     fn text(self, text: Text) -> &'a [u8] {
         match text {
-            Text::Received => self.received,
+            Text::Received | Text::ReceivedLine => self.received,
             Text::Added => self.added,
         }
     }
@@ -438,13 +427,8 @@ impl<'a> Texts<'a> {
     /// Where a field stands as it is to be written, if it does. What was added always does.
     #[inline]
     fn line(self, field: &Field) -> Option<Run> {
-        let start = field.name_start as usize;
-        let colon = start + field.name_length as usize;
-        let (value, end) = (field.value_start as usize, field.value_start as usize + field.value_length as usize);
-        let pair = |place| self.received.get(place..).and_then(|text: &[u8]| text.first_chunk::<2>());
-        let stands = field.text == Text::Added
-            || field.name_length > 0 && value == colon + 2 && pair(colon) == Some(b": ") && pair(end) == Some(b"\r\n");
-        stands.then_some(Run { text: field.text, start, end: end + 2 })
+        let (start, end) = (field.name_start as usize, field.value_start as usize + field.value_length as usize);
+        (field.text != Text::Received).then_some(Run { text: field.text, start, end: end + 2 })
     }
 
     #[inline]
@@ -453,12 +437,38 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// A field that was received, and where it ends.
+#[inline(always)]
+fn received_field(known: Option<KnownHeader>, span: Span) -> Result<(Field, usize), InvalidHeader> {
+    // Lines are copied as they stand: a caller that is wrong about the place of the value must not break one in two.
+    let is_line = span.is_line && span.value_start == span.name_start + span.name_length + ": ".len();
+    let line_end = if is_line { "\r\n".len() } else { 0 };
+    let end = (span.value_start + span.value_length + line_end).max(span.name_start + span.name_length);
+    // All of it is before the end.
+    narrow(end)?;
+    let field = Field {
+        name_start: span.name_start as u32,
+        value_start: span.value_start as u32,
+        value_length: span.value_length as u32,
+        name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
+        known,
+        text: if is_line { Text::ReceivedLine } else { Text::Received },
+    };
+    Ok((field, end))
+}
+
 /// A field whose line is added at this place.
 #[inline]
 fn added_field(start: usize, name: &[u8], known: Option<KnownHeader>, value: &[u8]) -> Result<Field, InvalidHeader> {
     if text_length(value) < value.len() {
         return Err(InvalidHeader::Value);
     }
+    placed_field(start, name, known, value)
+}
+
+/// The same, for a value that is known to be valid.
+#[inline]
+fn placed_field(start: usize, name: &[u8], known: Option<KnownHeader>, value: &[u8]) -> Result<Field, InvalidHeader> {
     let value_start = start + name.len() + 2;
     // All of it is before the end.
     narrow(value_start + value.len())?;
@@ -483,9 +493,10 @@ fn line_length(name: &[u8], value: &[u8]) -> usize {
 fn write_line(line: &mut [u8], name: &[u8], value: &[u8]) {
     let (colon, end) = (name.len(), line.len() - 2);
     line[..colon].copy_from_slice(name);
-    line[colon..colon + 2].copy_from_slice(b": ");
     line[colon + 2..end].copy_from_slice(value);
-    line[end..].copy_from_slice(b"\r\n");
+    for (place, byte) in [(colon, b':'), (colon + 1, b' '), (end, b'\r'), (end + 1, b'\n')] {
+        line[place] = byte;
+    }
 }
 
 fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
@@ -507,9 +518,6 @@ const FIRST_LINES: usize = 160;
 
 /// `X-Forwarded-For` with the longest address, and nearly all else that is added.
 const SHORT_LINE: usize = 64;
-
-/// What a proxy adds to a request, with a long host.
-const SHORT_LINES: usize = 256;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MAX_KEPT: usize = 32;

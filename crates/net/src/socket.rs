@@ -274,6 +274,15 @@ impl Socket {
         }
     }
 
+    /// Whether the event loop has noted something to receive, an end of the input included, that was not received yet. It
+    /// notes what came until it last [waited for events](crate::event_loop_turn); this asks nobody.
+    #[inline]
+    #[must_use]
+    pub fn is_noted_readable(&self) -> bool {
+        // The call is made where readiness is noted, and leaves it so.
+        self.descriptor.try_io(Interest::READABLE, |_| Ok(())).is_ok()
+    }
+
     /// Ready when a connection that is being opened (connect(2), EINPROGRESS) is open.
     ///
     /// # Errors

@@ -37,7 +37,8 @@ pub(crate) struct Exchange {
     connection: Box<Http1>,
     pub(crate) deadline: ExchangeDeadline,
     request: RequestProgress,
-    body: RequestBody,
+    /// The body of the request, if it has one; boxed, since most have none, and the exchange is moved with it.
+    body: Option<Box<RequestBody>>,
     pipe: ResponsePipe,
     asked: Option<Instant>,
     is_reused: bool,
@@ -66,7 +67,7 @@ impl Exchange {
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let (deadline, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, RequestBody::default());
+        let (deadline, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, None);
         let (received_before, pipe) = (connection.received(), ResponsePipe::default());
         Self { pool, lease, connection, deadline, request, body, pipe, asked: None, is_reused, received_before, until }
     }
@@ -85,17 +86,18 @@ impl Exchange {
             .send_head(head, length)
             .map_err(|misuse| AttemptError::of_exchange(Cause::Unsendable(misuse.to_string()), Processed::Never))?;
         if has_body {
-            (self.request, self.body) = (RequestProgress::Body, std::mem::take(body));
+            let mut body = Box::new(std::mem::take(body));
             // A server of HTTP/1.1 does not say that it left a request alone.
             if !head.method.is_idempotent() && !self.pool.upstream.settings().retries.all_methods {
-                self.body.release();
+                body.release();
             }
+            (self.request, self.body) = (RequestProgress::Body, Some(body));
         }
         let response = poll_fn(|context| self.poll_head(context, informational)).await;
-        match response {
-            Ok(_) => self.body.release(),
-            Err(_) if has_body => *body = std::mem::take(&mut self.body),
-            Err(_) => {}
+        match (&response, &mut self.body) {
+            (Ok(_), Some(sent)) => sent.release(),
+            (Err(_), Some(sent)) => *body = std::mem::take(&mut **sent),
+            (_, None) => {}
         }
         response
     }
@@ -166,8 +168,10 @@ impl Exchange {
                     Poll::Pending => return Ok(AwaitedStep::TakeRequest),
                 }
             }
-            let RequestProgress::Body = self.request else { return Ok(AwaitedStep::BeginResponse) };
-            let Poll::Ready(piece) = self.body.poll_next(context) else { return Ok(AwaitedStep::Nothing) };
+            let (RequestProgress::Body, Some(body)) = (&self.request, &mut self.body) else {
+                return Ok(AwaitedStep::BeginResponse);
+            };
+            let Poll::Ready(piece) = body.poll_next(context) else { return Ok(AwaitedStep::Nothing) };
             match piece? {
                 Piece::Data(data) => {
                     self.connection.send_data(&data)?;

@@ -55,7 +55,7 @@ impl LocalUpstream {
     /// Outside of a runtime of one thread (`LocalRuntime`).
     pub(crate) fn of(upstream: &Upstream) -> Rc<Self> {
         let all = UPSTREAMS.with(Rc::clone);
-        all.context.clock.update();
+        all.context.update_clock();
         all.run_in_background();
         let number = upstream.number();
         if let Some(Some(local)) = all.upstreams.borrow().get(number) {

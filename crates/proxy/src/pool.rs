@@ -7,7 +7,7 @@ use std::{
 };
 
 use serow_client::{Http1, IdleHttp1};
-use serow_net::Moment;
+use serow_net::{Moment, event_loop_turn};
 
 use crate::{server::Server, upstream::Upstream};
 
@@ -75,7 +75,8 @@ impl Pool {
     /// state.
     #[inline]
     fn pop(&mut self) -> Option<Idle> {
-        match self.idle.iter().rposition(|idle| idle.connection.is_watched()) {
+        let turn = event_loop_turn();
+        match self.idle.iter().rposition(|idle| idle.connection.is_watched_in(turn)) {
             Some(place) => Some(self.idle.remove(place)),
             None => self.idle.pop(),
         }

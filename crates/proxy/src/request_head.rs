@@ -4,8 +4,8 @@ use std::mem;
 
 use serow_gateway::{RequestSummary, ReservedFields, TrailerRule};
 use serow_message::{
-    ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestClient, RequestHead, StatusCode, Target,
-    Version, hop_by_hop,
+    ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
+    StatusCode, Target, Version, hop_by_hop,
     percent::{self, Octet},
 };
 use serow_variables::{Form, Source, Text};
@@ -74,12 +74,10 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         && headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
     let forwarded = settings.forwarded.values(&headers, request.connection());
     let named = hop_by_hop::Named::of(&headers);
-    headers.retain_known(|name, known, _| {
-        settings.field_names.allow(name, known)
-            && !(named.covers(name, known) || known == Some(KnownHeader::Expect) || forwarded.replaces(name, known))
+    headers.remove_names(REMOVED.and(forwarded.replaced()), |name| {
+        settings.field_names.allow(name, None) && !(named.covers_extension(name) || forwarded.replaces_other(name))
     });
-    // All of it is a part of a field before.
-    let _ = headers.append_present(&forwarded.fields());
+    forwarded.append_to(&mut headers);
     headers.append_constant(via::field(request.version));
     if takes_trailers {
         headers.append_constant(&TRAILERS);
@@ -217,6 +215,9 @@ fn protocols(headers: &Headers) -> Option<Vec<u8>> {
     let passed: Vec<&[u8]> = headers.list(KnownHeader::Upgrade).filter(is_passed).collect();
     (!passed.is_empty()).then(|| passed.join(&b", "[..]))
 }
+
+/// Well-known fields that are never passed on.
+const REMOVED: KnownNames = hop_by_hop::SET.and(KnownNames::of(&[KnownHeader::Expect]));
 
 /// The client takes trailers (RFC 9110 §10.1.4).
 const TRAILERS: ConstantField = ConstantField::new(KnownHeader::Te, "te: trailers\r\n");

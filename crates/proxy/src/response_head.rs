@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use http_body::Frame;
 use serow_gateway::is_for_server;
-use serow_message::{Body, KnownHeader, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
+use serow_message::{Body, KnownHeader, KnownNames, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
 
 use crate::{request_head, settings::ForwardingSettings, via};
 
@@ -32,13 +32,11 @@ pub(crate) fn returning(
     let switches = matches!(status, StatusCode::SWITCHING_PROTOCOLS | StatusCode::UPGRADE_REQUIRED);
     let keeps_length = *method == Method::HEAD && content::is_possible(status);
     let mut is_for_us = false;
-    headers.retain_known(|name, known, _| match known {
-        Some(KnownHeader::Upgrade) => switches,
-        Some(KnownHeader::ContentLength) => keeps_length,
-        known => {
-            is_for_us |= is_for_server(name, known);
-            !named.covers(name, known)
-        }
+    let removed = if switches { HOP_BY_HOP_BUT_UPGRADE } else { hop_by_hop::SET };
+    let removed = if keeps_length { removed } else { removed.and(LENGTH) };
+    headers.remove_names(removed, |name| {
+        is_for_us |= is_for_server(name, None);
+        !named.covers_extension(name)
     });
     headers.append_constant(via::field(version));
     request_head::apply(&settings.response_headers, &mut headers);
@@ -50,6 +48,12 @@ pub(crate) fn returning(
     }
     response
 }
+
+/// The framing of the server's message.
+const LENGTH: KnownNames = KnownNames::of(&[KnownHeader::ContentLength]);
+
+/// What is removed where the server names a protocol.
+const HOP_BY_HOP_BUT_UPGRADE: KnownNames = hop_by_hop::SET.without(KnownHeader::Upgrade);
 
 /// A body that is never sent: an empty one would be announced as such.
 struct OfUnknownLength;

@@ -3,7 +3,7 @@
 use std::{cell::Cell, collections::hash_map::RandomState, hash::BuildHasher, rc::Rc};
 
 use serow_client::Buffers;
-use serow_net::{Clock, Deadlines};
+use serow_net::{Clock, Deadlines, event_loop_turn};
 
 /// State that all upstreams share in a thread: clock, deadlines and buffers.
 pub(crate) struct ThreadContext {
@@ -11,6 +11,8 @@ pub(crate) struct ThreadContext {
     pub(crate) deadlines: Deadlines,
     pub(crate) buffers: Rc<Buffers>,
     seed: Cell<u64>,
+    /// The turn of the event loop in which the clock was read.
+    turn: Cell<u64>,
 }
 
 impl ThreadContext {
@@ -20,6 +22,17 @@ impl ThreadContext {
             deadlines: Deadlines::new(),
             buffers: Rc::default(),
             seed: Cell::new(RandomState::new().hash_one(0_u8)),
+            turn: Cell::new(0),
+        }
+    }
+
+    /// Lets the clock read the time, once in each turn of the event loop.
+    #[inline]
+    pub(crate) fn update_clock(&self) {
+        let turn = event_loop_turn();
+        // Under a runtime that does not count its turns, they are always 0.
+        if turn == 0 || self.turn.replace(turn) != turn {
+            self.clock.update();
         }
     }
 

@@ -10,6 +10,7 @@ mod machine;
 mod respond;
 mod tunnel;
 mod turn;
+mod waiting_body;
 mod websocket;
 
 use std::{rc::Rc, sync::Arc};

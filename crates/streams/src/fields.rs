@@ -260,6 +260,7 @@ impl Collector<'_> {
             name_length: name.len(),
             value_start: name_start + name.len(),
             value_length: value.len(),
+            is_line: false,
         };
         self.fields.list.push_recognised(None, span).map_err(|_| Problem::TooLarge)
     }

@@ -154,7 +154,7 @@ fn forwarded_fields_describe_the_client() {
         let mut given = headers(case.before);
         let values = forwarded(case.fields, case.trusted).values(&given, &connection(case.peer, Scheme::Http));
         given.retain_known(|name, known, _| !values.replaces(name, known));
-        given.append_present(&values.fields()).unwrap();
+        values.append_to(&mut given);
         assert_eq!(given, headers(case.after), "case {number}");
     }
 }
@@ -164,7 +164,17 @@ fn encrypted_connections_are_https() {
     let given = headers(&[("host", "a")]);
     let values = forwarded(ForwardedFields::Both, NONE).values(&given, &connection("192.0.2.1", Scheme::Https));
     let mut after = given;
-    after.append_present(&values.fields()).unwrap();
+    values.append_to(&mut after);
     assert_eq!(after.get_str(KnownHeader::XForwardedProto), Some("https"));
     assert_eq!(after.get_str(KnownHeader::Forwarded), Some("for=192.0.2.1;proto=https;host=a"));
+}
+
+#[test]
+fn every_octet_is_written_in_decimal() {
+    for octet in 0..=255 {
+        let address = IpAddr::from([octet, 0, 255 - octet, octet]);
+        let mut text = Text::new();
+        write_address(address, &mut text);
+        assert_eq!(text[..], *address.to_string().as_bytes());
+    }
 }

@@ -39,7 +39,7 @@ where
                 return false;
             }
         }
-        if let Some(data) = exchange.received.pop_front() {
+        if let Some(data) = exchange.received.pop() {
             self.machine.note_consumed(stream, data.len());
             sender.push(data, context);
             return true;

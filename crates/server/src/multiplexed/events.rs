@@ -37,7 +37,7 @@ where
         if let Some(deadline) = &mut exchange.deadline {
             deadline.note_received(data.len(), &self.worker.clock);
         }
-        exchange.received.push_back(data);
+        exchange.received.push(data);
         self.poll_exchange(index);
     }
 

@@ -1,7 +1,6 @@
 //! One request and its response, among the others of its connection.
 
 use std::{
-    collections::VecDeque,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     task::{Context, Poll},
@@ -13,7 +12,7 @@ use serow_message::{
 };
 use serow_streams::{ReceivedRequest, StreamId};
 
-use super::{Machine, Multiplexed, tunnel::Tunnel, turn::give_way, websocket};
+use super::{Machine, Multiplexed, tunnel::Tunnel, turn::give_way, waiting_body::WaitingBody, websocket};
 use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
 /// An exchange in progress.
@@ -23,7 +22,7 @@ pub(crate) struct Exchange {
     /// The sender of the request's body, while the handler may read it.
     pub(crate) sender: Option<BodySender>,
     /// The received part of the body that the handler has not read yet; as much as the windows allow.
-    pub(crate) received: VecDeque<Bytes>,
+    pub(crate) received: WaitingBody,
     /// How the body ended, until the reader has been notified.
     pub(crate) ended: Option<Option<Headers>>,
     /// Where the client asks for a tunnel.
@@ -136,7 +135,7 @@ where
             stream,
             stage: Stage::Handling,
             sender,
-            received: VecDeque::new(),
+            received: WaitingBody::default(),
             ended: None,
             upgrade,
             is_websocket,

@@ -135,7 +135,7 @@ impl<F> Exchanges<F> {
     /// How many pieces of a stream's body wait for their reader.
     pub(crate) fn waiting_pieces(&self, stream: StreamId) -> usize {
         let place = self.find(stream).and_then(|index| self.places.get(index));
-        place.and_then(|place| place.exchange.as_ref()).map_or(0, |exchange| exchange.received.len())
+        place.and_then(|place| place.exchange.as_ref()).map_or(0, |exchange| exchange.received.pieces())
     }
 
     /// The slot with this number.

@@ -62,12 +62,15 @@ where
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };
-        while let Some(data) = exchange.received.front_mut() {
-            let Poll::Ready(taken) = tunnel.poll_incoming(data, context) else { break };
+        while let Some(mut data) = exchange.received.pop() {
+            let Poll::Ready(taken) = tunnel.poll_incoming(&data, context) else {
+                exchange.received.put_back(data);
+                break;
+            };
             self.machine.note_consumed(stream, taken);
             data.advance(taken);
-            if data.is_empty() {
-                exchange.received.pop_front();
+            if !data.is_empty() {
+                exchange.received.put_back(data);
             }
         }
         if exchange.received.is_empty() && exchange.ended.is_some() && !tunnel.incoming_ended {

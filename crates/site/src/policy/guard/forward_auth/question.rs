@@ -26,7 +26,7 @@ pub(super) fn of(request: &Request, settings: &ForwardAuthSettings) -> Option<Re
         headers.remove(name);
         FieldNames::Any.remove_look_alikes(name, &mut headers);
     }
-    headers.append_present(&values.fields()).ok()?;
+    values.append_to(&mut headers);
     describe(request.method.as_str(), &target, scheme, &mut headers)?;
     let head = RequestHead { method: Method::GET, target: settings.target.clone(), version: Version::HTTP_11, headers };
     Some(Request::new(head, Body::empty(), request.connection().clone()))
