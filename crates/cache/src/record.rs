@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serow_message::{Headers, StatusCode};
+use serow_message::{Headers, PackedHeaders, StatusCode};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -120,7 +120,7 @@ impl Output {
         let StoredHead { status, headers, variant, freshness, reuse } = &stored.head;
         self.number(status.as_u16().into());
         self.number(headers.len() as u64);
-        for (name, value) in headers.iter() {
+        for (name, _, value) in headers.iter_known() {
             self.text(name);
             self.text(value);
         }
@@ -250,7 +250,7 @@ impl<'a> Input<'a> {
             let (name, is_there, value) = (self.text()?, self.flag()?, self.text()?);
             parts.push((name, is_there.then_some(value)));
         }
-        let variant = Variant::of_parts(parts);
+        let (headers, variant) = (PackedHeaders::new(&headers), Variant::of_parts(parts));
         let freshness = Freshness {
             lifetime: self.span()?,
             source: *SOURCES.get(usize::try_from(self.number()?).ok()?)?,

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use serow_message::{Headers, KnownHeader, Method, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode};
 
 use crate::{
     conditional::select_of_part,
@@ -28,7 +28,7 @@ pub struct StoredHead {
     /// The status; of a part, that of the whole.
     pub status: StatusCode,
     /// The fields, with Date, without Age and Content-Length; of a part, those of the whole.
-    pub headers: Headers,
+    pub headers: PackedHeaders,
     /// The requests that it matches.
     pub variant: Variant,
     /// Its age and lifetime.
@@ -155,7 +155,8 @@ impl StoredHead {
     #[must_use]
     pub fn new(head: StorableHead) -> Self {
         let StorableHead { status, headers, control, freshness, variant, .. } = head;
-        Self { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }
+        let (headers, reuse) = (PackedHeaders::new(&headers), ReuseRules::of(&control));
+        Self { status, headers, variant, freshness, reuse }
     }
 
     /// Its entity tag.
@@ -173,7 +174,7 @@ impl StoredHead {
     /// Whether a request to the origin can find out that it is still current.
     #[must_use]
     pub fn can_be_validated(&self) -> bool {
-        self.headers.contains_any(&[KnownHeader::Etag, KnownHeader::LastModified])
+        self.etag().or_else(|| self.last_modified()).is_some()
     }
 
     /// When it was made, for the choice of the most recent one (§4).
@@ -181,12 +182,10 @@ impl StoredHead {
         self.headers.get(KnownHeader::Date).and_then(Time::parse_date).unwrap_or(self.freshness.received)
     }
 
-    /// Bytes that its fields and the variant take, about.
+    /// Bytes that its fields and the variant take beside it, about.
     #[must_use]
     pub fn size(&self) -> usize {
-        // "name: value\r\n", and where each part begins and ends.
-        self.headers.iter().map(|(name, value)| name.len() + value.len() + 4 + FIELD_SIZE).sum::<usize>()
-            + self.variant.size()
+        self.headers.size() + self.variant.size()
     }
 }
 
@@ -204,9 +203,6 @@ impl ReuseRules {
     }
 }
 
-/// What a list of headers needs for each field beside its text.
-const FIELD_SIZE: usize = 16;
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::time::Duration;
@@ -223,7 +219,7 @@ pub(crate) mod tests {
 
     /// A stored response with these fields, received in 2023, fresh for a minute.
     pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
-        let headers = headers(fields);
+        let headers = PackedHeaders::new(&headers(fields));
         let freshness = Freshness {
             lifetime: Duration::from_secs(60),
             source: LifetimeSource::Explicit,
