@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode};
@@ -46,11 +47,15 @@ pub struct ReuseRules {
     pub forbids_stale: bool,
     /// It does not change while it is fresh (RFC 8246).
     pub is_immutable: bool,
-    /// Seconds for which it may be sent stale while it is validated (RFC 5861 §3).
-    pub stale_while_revalidate: Option<u32>,
-    /// Seconds for which it may be sent stale in place of an error (RFC 5861 §4).
-    pub stale_if_error: Option<u32>,
+    /// For how long it may be sent stale while it is validated (RFC 5861 §3).
+    pub stale_while_revalidate: StaleSpan,
+    /// For how long it may be sent stale in place of an error (RFC 5861 §4).
+    pub stale_if_error: StaleSpan,
 }
+
+/// For how long a response may be sent stale, if it says that: seconds, in half the bytes of an `Option`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaleSpan(u32);
 
 /// A stored response.
 #[derive(Debug)]
@@ -191,24 +196,45 @@ impl StoredHead {
 
 impl ReuseRules {
     pub(crate) fn of(control: &ResponseControl) -> Self {
-        let seconds =
-            |span: Option<std::time::Duration>| span.map(|span| u32::try_from(span.as_secs()).unwrap_or(u32::MAX));
         Self {
             needs_validation: control.no_cache == Restriction::All,
             forbids_stale: control.forbids_stale(),
             is_immutable: control.immutable,
-            stale_while_revalidate: seconds(control.stale_while_revalidate.span()),
-            stale_if_error: seconds(control.stale_if_error.span()),
+            stale_while_revalidate: control.stale_while_revalidate.span().into(),
+            stale_if_error: control.stale_if_error.span().into(),
         }
     }
 }
 
+impl StaleSpan {
+    const NONE: Self = Self(u32::MAX);
+
+    /// The span; `None` if the response does not say it.
+    #[must_use]
+    pub fn get(self) -> Option<Duration> {
+        (self != Self::NONE).then(|| Duration::from_secs(self.0.into()))
+    }
+}
+
+impl Default for StaleSpan {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<Option<Duration>> for StaleSpan {
+    fn from(span: Option<Duration>) -> Self {
+        let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(u32::MAX).min(u32::MAX - 1);
+        span.map_or(Self::NONE, |span| Self(seconds(span)))
+    }
+}
+
+// A cache has millions of them.
+const _: () = assert!(size_of::<Stored>() <= 144);
+
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::freshness::LifetimeSource;
 
     /// These fields.
     pub(crate) fn headers(fields: &[(&str, &str)]) -> Headers {
@@ -221,9 +247,8 @@ pub(crate) mod tests {
     pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
         let headers = PackedHeaders::new(&headers(fields));
         let freshness = Freshness {
-            lifetime: Duration::from_secs(60),
-            source: LifetimeSource::Explicit,
-            initial_age: Duration::ZERO,
+            lifetime: Duration::from_secs(60).into(),
+            initial_age: Duration::ZERO.into(),
             received: Time::from_seconds(1_700_000_000),
         };
         let status = StatusCode::from_u16(status).unwrap();

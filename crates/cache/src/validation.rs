@@ -87,7 +87,7 @@ pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, excha
     headers.get_all(KnownHeader::Age).for_each(|age| {
         let _ = with_age.append(KnownHeader::Age, age);
     });
-    let freshness = Freshness::of(stored.status, &with_age, &control, rules, exchange);
+    let (freshness, _) = Freshness::of(stored.status, &with_age, &control, rules, exchange);
     StoredHead {
         status: stored.status,
         headers: PackedHeaders::new(&merged),
@@ -243,7 +243,7 @@ mod tests {
         ]);
         expected.append("date", LATER.to_date()).unwrap();
         assert_eq!(after.headers.to_headers(), expected);
-        assert_eq!((after.freshness.lifetime.as_secs(), after.freshness.received), (7, LATER));
+        assert_eq!((after.freshness.lifetime().as_secs(), after.freshness.received), (7, LATER));
     }
 
     #[test]

@@ -217,7 +217,14 @@ impl List {
         let mut start = 0;
         for PackedField { known, name_length, value_length } in packed {
             let value_start = start + u32::from(name_length) + 2;
-            list.note_added(Field { name_start: start, value_start, value_length, name_length, known, text: Text::Added });
+            list.note_added(Field {
+                name_start: start,
+                value_start,
+                value_length,
+                name_length,
+                known,
+                text: Text::Added,
+            });
             start = value_start + value_length + 2;
         }
         list
