@@ -220,7 +220,10 @@ impl<'a> Input<'a> {
         match self.number()? {
             IN_RECORD => {
                 let range = self.range()?;
-                Some(self.bytes.slice(range).into())
+                // A slice keeps all of the record in memory, with its heads and other variants.
+                let is_most = self.bytes.len() - range.len() <= range.len() / MAX_REST_PART;
+                let content = &self.bytes[range.clone()];
+                Some(if is_most { self.bytes.slice(range) } else { Bytes::copy_from_slice(content) }.into())
             }
             IN_FILE => {
                 let (number, length, modified) = (self.number()?, self.number()?, self.number()?);
@@ -270,6 +273,9 @@ impl<'a> Input<'a> {
 
 /// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime).
 const MAGIC: &[u8; 8] = b"SEROWRC4";
+
+/// A content that shares the memory of its record has at least so many times as many bytes as the rest.
+const MAX_REST_PART: usize = 16;
 
 /// How much of the whole a body is.
 const WHOLE: u64 = 0;
@@ -344,6 +350,22 @@ mod tests {
         request.append("a", "1").unwrap();
         assert!(head.variant.matches(&request) && !head.variant.matches(&Headers::new()));
         assert_eq!(key_of(&bytes[..60]).as_ref(), Some(&key()));
+    }
+
+    #[test]
+    fn a_content_keeps_a_record_in_memory_only_if_that_is_mostly_the_content() {
+        for (length, is_shared) in [(0, false), (100, false), (100_000, true)] {
+            let store = MemoryStore::new(1 << 20, 1 << 18);
+            let body = Bytes::from(vec![7; length]);
+            let (head, tags) = (stored(200, &[]), TagNames::default());
+            let response = Storable { head, body: body.clone().into(), scope: 0, tags };
+            assert!(store.insert(key(), store.version(), response));
+            let record = Bytes::from(encode(&key(), &store.find(&key()).unwrap()));
+            let found = decode(&key(), &record, &References).unwrap();
+            let content = found[0].response.body.memory().unwrap();
+            assert_eq!(content, &body);
+            assert_eq!(record.as_ptr_range().contains(&content.as_ptr()), is_shared, "{length}");
+        }
     }
 
     #[test]
