@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serow_message::{Headers, KnownHeader, Method, StatusCode};
+use serow_message::{Headers, KnownFields, KnownHeader, Method, StatusCode};
 
 use crate::{content_range::ContentRange, entity_tag, extent::strong_date, stored::StoredHead, time::Time};
 
@@ -76,10 +76,10 @@ fn is_not_modified(request: &Headers, stored: &StoredHead) -> bool {
 
 /// Whether a range of a response with these headers is what the client wants, and not all of it (RFC 9110 §13.1.5).
 #[must_use]
-pub fn is_range_current(request: &Headers, response: &Headers) -> bool {
+pub fn is_range_current(request: &Headers, response: &impl KnownFields) -> bool {
     let Some(value) = request.get(KnownHeader::IfRange) else { return true };
     if value.starts_with(b"\"") || value.starts_with(b"W/") {
-        return response.get(KnownHeader::Etag).is_some_and(|etag| entity_tag::equal_strongly(value, etag));
+        return response.first(KnownHeader::Etag).is_some_and(|etag| entity_tag::equal_strongly(value, etag));
     }
     strong_date(response) == Some(value)
 }

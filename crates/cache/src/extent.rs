@@ -1,6 +1,6 @@
 //! How much of a representation a response has, and whether that is certain (RFC 9111 §3.3).
 
-use serow_message::{Headers, KnownHeader, StatusCode, content::decimal};
+use serow_message::{Headers, KnownFields, KnownHeader, StatusCode, content::decimal};
 
 use crate::{content_range::ContentRange, entity_tag, time::Time};
 
@@ -49,9 +49,9 @@ pub(crate) enum StrongValidator<'a> {
 }
 
 /// The strong validator of a response with these headers; nothing if it has none.
-pub(crate) fn strong_validator(headers: &Headers) -> Option<StrongValidator<'_>> {
+pub(crate) fn strong_validator(headers: &impl KnownFields) -> Option<StrongValidator<'_>> {
     // A weak tag says that the bytes may differ, whatever the date says.
-    if let Some(tag) = headers.get(KnownHeader::Etag) {
+    if let Some(tag) = headers.first(KnownHeader::Etag) {
         return entity_tag::is_quoted_and_strong(tag).then_some(StrongValidator::Tag(tag));
     }
     strong_date(headers).map(StrongValidator::Date)
@@ -59,9 +59,9 @@ pub(crate) fn strong_validator(headers: &Headers) -> Option<StrongValidator<'_>>
 
 /// The text of Last-Modified, if it is a strong validator: the response was made well after that time (RFC 9110
 /// §8.8.2.2).
-pub(crate) fn strong_date(headers: &Headers) -> Option<&[u8]> {
-    let value = headers.get(KnownHeader::LastModified)?;
-    let (modified, made) = (Time::parse_date(value)?, headers.get(KnownHeader::Date).and_then(Time::parse_date)?);
+pub(crate) fn strong_date(headers: &impl KnownFields) -> Option<&[u8]> {
+    let value = headers.first(KnownHeader::LastModified)?;
+    let (modified, made) = (Time::parse_date(value)?, headers.first(KnownHeader::Date).and_then(Time::parse_date)?);
     (made.since(modified).as_secs() >= 1).then_some(value)
 }
 

@@ -8,18 +8,16 @@ use crate::{
     delta::{self, Delta},
     response_control::ResponseControl,
     rules::CacheRules,
-    time::Time,
+    time::{Span, Time},
 };
 
 /// The times of a response, from which its age and freshness follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
     /// The freshness lifetime.
-    pub lifetime: Duration,
-    /// Where the lifetime comes from.
-    pub source: LifetimeSource,
+    pub(crate) lifetime: Span,
     /// The age when the response arrived: `corrected_initial_age` (§4.2.3).
-    pub initial_age: Duration,
+    pub(crate) initial_age: Span,
     /// When it arrived.
     pub received: Time,
 }
@@ -47,7 +45,7 @@ pub struct Exchange {
 }
 
 impl Freshness {
-    /// The times of a response with this status and these headers.
+    /// The times of a response with this status and these headers, and where its lifetime comes from.
     #[must_use]
     pub fn of(
         status: StatusCode,
@@ -55,7 +53,7 @@ impl Freshness {
         control: &ResponseControl,
         rules: &CacheRules,
         exchange: Exchange,
-    ) -> Self {
+    ) -> (Self, LifetimeSource) {
         // RFC 9110 §6.6.1: without Date, the time at which it was received.
         let date = headers.get(KnownHeader::Date).and_then(Time::parse_date).unwrap_or(exchange.received);
         let (lifetime, source) = lifetime(status, headers, control, rules, date);
@@ -65,31 +63,38 @@ impl Freshness {
         // §4.2.3. Date is cut to a second: the response may have been made at its end.
         let apparent_age = exchange.received.since(date.end_of_second());
         let corrected_age = age + exchange.received.since(exchange.sent);
-        Self { lifetime, source, initial_age: apparent_age.max(corrected_age), received: exchange.received }
+        let initial_age = apparent_age.max(corrected_age).into();
+        (Self { lifetime: lifetime.into(), initial_age, received: exchange.received }, source)
+    }
+
+    /// The freshness lifetime (§4.2.1).
+    #[must_use]
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime.into()
     }
 
     /// The age at this moment (`current_age`, §4.2.3).
     #[must_use]
     pub fn age(&self, now: Time) -> Duration {
-        self.initial_age + now.since(self.received)
+        Duration::from(self.initial_age) + now.since(self.received)
     }
 
     /// Whether it is fresh (§4.2).
     #[must_use]
     pub fn is_fresh(&self, now: Time) -> bool {
-        self.lifetime > self.age(now)
+        self.lifetime() > self.age(now)
     }
 
     /// For how long it will be fresh; nothing if it is stale.
     #[must_use]
     pub fn remaining(&self, now: Time) -> Duration {
-        self.lifetime.saturating_sub(self.age(now))
+        self.lifetime().saturating_sub(self.age(now))
     }
 
     /// For how long it has been stale; nothing if it is fresh.
     #[must_use]
     pub fn staleness(&self, now: Time) -> Duration {
-        self.age(now).saturating_sub(self.lifetime)
+        self.age(now).saturating_sub(self.lifetime())
     }
 
     /// The remaining freshness in seconds; negative for a stale response, as Cache-Status has it (RFC 9211 §2.5).
@@ -105,13 +110,13 @@ impl Freshness {
     /// The same, fresh no longer: what HEAD responses do to it (§4.3.5).
     #[must_use]
     pub fn outdated(self) -> Self {
-        Self { lifetime: Duration::ZERO, source: LifetimeSource::None, ..self }
+        Self { lifetime: Span::default(), ..self }
     }
 
     /// The same, stale from this moment on at the latest: what purges do to it.
     #[must_use]
     pub fn until(self, end: Time) -> Self {
-        Self { lifetime: self.lifetime.min(self.age(end)), ..self }
+        Self { lifetime: self.lifetime.min(self.age(end).into()), ..self }
     }
 }
 
@@ -189,6 +194,10 @@ mod tests {
     const RECEIVED: Time = Time::from_seconds(1_700_000_000);
 
     fn freshness(status: u16, fields: &[(&str, String)]) -> Freshness {
+        with_source(status, fields).0
+    }
+
+    fn with_source(status: u16, fields: &[(&str, String)]) -> (Freshness, LifetimeSource) {
         let mut headers = Headers::new();
         fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
         let exchange = Exchange { sent: RECEIVED, received: RECEIVED };
@@ -227,8 +236,8 @@ mod tests {
             (200, vec![("cdn-cache-control", text("public")), ("expires", date(5))], 0, None),
         ];
         for (status, fields, seconds, source) in cases {
-            let found = freshness(status, &fields);
-            assert_eq!((found.lifetime.as_secs(), found.source), (seconds, source), "{status} {fields:?}");
+            let (found, found_source) = with_source(status, &fields);
+            assert_eq!((found.lifetime().as_secs(), found_source), (seconds, source), "{status} {fields:?}");
         }
     }
 
@@ -258,7 +267,7 @@ mod tests {
     fn the_time_that_the_request_took_counts() {
         let exchange = Exchange { sent: RECEIVED, received: RECEIVED.after(Duration::from_secs(4)) };
         let control = ResponseControl { max_age: Delta::Seconds(10), ..ResponseControl::default() };
-        let found = Freshness::of(StatusCode::OK, &Headers::new(), &control, &CacheRules::default(), exchange);
+        let (found, _) = Freshness::of(StatusCode::OK, &Headers::new(), &control, &CacheRules::default(), exchange);
         let at = |seconds| RECEIVED.after(Duration::from_secs(seconds));
         assert_eq!(found.age(at(4)).as_secs(), 4);
         assert!(found.is_fresh(at(9)) && !found.is_fresh(at(10)));

@@ -88,7 +88,7 @@ pub use self::{
     reuse::{Reuse, may_replace_error, reuse},
     rules::CacheRules,
     store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion, is_part_of_use},
-    stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored::{ReuseRules, StaleSpan, Storable, Stored, StoredHead},
     stored_body::{StoredBody, StoredPart},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},

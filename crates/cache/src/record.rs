@@ -1,7 +1,7 @@
 //! Stored responses as bytes, for stores that outlive the process.
 //!
 //! ```text
-//! "SEROWRC3" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
+//! "SEROWRC4" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
@@ -10,21 +10,21 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serow_message::{Headers, StatusCode};
+use serow_message::{Headers, PackedHeaders, StatusCode};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     content_range::ContentRange,
     extent::Extent,
-    freshness::{Freshness, LifetimeSource},
+    freshness::Freshness,
     key::Key,
     persistence::Persistence,
     store::Resource,
-    stored::{ReuseRules, Storable, Stored, StoredHead},
+    stored::{ReuseRules, StaleSpan, Storable, Stored, StoredHead},
     stored_body::StoredBody,
     stored_content::{ContentReference, StoredContent},
     tags::TagNames,
-    time::Time,
+    time::{Span, Time},
     vary::Variant,
 };
 
@@ -105,12 +105,8 @@ impl Output {
         self.0.extend_from_slice(text);
     }
 
-    fn optional(&mut self, number: Option<u32>) {
-        self.number(number.map_or(u64::MAX, u64::from));
-    }
-
-    fn span(&mut self, span: Duration) {
-        self.number(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    fn stale_span(&mut self, span: StaleSpan) {
+        self.number(span.get().map_or(u64::MAX, |span| span.as_secs()));
     }
 
     fn response(&mut self, stored: &Stored) {
@@ -120,7 +116,7 @@ impl Output {
         let StoredHead { status, headers, variant, freshness, reuse } = &stored.head;
         self.number(status.as_u16().into());
         self.number(headers.len() as u64);
-        for (name, value) in headers.iter() {
+        for (name, _, value) in headers.iter_known() {
             self.text(name);
             self.text(value);
         }
@@ -131,19 +127,17 @@ impl Output {
             self.number(value.is_some().into());
             self.text(value.unwrap_or_default());
         }
-        let Freshness { lifetime, source, initial_age, received } = *freshness;
-        self.span(lifetime);
-        let number = SOURCES.iter().position(|other| *other == source).unwrap_or_default();
-        self.number(number as u64);
-        self.span(initial_age);
+        let Freshness { lifetime, initial_age, received } = *freshness;
+        self.number(lifetime.as_millis());
+        self.number(initial_age.as_millis());
         self.number(received.as_millis());
         let ReuseRules { needs_validation, forbids_stale, is_immutable, stale_while_revalidate, stale_if_error } =
             *reuse;
         for is_set in [needs_validation, forbids_stale, is_immutable] {
             self.number(is_set.into());
         }
-        self.optional(stale_while_revalidate);
-        self.optional(stale_if_error);
+        self.stale_span(stale_while_revalidate);
+        self.stale_span(stale_if_error);
         self.number(stored.tags().len() as u64);
         stored.tags().iter().for_each(|tag| self.text(tag.name()));
         match stored.body.extent() {
@@ -201,15 +195,13 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn optional(&mut self) -> Option<Option<u32>> {
-        match self.number()? {
-            u64::MAX => Some(None),
-            number => u32::try_from(number).ok().map(Some),
-        }
+    fn stale_span(&mut self) -> Option<StaleSpan> {
+        let number = self.number()?;
+        Some(Some(number).filter(|number| *number != u64::MAX).map(Duration::from_secs).into())
     }
 
-    fn span(&mut self) -> Option<Duration> {
-        self.number().map(Duration::from_millis)
+    fn span(&mut self) -> Option<Span> {
+        self.number().map(Span::from_millis)
     }
 
     fn extent(&mut self) -> Option<Extent> {
@@ -228,7 +220,10 @@ impl<'a> Input<'a> {
         match self.number()? {
             IN_RECORD => {
                 let range = self.range()?;
-                Some(self.bytes.slice(range).into())
+                // A slice keeps all of the record in memory, with its heads and other variants.
+                let is_most = self.bytes.len() - range.len() <= range.len() / MAX_REST_PART;
+                let content = &self.bytes[range.clone()];
+                Some(if is_most { self.bytes.slice(range) } else { Bytes::copy_from_slice(content) }.into())
             }
             IN_FILE => {
                 let (number, length, modified) = (self.number()?, self.number()?, self.number()?);
@@ -250,10 +245,9 @@ impl<'a> Input<'a> {
             let (name, is_there, value) = (self.text()?, self.flag()?, self.text()?);
             parts.push((name, is_there.then_some(value)));
         }
-        let variant = Variant::of_parts(parts);
+        let (headers, variant) = (PackedHeaders::new(&headers), Variant::of_parts(parts));
         let freshness = Freshness {
             lifetime: self.span()?,
-            source: *SOURCES.get(usize::try_from(self.number()?).ok()?)?,
             initial_age: self.span()?,
             received: Time::from_millis(self.number()?),
         };
@@ -261,8 +255,8 @@ impl<'a> Input<'a> {
             needs_validation: self.flag()?,
             forbids_stale: self.flag()?,
             is_immutable: self.flag()?,
-            stale_while_revalidate: self.optional()?,
-            stale_if_error: self.optional()?,
+            stale_while_revalidate: self.stale_span()?,
+            stale_if_error: self.stale_span()?,
         };
         let mut tags = TagNames::default();
         for _ in 0..self.number()? {
@@ -277,8 +271,11 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies).
-const MAGIC: &[u8; 8] = b"SEROWRC3";
+/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime).
+const MAGIC: &[u8; 8] = b"SEROWRC4";
+
+/// A content that shares the memory of its record has at least so many times as many bytes as the rest.
+const MAX_REST_PART: usize = 16;
 
 /// How much of the whole a body is.
 const WHOLE: u64 = 0;
@@ -290,10 +287,6 @@ const IN_FILE: u64 = 1;
 
 /// Where the checksum ends, and what it is about begins.
 const HEADER: usize = MAGIC.len() + size_of::<u64>();
-
-/// By their numbers; only at the end, others may be added.
-const SOURCES: [LifetimeSource; 4] =
-    [LifetimeSource::Explicit, LifetimeSource::Default, LifetimeSource::Heuristic, LifetimeSource::None];
 
 #[cfg(test)]
 mod tests {
@@ -318,7 +311,11 @@ mod tests {
             response.append("vary", "a, b").unwrap();
             let variant = Variant::of(&response, &request).unwrap();
             let head = StoredHead { variant, ..stored(404, &[("etag", "\"e\""), ("x-a", "\u{e9}")]) };
-            let reuse = ReuseRules { stale_if_error: Some(7), is_immutable: true, ..ReuseRules::default() };
+            let reuse = ReuseRules {
+                stale_if_error: Some(Duration::from_secs(7)).into(),
+                is_immutable: true,
+                ..ReuseRules::default()
+            };
             let mut tags = TagNames::default();
             tags.push(b"t1");
             tags.push(b"t2");
@@ -347,11 +344,28 @@ mod tests {
             (head.status, &head.headers, head.freshness),
             (expected.status, &expected.headers, expected.freshness)
         );
-        assert_eq!((head.reuse.stale_if_error, head.reuse.stale_while_revalidate), (Some(7), None));
+        let ReuseRules { stale_if_error, stale_while_revalidate, .. } = head.reuse;
+        assert_eq!((stale_if_error.get(), stale_while_revalidate.get()), (Some(Duration::from_secs(7)), None));
         let mut request = Headers::new();
         request.append("a", "1").unwrap();
         assert!(head.variant.matches(&request) && !head.variant.matches(&Headers::new()));
         assert_eq!(key_of(&bytes[..60]).as_ref(), Some(&key()));
+    }
+
+    #[test]
+    fn a_content_keeps_a_record_in_memory_only_if_that_is_mostly_the_content() {
+        for (length, is_shared) in [(0, false), (100, false), (100_000, true)] {
+            let store = MemoryStore::new(1 << 20, 1 << 18);
+            let body = Bytes::from(vec![7; length]);
+            let (head, tags) = (stored(200, &[]), TagNames::default());
+            let response = Storable { head, body: body.clone().into(), scope: 0, tags };
+            assert!(store.insert(key(), store.version(), response));
+            let record = Bytes::from(encode(&key(), &store.find(&key()).unwrap()));
+            let found = decode(&key(), &record, &References).unwrap();
+            let content = found[0].response.body.memory().unwrap();
+            assert_eq!(content, &body);
+            assert_eq!(record.as_ptr_range().contains(&content.as_ptr()), is_shared, "{length}");
+        }
     }
 
     #[test]

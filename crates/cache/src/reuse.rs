@@ -1,7 +1,5 @@
 //! Whether a stored response is used for a request (RFC 9111 §4).
 
-use std::time::Duration;
-
 use crate::{delta::Delta, request_control::RequestControl, rules::CacheRules, stored::StoredHead, time::Time};
 
 /// What is done with a stored response that a request matches.
@@ -47,7 +45,7 @@ pub fn reuse(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, 
         return Reuse::Send;
     }
     // Who limits the age of what it accepts has not asked for a stale response.
-    let allowed = span(stored.reuse.stale_while_revalidate).or(rules.stale_while_revalidate);
+    let allowed = stored.reuse.stale_while_revalidate.get().or(rules.stale_while_revalidate);
     if control.max_age == Delta::Absent && allowed.is_some_and(|most| !most.is_zero() && staleness <= most) {
         return Reuse::SendAndValidate;
     }
@@ -64,16 +62,14 @@ pub fn may_replace_error(stored: &StoredHead, control: &RequestControl, rules: &
         // The request has wanted a newer one, which there is not.
         return control.max_age == Delta::Absent && control.min_fresh == Delta::Absent;
     }
-    let allowed = span(stored.reuse.stale_if_error).or(rules.stale_if_error);
+    let allowed = stored.reuse.stale_if_error.get().or(rules.stale_if_error);
     !stored.reuse.forbids_stale && allowed.is_some_and(|most| stored.freshness.staleness(now) <= most)
-}
-
-fn span(seconds: Option<u32>) -> Option<Duration> {
-    seconds.map(|seconds| Duration::from_secs(seconds.into()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serow_message::{Headers, StatusCode};
 
     use super::*;

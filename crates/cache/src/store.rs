@@ -4,6 +4,7 @@ mod contents;
 mod persistent;
 mod purging;
 mod succession;
+mod variants;
 
 use std::{
     collections::hash_map::RandomState,
@@ -32,6 +33,7 @@ pub use self::{contents::ResourceSize, persistent::RecordVerdict, succession::is
 use self::{
     persistent::PersistentPart,
     succession::{combined, takes_place},
+    variants::Variants,
 };
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
@@ -56,9 +58,9 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 pub struct Resource {
     /// The variants, the newest first.
-    variants: Box<[Arc<Stored>]>,
+    variants: Variants,
     /// Until when responses of this route are expected not to be stored.
-    uncacheable: Option<(u64, Time)>,
+    uncacheable: Option<Box<(u64, Time)>>,
     /// How many requests have found it, or what it has replaced.
     requests: AtomicU64,
 }
@@ -237,7 +239,7 @@ impl MemoryStore {
         };
         // Parts are stored of what is too long to be stored as a whole.
         let is_part = matches!(stored.body, StoredBody::Part(_));
-        let uncacheable = resource.filter(|_| is_part).and_then(|resource| resource.uncacheable);
+        let uncacheable = resource.filter(|_| is_part).and_then(|resource| resource.uncacheable.clone());
         let variants = std::iter::once(stored).chain(others.into_iter().take(MAX_VARIANTS - 1)).collect();
         self.put(key, Resource { variants, uncacheable, ..Resource::default() });
         true
@@ -298,7 +300,7 @@ impl MemoryStore {
     pub fn note_uncacheable(&self, key: &Key, scope: u64, until: Time) {
         let _writer = self.lock(self.hasher.hash_one(key));
         let variants = self.stored(key).map(|resource| resource.variants.clone()).unwrap_or_default();
-        let uncacheable = Some((scope, until));
+        let uncacheable = Some(Box::new((scope, until)));
         self.insert_in_place(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
     }
 
@@ -330,7 +332,7 @@ fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
 impl Resource {
     /// The same responses, to be put into the index again.
     fn copy(&self) -> Self {
-        Self { variants: self.variants.clone(), uncacheable: self.uncacheable, requests: AtomicU64::new(0) }
+        Self { variants: self.variants.clone(), uncacheable: self.uncacheable.clone(), requests: AtomicU64::new(0) }
     }
 
     /// How many requests have found it, or what it has replaced.
@@ -380,7 +382,7 @@ impl Resource {
     /// Whether a response of this route is expected not to be stored.
     #[must_use]
     pub fn is_uncacheable(&self, scope: u64, now: Time) -> bool {
-        self.uncacheable.is_some_and(|(other, until)| other == scope && now < until)
+        self.uncacheable.as_deref().is_some_and(|(other, until)| *other == scope && now < *until)
     }
 }
 
@@ -409,11 +411,17 @@ const MAX_VARIANTS: usize = 32;
 /// Bytes of a combined part that is written to a folder: there, what is longer usually has a file of its own.
 const MAX_COMBINED_RECORD: usize = 256 << 10;
 
-/// Bytes that a resource takes in the index beside key and variants, by the sizes of its types and those of allocations.
-const RESOURCE_SIZE: usize = 144;
+/// Bytes that a resource takes beside key and variants: its place in the index, itself, and the counts of the `Arc`.
+const RESOURCE_SIZE: usize = INDEX_SIZE + size_of::<Resource>() + COUNTS_SIZE;
 
-/// Bytes that a variant takes beside its fields and its content, likewise.
-const VARIANT_SIZE: usize = 224;
+/// Bytes that a variant takes beside its fields, its tags and its content.
+const VARIANT_SIZE: usize = size_of::<Stored>() + COUNTS_SIZE;
+
+/// What the index needs for an entry: key, value, the places of its neighbours, and a place in a table that is half full.
+const INDEX_SIZE: usize = 64;
+
+/// What an `Arc` has beside its value.
+const COUNTS_SIZE: usize = 2 * size_of::<usize>();
 
 /// Bytes of a usual response, from which the index reserves its memory.
 const EXPECTED_OBJECT: u64 = 16 << 10;

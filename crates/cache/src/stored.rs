@@ -6,9 +6,10 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use serow_message::{Headers, KnownHeader, Method, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode};
 
 use crate::{
     conditional::select_of_part,
@@ -28,7 +29,7 @@ pub struct StoredHead {
     /// The status; of a part, that of the whole.
     pub status: StatusCode,
     /// The fields, with Date, without Age and Content-Length; of a part, those of the whole.
-    pub headers: Headers,
+    pub headers: PackedHeaders,
     /// The requests that it matches.
     pub variant: Variant,
     /// Its age and lifetime.
@@ -46,11 +47,15 @@ pub struct ReuseRules {
     pub forbids_stale: bool,
     /// It does not change while it is fresh (RFC 8246).
     pub is_immutable: bool,
-    /// Seconds for which it may be sent stale while it is validated (RFC 5861 §3).
-    pub stale_while_revalidate: Option<u32>,
-    /// Seconds for which it may be sent stale in place of an error (RFC 5861 §4).
-    pub stale_if_error: Option<u32>,
+    /// For how long it may be sent stale while it is validated (RFC 5861 §3).
+    pub stale_while_revalidate: StaleSpan,
+    /// For how long it may be sent stale in place of an error (RFC 5861 §4).
+    pub stale_if_error: StaleSpan,
 }
+
+/// For how long a response may be sent stale, if it says that: seconds, in half the bytes of an `Option`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaleSpan(u32);
 
 /// A stored response.
 #[derive(Debug)]
@@ -155,7 +160,8 @@ impl StoredHead {
     #[must_use]
     pub fn new(head: StorableHead) -> Self {
         let StorableHead { status, headers, control, freshness, variant, .. } = head;
-        Self { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }
+        let (headers, reuse) = (PackedHeaders::new(&headers), ReuseRules::of(&control));
+        Self { status, headers, variant, freshness, reuse }
     }
 
     /// Its entity tag.
@@ -173,7 +179,7 @@ impl StoredHead {
     /// Whether a request to the origin can find out that it is still current.
     #[must_use]
     pub fn can_be_validated(&self) -> bool {
-        self.headers.contains_any(&[KnownHeader::Etag, KnownHeader::LastModified])
+        self.etag().or_else(|| self.last_modified()).is_some()
     }
 
     /// When it was made, for the choice of the most recent one (§4).
@@ -181,38 +187,54 @@ impl StoredHead {
         self.headers.get(KnownHeader::Date).and_then(Time::parse_date).unwrap_or(self.freshness.received)
     }
 
-    /// Bytes that its fields and the variant take, about.
+    /// Bytes that its fields and the variant take beside it, about.
     #[must_use]
     pub fn size(&self) -> usize {
-        // "name: value\r\n", and where each part begins and ends.
-        self.headers.iter().map(|(name, value)| name.len() + value.len() + 4 + FIELD_SIZE).sum::<usize>()
-            + self.variant.size()
+        self.headers.size() + self.variant.size()
     }
 }
 
 impl ReuseRules {
     pub(crate) fn of(control: &ResponseControl) -> Self {
-        let seconds =
-            |span: Option<std::time::Duration>| span.map(|span| u32::try_from(span.as_secs()).unwrap_or(u32::MAX));
         Self {
             needs_validation: control.no_cache == Restriction::All,
             forbids_stale: control.forbids_stale(),
             is_immutable: control.immutable,
-            stale_while_revalidate: seconds(control.stale_while_revalidate.span()),
-            stale_if_error: seconds(control.stale_if_error.span()),
+            stale_while_revalidate: control.stale_while_revalidate.span().into(),
+            stale_if_error: control.stale_if_error.span().into(),
         }
     }
 }
 
-/// What a list of headers needs for each field beside its text.
-const FIELD_SIZE: usize = 16;
+impl StaleSpan {
+    const NONE: Self = Self(u32::MAX);
+
+    /// The span; `None` if the response does not say it.
+    #[must_use]
+    pub fn get(self) -> Option<Duration> {
+        (self != Self::NONE).then(|| Duration::from_secs(self.0.into()))
+    }
+}
+
+impl Default for StaleSpan {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<Option<Duration>> for StaleSpan {
+    fn from(span: Option<Duration>) -> Self {
+        let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(u32::MAX).min(u32::MAX - 1);
+        span.map_or(Self::NONE, |span| Self(seconds(span)))
+    }
+}
+
+// A cache has millions of them.
+const _: () = assert!(size_of::<Stored>() <= 144);
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::freshness::LifetimeSource;
 
     /// These fields.
     pub(crate) fn headers(fields: &[(&str, &str)]) -> Headers {
@@ -223,11 +245,10 @@ pub(crate) mod tests {
 
     /// A stored response with these fields, received in 2023, fresh for a minute.
     pub(crate) fn stored(status: u16, fields: &[(&str, &str)]) -> StoredHead {
-        let headers = headers(fields);
+        let headers = PackedHeaders::new(&headers(fields));
         let freshness = Freshness {
-            lifetime: Duration::from_secs(60),
-            source: LifetimeSource::Explicit,
-            initial_age: Duration::ZERO,
+            lifetime: Duration::from_secs(60).into(),
+            initial_age: Duration::ZERO.into(),
             received: Time::from_seconds(1_700_000_000),
         };
         let status = StatusCode::from_u16(status).unwrap();

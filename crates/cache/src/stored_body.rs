@@ -15,8 +15,8 @@ use crate::{
 pub enum StoredBody {
     /// All of the representation.
     Whole(StoredContent),
-    /// A part of it.
-    Part(StoredPart),
+    /// A part of it; in a box, since nearly all are whole.
+    Part(Box<StoredPart>),
 }
 
 /// A part of a representation: not all of it, and exactly the bytes that its place says.
@@ -35,7 +35,7 @@ impl StoredBody {
             Extent::Whole => Some(Self::Whole(content)),
             Extent::Part(place) if content.length() != place.length() => None,
             Extent::Part(place) if place.is_whole() => Some(Self::Whole(content)),
-            Extent::Part(place) => Some(Self::Part(StoredPart { content, place })),
+            Extent::Part(place) => Some(Self::Part(Box::new(StoredPart { content, place }))),
         }
     }
 
@@ -77,7 +77,8 @@ impl StoredBody {
     /// What is stored, whatever it is a part of.
     pub(crate) fn stored(&self) -> &StoredContent {
         match self {
-            Self::Whole(content) | Self::Part(StoredPart { content, .. }) => content,
+            Self::Whole(content) => content,
+            Self::Part(part) => &part.content,
         }
     }
 }

@@ -94,13 +94,13 @@ pub fn storable(
     let status = if extent == Extent::Whole { status } else { StatusCode::OK };
     let control = ResponseControl::of(headers);
     permitted(request, status, headers, &control)?;
-    let freshness = Freshness::of(status, headers, &control, rules, exchange);
+    let (freshness, source) = Freshness::of(status, headers, &control, rules, exchange);
     // Nobody has said that others may have it, and it may be the page of one session: then it is not guessed.
-    let is_guessed = matches!(freshness.source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
+    let is_guessed = matches!(source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
     if is_guessed && request.headers.contains(KnownHeader::Cookie) {
         return Err(NotStored::Credentials);
     }
-    if !is_of_use(status, headers, &control, rules, &freshness) {
+    if !is_of_use(status, headers, &control, rules, (&freshness, source)) {
         return Err(NotStored::NotFresh);
     }
     let variant = Variant::of(headers, request.headers).ok_or(NotStored::Vary)?;
@@ -152,18 +152,18 @@ fn is_of_use(
     headers: &Headers,
     control: &ResponseControl,
     rules: &CacheRules,
-    freshness: &Freshness,
+    (freshness, source): (&Freshness, LifetimeSource),
 ) -> bool {
     // §3: something has to allow it.
     let is_allowed = control.public
         || control.has_lifetime()
         || headers.contains(KnownHeader::Expires)
-        || freshness.source == LifetimeSource::Default
+        || source == LifetimeSource::Default
         || is_heuristically_cacheable(status);
     let can_be_validated = headers.contains_any(&[KnownHeader::Etag, KnownHeader::LastModified]);
     let is_ever_fresh = control.no_cache != Restriction::All && freshness.lifetime > freshness.initial_age;
     let has_stale_use = !control.forbids_stale()
-        && freshness.source != LifetimeSource::None
+        && source != LifetimeSource::None
         && [
             control.stale_while_revalidate.span().or(rules.stale_while_revalidate),
             control.stale_if_error.span().or(rules.stale_if_error),

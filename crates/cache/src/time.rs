@@ -1,10 +1,36 @@
-//! Moments, and the dates of header fields.
+//! Moments, spans of time, and the dates of header fields.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A moment: milliseconds since the beginning of 1970. Nothing in this crate asks a clock; moments are arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(u64);
+
+/// A span of time in milliseconds: half as large as a `Duration`, of which each stored response has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Span(u64);
+
+impl Span {
+    pub(crate) const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) const fn as_millis(self) -> u64 {
+        self.0
+    }
+}
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Self::from_millis(span.0)
+    }
+}
 
 impl Time {
     /// The moment so many milliseconds after the beginning of 1970.

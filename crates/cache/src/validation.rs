@@ -1,7 +1,7 @@
 //! Asking the origin whether a stored response is still current (RFC 9111 §4.3.1), and what its answer changes (§3.2,
 //! §4.3.4, §4.3.5).
 
-use serow_message::{Headers, KnownHeader, StatusCode, hop_by_hop};
+use serow_message::{Headers, KnownHeader, PackedHeaders, StatusCode, hop_by_hop};
 
 use crate::{
     entity_tag,
@@ -87,10 +87,10 @@ pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, excha
     headers.get_all(KnownHeader::Age).for_each(|age| {
         let _ = with_age.append(KnownHeader::Age, age);
     });
-    let freshness = Freshness::of(stored.status, &with_age, &control, rules, exchange);
+    let (freshness, _) = Freshness::of(stored.status, &with_age, &control, rules, exchange);
     StoredHead {
         status: stored.status,
-        headers: merged,
+        headers: PackedHeaders::new(&merged),
         variant: stored.variant.clone(),
         freshness,
         reuse: ReuseRules::of(&control),
@@ -242,8 +242,8 @@ mod tests {
             ("cache-control", "max-age=7"),
         ]);
         expected.append("date", LATER.to_date()).unwrap();
-        assert_eq!(after.headers, expected);
-        assert_eq!((after.freshness.lifetime.as_secs(), after.freshness.received), (7, LATER));
+        assert_eq!(after.headers.to_headers(), expected);
+        assert_eq!((after.freshness.lifetime().as_secs(), after.freshness.received), (7, LATER));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use serow_message::{Headers, KnownHeader, weight::weighted};
 /// The fields of requests that a response depends on, with the values of the request that it answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
-    fields: Box<[SelectingField]>,
+    /// In a second box, since most responses depend on none.
+    fields: Option<Box<Box<[SelectingField]>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,31 +34,31 @@ impl Variant {
                 fields.push(SelectingField { value: normalised(request, &name), name });
             }
         }
-        Some(Self { fields: fields.into() })
+        Some(Self::of_fields(fields))
     }
 
     /// Whether it matches every request.
     #[must_use]
     pub fn is_any(&self) -> bool {
-        self.fields.is_empty()
+        self.fields.is_none()
     }
 
     /// Whether a request with these headers gets this variant.
     #[must_use]
     pub fn matches(&self, request: &Headers) -> bool {
-        self.fields.iter().all(|field| normalised(request, &field.name) == field.value)
+        self.fields().iter().all(|field| normalised(request, &field.name) == field.value)
     }
 
     /// The fields with their values, normalised.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
-        self.fields.iter().map(|field| (&*field.name, field.value.as_deref()))
+        self.fields().iter().map(|field| (&*field.name, field.value.as_deref()))
     }
 
     /// The variant with these fields, of [`parts`](Self::parts).
     pub(crate) fn of_parts<'a>(parts: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Self {
         let field =
             |(name, value): (&[u8], Option<&[u8]>)| SelectingField { name: name.into(), value: value.map(Into::into) };
-        Self { fields: parts.into_iter().map(field).collect() }
+        Self::of_fields(parts.into_iter().map(field).collect())
     }
 
     /// Bytes that it takes.
@@ -66,7 +67,15 @@ impl Variant {
         let field = |field: &SelectingField| {
             size_of::<SelectingField>() + field.name.len() + field.value.as_ref().map_or(0, |value| value.len())
         };
-        self.fields.iter().map(field).sum()
+        self.fields().iter().map(field).sum()
+    }
+
+    fn of_fields(fields: Vec<SelectingField>) -> Self {
+        Self { fields: (!fields.is_empty()).then(|| Box::new(fields.into())) }
+    }
+
+    fn fields(&self) -> &[SelectingField] {
+        self.fields.as_deref().map_or(&[], |fields| fields)
     }
 }
 

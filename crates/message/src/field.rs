@@ -139,6 +139,11 @@ impl KnownHeader {
         candidates.members().iter().find(known).map(|number| ALL[*number as usize])
     }
 
+    /// The name with this number, by which it was written as `as u8`.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        ALL.get(usize::from(number)).copied()
+    }
+
     /// The bit of this name in a set of names.
     pub(crate) const fn bit(self) -> u64 {
         1 << self as u8

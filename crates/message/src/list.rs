@@ -12,6 +12,7 @@ use crate::{
     Headers,
     constant_field::ConstantField,
     field::{InvalidHeader, KnownHeader, text_length},
+    packed_headers::PackedField,
 };
 
 /// Fields, in order, and the text they stand in.
@@ -207,6 +208,28 @@ impl ReceivedFields {
 }
 
 impl List {
+    /// The list of these lines, each of which is a field: name and value have those lengths. There is room for a few more.
+    pub(crate) fn of_lines(lines: &[u8], packed: impl ExactSizeIterator<Item = PackedField>) -> Self {
+        let mut list = Self::default();
+        list.added.reserve(lines.len() + LINES_TO_ADD);
+        list.added.extend_from_slice(lines);
+        list.fields.reserve(packed.len() + FIELDS_TO_ADD);
+        let mut start = 0;
+        for PackedField { known, name_length, value_length } in packed {
+            let value_start = start + u32::from(name_length) + 2;
+            list.note_added(Field {
+                name_start: start,
+                value_start,
+                value_length,
+                name_length,
+                known,
+                text: Text::Added,
+            });
+            start = value_start + value_length + 2;
+        }
+        list
+    }
+
     #[inline]
     pub(crate) fn fields(&self) -> &[Field] {
         &self.fields
@@ -521,6 +544,10 @@ const SHORT_LINE: usize = 64;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MAX_KEPT: usize = 32;
+
+/// What is added to a stored response: the lines of `Age` and `Cache-Status`.
+const FIELDS_TO_ADD: usize = 2;
+const LINES_TO_ADD: usize = 48;
 
 /// `X-Forwarded-For`, `-Proto` and `-Host`, `Via`, and one more.
 const ROOM_TO_ADD: usize = 5;

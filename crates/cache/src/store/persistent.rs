@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
 };
 
-use super::{MemoryStore, Resource, StoreVersion};
+use super::{MemoryStore, Resource, StoreVersion, variants::Variants};
 use crate::{
     key::Key,
     persistence::{KeptResource, Persistence},
@@ -178,7 +178,7 @@ impl MemoryStore {
     fn unpurged(&self, key: &Key, resource: Arc<Resource>) -> Option<Arc<Resource>> {
         let persistent = self.persistent.get()?;
         let is_left = |stored: &&Arc<Stored>| persistent.apply_purges(key, stored);
-        let variants: Box<[_]> = resource.variants.iter().filter(is_left).cloned().collect();
+        let variants: Variants = resource.variants.iter().filter(is_left).cloned().collect();
         match variants.len() {
             0 => None,
             length if length == resource.variants.len() => Some(resource),

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use super::{MemoryStore, Resource, StoreVersion, lock_stripe};
+use super::{MemoryStore, Resource, StoreVersion, lock_stripe, variants::Variants};
 use crate::{
     key::Key,
     purge::{PurgeMode, PurgeTarget},
@@ -84,7 +84,7 @@ impl MemoryStore {
                 }
             }
             PurgeMode::Remove => {
-                let (variants, uncacheable) = (kept.into(), resource.uncacheable);
+                let (variants, uncacheable) = (kept.into(), resource.uncacheable.clone());
                 self.put(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
             }
         }
@@ -139,7 +139,7 @@ impl MemoryStore {
     fn remove_older(&self, key: &Key, version: u64) {
         let _writer = self.lock(self.hasher.hash_one(key));
         let Some(resource) = self.index.peek(key) else { return };
-        let newer: Box<[_]> =
+        let newer: Variants =
             resource.variants.iter().filter(|stored| stored.version().0 >= version).cloned().collect();
         if newer.is_empty() {
             self.index.remove(key);

@@ -1,7 +1,7 @@
 //! Responses in memory, and what displaces them.
 
 use bytes::Bytes;
-use serow_message::Scheme;
+use serow_message::{PackedHeaders, Scheme};
 
 use super::*;
 use crate::{
@@ -107,7 +107,7 @@ fn a_replaced_response_keeps_its_content() {
     assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
     let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "1")])).unwrap());
     let mut after = before.head.clone();
-    after.headers.append("x", "1").unwrap();
+    after.headers = PackedHeaders::new(&headers(&[("x", "1")]));
     store.replace(&key("/"), store.version(), &before, after.clone(), &TagNames::default());
     let found = store.find(&key("/")).unwrap();
     assert!(found.select(0, &Method::GET, &headers(&[("a", "1")])).unwrap().head.headers.contains("x"));
@@ -326,7 +326,9 @@ fn parts_of_one_version_are_combined() {
     };
     let new = |start, etag, body| {
         let mut new = part(start, etag, body);
-        new.head.headers.append("x-new", "1").unwrap();
+        let mut headers = new.head.headers.to_headers();
+        headers.append("x-new", "1").unwrap();
+        new.head.headers = PackedHeaders::new(&headers);
         new
     };
     let place = |start, end| Extent::Part(ContentRange::new(start..end, 10).unwrap());

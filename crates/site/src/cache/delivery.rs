@@ -85,7 +85,7 @@ pub(super) fn not_modified(head: &StoredHead, now: Time) -> Response {
 
 /// The head of a stored response, with its age (RFC 9111 §5.1).
 pub(super) fn with_head(head: &StoredHead, now: Time) -> Response {
-    let mut headers = head.headers.clone();
+    let mut headers = head.headers.to_headers();
     let (age, mut digits) = (head.freshness.age(now).as_secs(), [0; 20]);
     let _ = headers.append(KnownHeader::Age, serow_message::content::decimal(age, &mut digits));
     Response { headers, ..Response::new(head.status) }

@@ -181,7 +181,7 @@ impl Fetch {
             return Some(memory.replace(key, self.version, before, head, &tags));
         }
         // The origin has selected for this request what was stored for others.
-        head.variant = Variant::of(&head.headers, &self.head.headers)?;
+        head.variant = Variant::of(&head.headers.to_headers(), &self.head.headers)?;
         Some(memory.insert_variant(key.clone(), self.version, before, head, &tags))
     }
 

@@ -5,12 +5,12 @@ use std::{future::poll_fn, task::Poll};
 use bytes::Bytes;
 use serow::Body;
 use serow_cache::{
-    Extent, FillLeader, GrowingWriter, Key, Storable, StoreVersion, StoredBody, StoredContent, StoredHead, TagNames,
-    WholeContent,
+    Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StoreVersion, StoredBody, StoredContent,
+    StoredHead, TagNames, WholeContent,
 };
 use tokio::task::{spawn_local, yield_now};
 
-use super::{ResponseCache, counters::CacheEvent, filling_file::FillingFile};
+use super::{ResponseCache, counters::CacheEvent, fetch::Fetch, filling_file::FillingFile, receipt::Accepted};
 
 /// A response whose body arrives, and is read by clients meanwhile. It becomes visible to others when it is whole.
 pub(super) struct Filling {
@@ -51,6 +51,16 @@ enum Next {
 }
 
 impl Filling {
+    /// The response to a request that was forwarded, with this body; and its content, for clients. Nobody waits for it.
+    pub(super) fn new(fetch: &Fetch, accepted: Accepted, body: Body, tags: TagNames) -> (Self, GrowingContent) {
+        let Accepted { head, extent, file } = accepted;
+        let (cache, key, version) = (fetch.cache.clone(), fetch.demand.key.clone(), fetch.version);
+        let (limit, memory) = (cache.memory().max_object(), &cache.store.shared.fill_memory);
+        let (content, writer) = GrowingContent::new(limit, body.length(), memory);
+        let (leader, is_wanted_anyway) = (None, false);
+        (Self { cache, key, version, head, extent, tags, body, writer, file, leader, is_wanted_anyway }, content)
+    }
+
     /// Reads the body in a task of its own: the client for which it was requested may leave.
     pub(super) fn start(self) {
         spawn_local(self.run());

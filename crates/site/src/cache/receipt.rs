@@ -39,25 +39,25 @@ impl Fetch {
         if self.has_outdated_part(&response) {
             return self.send_as_received().await;
         }
-        let Accepted { head, file, .. } = match self.accept(&response, exchange) {
+        let accepted = match self.accept(&response, exchange) {
             Ok(accepted) if accepted.extent == Extent::Whole => accepted,
             Ok(part) => return self.receive_part(response, part, leader),
             Err(why) => return self.pass_on(response, why, leader).await,
         };
-        if file.is_open() {
+        if accepted.file.is_open() {
             let body = std::mem::take(&mut response.body);
-            return self.fill(response, head, (body, file), leader).await;
+            return self.fill(response, accepted, body, leader).await;
         }
         let body = std::mem::take(&mut response.body);
         let content = match body.into_kind() {
             BodyKind::Empty => Bytes::new(),
             // Copied, since it may be a part of a large buffer of the connection.
             BodyKind::Bytes(content) => Bytes::copy_from_slice(&content),
-            BodyKind::File(range) => return self.fill(response, head, (Body::file(*range), file), leader).await,
-            BodyKind::Incoming(body) => return self.fill(response, head, (body.into(), file), leader).await,
-            BodyKind::Stream(body) => return self.fill(response, head, (body.into(), file), leader).await,
+            BodyKind::File(range) => return self.fill(response, accepted, Body::file(*range), leader).await,
+            BodyKind::Incoming(body) => return self.fill(response, accepted, body.into(), leader).await,
+            BodyKind::Stream(body) => return self.fill(response, accepted, body.into(), leader).await,
         };
-        let (scope, tags) = (self.cache.scope, tags_of(&response));
+        let (scope, tags, head) = (self.cache.scope, tags_of(&response), accepted.head);
         let storable = Storable { head: head.clone(), body: content.clone().into(), scope, tags };
         let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
         self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
@@ -142,15 +142,9 @@ impl Fetch {
     }
 
     /// Stores a response while its body arrives.
-    async fn fill(
-        self,
-        response: Response,
-        head: StoredHead,
-        (body, file): (Body, FillingFile),
-        leader: Option<FillLeader>,
-    ) -> Response {
+    async fn fill(self, response: Response, accepted: Accepted, body: Body, leader: Option<FillLeader>) -> Response {
         let length = body.length();
-        let selection = select(&self.head.method, &self.head.headers, &head, length);
+        let selection = select(&self.head.method, &self.head.headers, &accepted.head, length);
         let is_wanted_in_parts =
             selection != Selection::Whole && length.is_none_or(|length| self.cache.store.is_fetched_for_parts(length));
         let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
@@ -158,24 +152,21 @@ impl Fetch {
         if !is_wanted_anyway && !is_awaited && is_small(&selection, length) {
             // The whole would be cut off behind the part, and nothing stored.
             settle(leader.as_ref(), FillOutcome::Released);
-            drop((response, body, file, leader));
+            drop((response, body, accepted, leader));
             return self.send_as_received().await;
         }
-        let (content, writer) =
-            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
+        let (mut filling, content) = Filling::new(&self, accepted, body, tags_of(&response));
         let is_far = is_far(&selection, 0);
-        let tags = tags_of(&response);
         // A content that has just begun has readers.
         let response =
             arriving(response, &content, selection).unwrap_or_else(|| Response::plain_status(StatusCode::BAD_GATEWAY));
         if let Some(leader) = &leader {
-            let (tags, version) = (tags.clone(), self.version);
-            let arriving = ArrivingResponse { head: head.clone(), content, tags, version };
+            let (head, tags, version) = (filling.head.clone(), filling.tags.clone(), self.version);
+            let arriving = ArrivingResponse { head, content, tags, version };
             leader.settle(FillOutcome::Arriving(Arc::new(arriving)));
         }
-        let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
-        let extent = Extent::Whole;
-        Filling { cache, key, version, head, extent, tags, body, writer, file, leader, is_wanted_anyway }.start();
+        (filling.leader, filling.is_wanted_anyway) = (leader, is_wanted_anyway);
+        filling.start();
         if !is_far {
             return self.finish(response, self.forwarded(true));
         }

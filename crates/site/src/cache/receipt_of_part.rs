@@ -1,7 +1,7 @@
 //! What becomes of a part that the origin has sent (206): it is stored, and passed on as it is.
 
 use serow::{Body, Response};
-use serow_cache::{FillLeader, FillOutcome, GrowingContent, is_range_current};
+use serow_cache::{FillLeader, FillOutcome, is_range_current};
 use serow_message::StatusCode;
 
 use super::{
@@ -22,18 +22,14 @@ impl Fetch {
     }
 
     fn fill_part(&self, mut response: Response, accepted: Accepted) -> Response {
-        let Accepted { head, extent, file } = accepted;
-        let (body, tags) = (std::mem::take(&mut response.body), tags_of(&response));
+        let body = std::mem::take(&mut response.body);
         let length = body.length();
-        let (content, writer) =
-            GrowingContent::new(self.cache.memory().max_object(), length, &self.cache.store.shared.fill_memory);
+        let (filling, content) = Filling::new(self, accepted, body, tags_of(&response));
         // A content that has just begun has readers.
         if let Some(reader) = content.reader(0) {
             response.body = Body::stream(ArrivingBody::new(reader, length));
         }
-        let (cache, key, version) = (self.cache.clone(), self.demand.key.clone(), self.version);
-        let (leader, is_wanted_anyway) = (None, false);
-        Filling { cache, key, version, head, extent, tags, body, writer, file, leader, is_wanted_anyway }.start();
+        filling.start();
         self.finish(response, self.forwarded(true))
     }
 
