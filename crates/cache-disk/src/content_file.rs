@@ -7,7 +7,7 @@ use std::{
     io,
     os::unix::fs::{FileExt, MetadataExt},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -59,8 +59,8 @@ enum Place {
         name: FileName,
         room: Arc<Reservation>,
     },
-    /// Where its own name says. It is removed with the record that refers to it. While it is sent to anybody, it is open.
-    Named(Weak<File>),
+    /// Where its own name says. It is removed with the record that refers to it.
+    Named,
     Removed,
 }
 
@@ -145,7 +145,7 @@ impl KeptFile {
         reference: ContentReference,
     ) -> Self {
         let (folder, space) = (Arc::clone(folder), Arc::clone(space));
-        let (place, touched) = (Mutex::new(Place::Named(Weak::new())), AtomicU64::new(seconds()));
+        let (place, touched) = (Mutex::new(Place::Named), AtomicU64::new(seconds()));
         Self { folder, space, record, reference, place, touched }
     }
 
@@ -170,14 +170,10 @@ impl KeptFile {
 
     /// The file, if it is there.
     fn file(&self) -> io::Result<Option<Arc<File>>> {
-        match &mut *self.lock() {
+        match &*self.lock() {
             Place::New { file, .. } => Ok(Some(Arc::clone(file))),
-            Place::Named(open) => match open.upgrade().map_or_else(|| self.folder.file(&self.name()).map(Arc::new), Ok)
-            {
-                Ok(file) => {
-                    *open = Arc::downgrade(&file);
-                    Ok(Some(file))
-                }
+            Place::Named => match self.folder.file(&self.name()) {
+                Ok(file) => Ok(Some(Arc::new(file))),
                 Err(Errno::NOENT | Errno::LOOP) => Ok(None),
                 Err(error) => Err(error.into()),
             },
@@ -197,9 +193,7 @@ impl ContentFile for KeptFile {
         let ContentReference { length, modified: expected, .. } = self.reference;
         // What somebody has written to is another content. After a crash of the machine, a file has no more than what had
         // reached the disk: it is too short.
-        // One that was removed may still be open.
-        let is_there = metadata.is_file() && metadata.nlink() > 0;
-        if !is_there || metadata.len() != length || modified(&metadata) != expected {
+        if !metadata.is_file() || metadata.len() != length || modified(&metadata) != expected {
             return Ok(None);
         }
         self.touch();
@@ -208,9 +202,9 @@ impl ContentFile for KeptFile {
 
     fn keep(&self) -> io::Result<KeptContent> {
         let mut place = self.lock();
-        let (room, open) = match &*place {
-            Place::New { name, room, file } => match self.folder.rename(name, &self.name()) {
-                Ok(()) => (Arc::clone(room), Arc::downgrade(file)),
+        let room = match &*place {
+            Place::New { name, room, .. } => match self.folder.rename(name, &self.name()) {
+                Ok(()) => Arc::clone(room),
                 // It took longer than files are left there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     *place = Place::Removed;
@@ -218,10 +212,10 @@ impl ContentFile for KeptFile {
                 }
                 Err(error) => return Err(error),
             },
-            Place::Named(_) => return Ok(KeptContent::WasNamed),
+            Place::Named => return Ok(KeptContent::WasNamed),
             Place::Removed => return Ok(KeptContent::Gone),
         };
-        *place = Place::Named(open);
+        *place = Place::Named;
         room.release();
         self.space.add(&self.record, rounded(self.reference.length));
         Ok(KeptContent::Named)

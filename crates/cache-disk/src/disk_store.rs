@@ -191,9 +191,7 @@ impl DiskStore {
     /// Writes a record, and removes contents that only the one before referred to; whether it was not removed meanwhile.
     fn replace_record(&self, record: &[u8], name: &FileName, kept: &[FileName]) -> io::Result<bool> {
         let new = self.folder.write_new(record)?;
-        let before = self.folder.size(name);
-        // Nearly all are new, and need not be looked into.
-        let contents_before = if before == 0 { Vec::new() } else { self.folder.contents_of(name) };
+        let (before, contents_before) = (self.folder.size(name), self.folder.contents_of(name));
         match self.pending.finish(|| self.folder.rename(&new, name)) {
             Some(Ok(())) => {
                 self.space.add(name, rounded(record.len() as u64));
