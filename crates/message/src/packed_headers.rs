@@ -1,6 +1,6 @@
 //! Header fields that are kept for a long time: in as little memory as their text needs.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{
     Headers,
@@ -68,7 +68,7 @@ impl PackedHeaders {
         if self.is_empty() {
             return Headers::new();
         }
-        Headers::of(List::of_lines(self.lines(), self.fields()))
+        Headers::of(Arc::new(List::of_lines(self.lines(), self.fields())))
     }
 
     /// How many fields there are.
@@ -224,6 +224,7 @@ mod tests {
             name_length,
             value_start,
             value_length,
+            is_line: false,
         };
         fields.push_known(KnownHeader::Etag, 0, 1).unwrap();
         fields.push(b"x", span(1, 1, 4, 2)).unwrap();
