@@ -51,7 +51,7 @@ pub struct NoFetch;
 
 impl Fetch for NoFetch {
     fn fetch(&self, _: FetchRequest) -> Fetched {
-        Box::pin(async { Err(FetchFailure("no other server can be asked here".to_owned())) })
+        Box::pin(async { Err(FetchFailure("there is no other server here".to_owned())) })
     }
 }
 

@@ -379,7 +379,7 @@ async fn the_library_computes() {
             "1 2",
         ),
         ("pcall(serow.sleep, 1e9)", "false a script may wait for 60 seconds at most at a time"),
-        ("pcall(serow.fetch, 'http://a/')", "false no other server can be asked here"),
+        ("pcall(serow.fetch, 'http://a/')", "false there is no other server here"),
         (
             "pcall(serow.fetch, { url = 'http://a/', metod = 'x' })",
             "false serow.fetch does not know \"metod\": it takes url, method, headers, body, timeout and max_body",

@@ -41,7 +41,7 @@ fn of_table(table: &Table) -> Result<Response, String> {
     match get("headers")? {
         Value::Nil => {}
         Value::Table(fields) => header_rules::fill(&mut response.headers, &fields)?,
-        other => return Err(format!("the headers of a response are a table, not {}", kind(other))),
+        other => return Err(format!("the headers of a response are a table, not {}", kind(&other))),
     }
     match get("body")? {
         Value::Nil => {}
@@ -55,7 +55,7 @@ fn of_table(table: &Table) -> Result<Response, String> {
             }
             response.body = text.as_bytes().to_vec().into();
         }
-        other => return Err(format!("the body of a response is text, not {}", kind(other))),
+        other => return Err(format!("the body of a response is text, not {}", kind(&other))),
     }
     Ok(response)
 }

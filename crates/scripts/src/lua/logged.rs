@@ -35,7 +35,7 @@ fn of_table(table: &Table) -> Result<LogFields, String> {
             Value::Integer(number) => number.to_string(),
             Value::Number(number) => number.to_string(),
             Value::Boolean(is_true) => is_true.to_string(),
-            other => return Err(format!("the field {name} is text, not {}", kind(other))),
+            other => return Err(format!("the field {name} is text, not {}", kind(&other))),
         };
         fields.push((name, value));
         if fields.len() > MAX_FIELDS {

@@ -139,7 +139,7 @@ fn arguments(lua: &Lua, target: &Target) -> mlua::Result<Table> {
     Ok(arguments)
 }
 
-/// Text of a form, decoded; what is no encoding stays as it is.
+/// Text of a form, decoded; what is not encoded stays as it is.
 pub(crate) fn decoded(text: &str) -> Vec<u8> {
     let spaces = text.replace('+', " ");
     let decoded: Result<Vec<_>, _> =
