@@ -173,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_script_added() {
+        let mut example = full();
+        example.extensions.insert(serow_scripts::LogFields(vec![("user".to_owned(), "an \"na\"".to_owned())]));
+        assert_eq!(line("$script_user $script_missing", &example), "an \\x22na\\x22 -");
+        assert!(read("$script_user").unwrap().reads_response());
+    }
+
+    #[test]
     fn what_the_cache_did() {
         let mut example = full();
         example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, state: serow_cache::HitState::Fresh });

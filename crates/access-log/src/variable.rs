@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serow::{AccessNote, Extensions, LimitStatus, RouteNote, Scheme, Served};
 use serow_cache::CacheStatus;
+use serow_scripts::LogFields;
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -23,6 +24,8 @@ pub(super) enum Variable {
     Named(Name),
     /// A field of the response, by its name in lower case.
     ResponseField(Box<str>),
+    /// A field that a script added.
+    ScriptField(Box<str>),
     /// What no request changes.
     Constant(Box<str>),
     /// Nothing in this place, but in others with the same format.
@@ -125,6 +128,9 @@ impl Variable {
                 name => Ok(Self::ResponseField(name.into())),
             };
         }
+        if let Some(name) = name.strip_prefix(SCRIPT_FIELDS).filter(|name| !name.is_empty()) {
+            return Ok(Self::ScriptField(name.into()));
+        }
         match scope.find(written) {
             Ok(Part::Variable(variable)) => Ok(Self::Request(variable)),
             Ok(Part::Text(text)) => Ok(Self::Constant(text)),
@@ -142,7 +148,9 @@ impl Variable {
 
     /// Whether it needs the response's head.
     pub(super) fn reads_response(&self) -> bool {
-        matches!(self, Self::ResponseField(_) | Self::Named(Name::UpstreamCacheStatus)) || self.reads_attempts()
+        let is_of_response =
+            matches!(self, Self::ResponseField(_) | Self::ScriptField(_) | Self::Named(Name::UpstreamCacheStatus));
+        is_of_response || self.reads_attempts()
     }
 
     /// Whether it needs the attempts on upstream servers.
@@ -156,7 +164,9 @@ impl Variable {
                     | Name::UpstreamConnectTime
                     | Name::UpstreamHeaderTime
             ),
-            Self::Request(_) | Self::ResponseField(_) | Self::Constant(_) | Self::Missing => false,
+            Self::Request(_) | Self::ResponseField(_) | Self::ScriptField(_) | Self::Constant(_) | Self::Missing => {
+                false
+            }
         }
     }
 
@@ -176,6 +186,10 @@ impl Variable {
             Self::Named(name) => name.write(served, date, line),
             Self::Request(variable) => write_of_request(variable, served, line),
             Self::ResponseField(name) => field(served.response, name, line),
+            Self::ScriptField(name) => match served.extensions.and_then(|all| all.get::<LogFields>()?.get(name)) {
+                Some(text) => escape::text(text.as_bytes(), line),
+                None => line.push(b'-'),
+            },
             Self::Constant(text) => escape::text(text.as_bytes(), line),
             Self::Missing => line.push(b'-'),
         }
@@ -291,6 +305,8 @@ fn append_capture(variable: &RequestVariable, served: &Served<'_>, line: &mut Ve
 }
 
 const RESPONSE_FIELDS: &str = "sent_http_";
+
+const SCRIPT_FIELDS: &str = "script_";
 
 /// Fields of a response that no handler sets.
 const ADDED: [&str; 5] = ["date", "content-length", "connection", "transfer-encoding", "keep-alive"];

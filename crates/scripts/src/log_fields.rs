@@ -4,3 +4,11 @@
 /// of the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFields(pub Vec<(String, String)>);
+
+impl LogFields {
+    /// The text of a field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, text)| &**text)
+    }
+}

@@ -1,4 +1,5 @@
 //! The scripts in `examples/scripts`: requests and what is expected of the responses.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::{path::Path, sync::Arc};
 
