@@ -13,7 +13,7 @@ use crate::{
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
         redis::RedisTable,
-        root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable},
+        root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable, ScriptsTable},
         sites::{RouteTable, SiteContent, SiteTable},
         status::RedirectStatus,
         upstreams::{ProxyTable, UpstreamTable},
@@ -36,6 +36,7 @@ pub(super) fn of(table: &RootTable) -> String {
     keys.add(&table.metrics, &MetricsTable::default());
     keys.add(limits, &without_options());
     keys.add(timeouts, &without_options());
+    keys.add(&table.scripts, &ScriptsTable::default());
     let mut of_acme = Keys::default();
     of_acme.add(acme, &without_options());
     let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };

@@ -32,11 +32,15 @@ const EXAMPLES: [&str; 6] = [
 /// A folder with all that the examples name.
 fn surroundings() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["public", "app", "errors"] {
+    for name in ["public", "app", "errors", "scripts"] {
         fs::create_dir(folder.path().join(name)).expect("a folder");
     }
     for name in ["404.html", "sorry.html", "busy.json"] {
         fs::write(folder.path().join("errors").join(name), "{}").expect("a file");
+    }
+    for name in ["ab", "canonical_host", "maintenance"] {
+        fs::write(folder.path().join(format!("scripts/{name}.lua")), "return { request = function() end }")
+            .expect("a file");
     }
     fs::write(folder.path().join("app/config.ru"), "").expect("a file");
     let users = "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n";

@@ -17,7 +17,7 @@ use crate::{
         matching::WhenTable,
         policies::PolicySettings,
         redis::RedisSettings,
-        root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable},
+        root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable, ScriptsTable},
         sites::{RouteSettings, SiteSettings},
         upstreams::{ProxySettings, UpstreamSettings},
     },
@@ -80,6 +80,7 @@ pub(crate) fn of_root() -> Vec<(String, Shape)> {
         administration(),
         Shape::of_options::<LimitOptions>(),
         Shape::of_options::<TimeoutOptions>(),
+        ("Scripts".to_owned(), Shape::of::<ScriptsTable>()),
     ]
 }
 

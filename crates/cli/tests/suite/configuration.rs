@@ -34,6 +34,11 @@ fn surroundings() -> TempDir {
         fs::create_dir(folder.path().join(name)).unwrap();
         fs::write(folder.path().join(name).join("index.html"), "<h1>Hello</h1>").unwrap();
     }
+    fs::create_dir(folder.path().join("scripts")).unwrap();
+    for name in ["ab", "canonical_host", "maintenance"] {
+        let path = format!("{}/../../examples/scripts/{name}.lua", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(path, folder.path().join(format!("scripts/{name}.lua"))).unwrap();
+    }
     for (name, content) in [("404.html", "<h1>Missing</h1>"), ("sorry.html", "<h1>Sorry</h1>"), ("busy.json", "{}")] {
         fs::write(folder.path().join("errors").join(name), content).unwrap();
     }

@@ -17,6 +17,7 @@ use serow_site::{RouteHandler, ScriptedSite, Scripts, Site};
 use crate::{
     meaning::{paths::resolved, proxying::Proxying},
     tables::root::{ScriptLimitsTable, ScriptsTable},
+    values::Size,
 };
 
 /// Reads scripts, each once.
@@ -40,8 +41,12 @@ impl<'a> Scripting<'a> {
         proxying: &Proxying<'_>,
         problems: &'a Problems,
     ) -> Self {
-        let ScriptsTable { script: root, scripts: ScriptLimitsTable { memory, time } } = table;
-        let limits = ScriptLimits { memory: memory.in_memory(), time: time.0 };
+        let ScriptsTable { script: root, scripts } = table;
+        let (ScriptLimitsTable { memory, time }, usual) = (scripts.unwrap_or_default(), ScriptLimits::default());
+        let limits = ScriptLimits {
+            memory: memory.map_or(usual.memory, Size::in_memory),
+            time: time.map_or(usual.time, |span| span.0),
+        };
         let place = Place::default().key("scripts");
         if limits.memory < MIN_MEMORY {
             let text = format!("a script needs {} MB at least", MIN_MEMORY >> 20);

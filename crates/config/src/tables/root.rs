@@ -5,7 +5,6 @@ use std::{path::PathBuf, time::Duration};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serow_scripts::ScriptLimits;
 
 use crate::{
     meaning::account::AccountName,
@@ -110,26 +109,19 @@ pub(crate) struct ScriptsTable {
     /// The path is relative to the folder of the settings file. docs/scripts.md says what scripts can do.
     pub(crate) script: Option<PathBuf>,
 
-    /// Limits of each script: { memory = "16M", time = "50ms" }.
-    pub(crate) scripts: ScriptLimitsTable,
+    /// Limits of each script: { memory = "16M", time = "50ms" } [default: these]
+    pub(crate) scripts: Option<ScriptLimitsTable>,
 }
 
 /// What a script may use.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ScriptLimitsTable {
-    /// Memory of a script in each thread, for all its requests.
-    pub(crate) memory: Size,
+    /// Memory of a script in each thread, for all its requests [default: 16M]
+    pub(crate) memory: Option<Size>,
 
-    /// How long the functions of a script may compute for a request; waiting does not count.
-    pub(crate) time: Span,
-}
-
-impl Default for ScriptLimitsTable {
-    fn default() -> Self {
-        let ScriptLimits { memory, time } = ScriptLimits::default();
-        Self { memory: Size(memory as u64), time: Span(time) }
-    }
+    /// How long the functions of a script may compute for a request; waiting does not count [default: 50ms]
+    pub(crate) time: Option<Span>,
 }
 
 /// How generations follow one another.

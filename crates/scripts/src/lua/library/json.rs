@@ -1,7 +1,9 @@
 //! `serow.json`.
 
+use std::collections::BTreeMap;
+
 use mlua::{Lua, LuaString, Table, Value};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Number, Value as Json};
 
 use crate::lua::value_kind::kind;
 
@@ -72,13 +74,14 @@ fn encoded(value: &Value, depth: usize) -> Result<Json, String> {
             values.collect::<Result<_, _>>().map(Json::Array)
         }
         Value::Table(table) => {
-            let mut object = Map::new();
+            // In the order of the names: Lua has none.
+            let mut object = BTreeMap::new();
             for pair in table.pairs::<Value, Value>() {
                 let (name, value) = pair.map_err(|error| error.to_string())?;
                 let name = name.to_string().map_err(|error| error.to_string())?;
                 object.insert(name, encoded(&value, depth + 1)?);
             }
-            Ok(Json::Object(object))
+            Ok(Json::Object(object.into_iter().collect()))
         }
         other => Err(format!("serow.json.encode: {} has no form in JSON", kind(other))),
     }
