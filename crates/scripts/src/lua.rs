@@ -13,6 +13,7 @@ mod library;
 mod logged;
 mod native;
 mod operation;
+mod pattern;
 mod request_fields;
 mod response_cell;
 mod sandbox;
@@ -20,6 +21,7 @@ mod script;
 mod shared_dictionary;
 mod state;
 mod states;
+mod strings;
 mod value_kind;
 
 pub use self::{

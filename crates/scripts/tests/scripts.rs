@@ -110,6 +110,8 @@ async fn requests_are_read_and_changed() {
         ("return { body = request.priority.urgency .. tostring(request.priority.incremental) }", "200 3false"),
         ("return { body = request:body() }", "200 hello"),
         ("return { body = tostring(request:body(4)) }", "200 nil"),
+        ("return { body = request:body(1e300) }", "200 hello"),
+        ("return { body = request:body(-1) }", "500"),
         ("request.notes.a = 1; return { body = '' .. request.notes.a }", "200 1"),
         ("return 403", "403"),
         (
@@ -216,6 +218,10 @@ async fn limits_hold() {
         "local function f() error(f) end xpcall(f, function() f() end) error('end')",
         "serow.json.encode((function() local t = {} t[1] = t return t end)())",
         "while true do serow.sleep(0) end",
+        "return ('a'):rep(5000):match('.-.-.-.-.-b')",
+        "return ('a'):rep(30):find(('a?'):rep(30) .. ('a'):rep(31))",
+        "return ('('):rep(5000):gsub('%b()', '')  and ('a'):rep(3000):gsub('.-.-.-b', '')",
+        "while true do pcall(string.match, ('a'):rep(5000), '.-.-.-.-b') end",
         "load('while true do end')()",
         "return load(string.rep('(', 1e5))()",
     ] {

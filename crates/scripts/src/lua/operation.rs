@@ -31,7 +31,12 @@ impl Operation {
     /// # Errors
     ///
     /// What is wrong with them.
-    pub(crate) fn new(name: &Value, argument: &Value, more: &Value, held: &HeldTable) -> Result<Self, String> {
+    pub(crate) fn new(
+        name: &Value,
+        (argument, more): (&Value, &Value),
+        held: &HeldTable,
+        memory: usize,
+    ) -> Result<Self, String> {
         let name = match name {
             Value::String(name) => name.to_string_lossy().to_string(),
             _ => String::new(),
@@ -41,12 +46,14 @@ impl Operation {
             ("body", argument) => {
                 let limit = match more {
                     Value::Nil => DEFAULT_BODY_LIMIT,
-                    more => count(more).ok_or("the limit of a body is a number of bytes")?,
+                    more => count(more, memory).ok_or("the limit of a body is a number of bytes")?,
                 };
                 let held = number(argument).and_then(|number| held.get(number));
                 held.map(|held| Self::Body(held, limit)).ok_or_else(|| "the request has ended".to_owned())
             }
-            ("fetch", Value::Table(argument)) => fetch_request(argument).map(|request| Self::Fetch(Box::new(request))),
+            ("fetch", Value::Table(argument)) => {
+                fetch_request(argument, memory).map(|request| Self::Fetch(Box::new(request)))
+            }
             ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(other))),
             _ => Err("there is no such operation".to_owned()),
         }
@@ -128,7 +135,7 @@ fn fetched(lua: &Lua, status: u16, headers: &Headers, body: &[u8]) -> mlua::Resu
     Ok(Value::Table(response))
 }
 
-fn fetch_request(table: &Table) -> Result<FetchRequest, String> {
+fn fetch_request(table: &Table, memory: usize) -> Result<FetchRequest, String> {
     let known = ["url", "method", "headers", "body", "timeout", "max_body"];
     for pair in table.pairs::<Value, Value>() {
         let name = pair.and_then(|(name, _)| name.to_string()).map_err(|error| error.to_string())?;
@@ -168,15 +175,15 @@ fn fetch_request(table: &Table) -> Result<FetchRequest, String> {
     };
     let max_body = match get("max_body")? {
         Value::Nil => DEFAULT_BODY_LIMIT,
-        value => count(&value).ok_or("serow.fetch: max_body is a number of bytes")?,
+        value => count(&value, memory).ok_or("serow.fetch: max_body is a number of bytes")?,
     };
     Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body, depth: 0 })
 }
 
-/// A number of bytes.
-fn count(value: &Value) -> Option<usize> {
-    let number = number(value)?;
-    (number >= 0.0 && number <= u32::MAX.into()).then_some(number as usize)
+/// A number of bytes of a body; at most what the state may have, so that scripts cannot have the server read more.
+fn count(value: &Value, memory: usize) -> Option<usize> {
+    let bytes = number(value).filter(|bytes| *bytes >= 0.0)?;
+    Some((bytes as usize).min(memory))
 }
 
 /// A time that a script may wait for.

@@ -17,6 +17,7 @@ use crate::lua::{
     operation::Operation,
     sandbox::{self, DONE, WAIT},
     script::Shared,
+    strings,
     value_kind::kind,
 };
 use crate::{ScriptError, ScriptLimits};
@@ -62,6 +63,7 @@ impl State {
         })?;
         let held = Rc::new(HeldTable::default());
         let prelude = sandbox::prelude(&lua, &budget, native::table(&lua, &held, limits.memory)?)?;
+        strings::replace(&lua, &budget)?;
         let is_loading = Rc::new(Cell::new(true));
         sandbox::provide_require(&lua, script, &is_loading)?;
         library::provide(&lua, script, &prelude)?;
@@ -151,7 +153,7 @@ impl State {
                 Ok(Step::Done(result, request))
             }
             (Value::LightUserData(WAIT), name, argument, more) => {
-                match Operation::new(&name, &argument, &more, &self.held) {
+                match Operation::new(&name, (&argument, &more), &self.held, self.limits.memory) {
                     Ok(operation) => Ok(Step::Waiting(thread, operation)),
                     Err(text) => self.resume(thread, Err(text), spent),
                 }
