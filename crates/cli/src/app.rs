@@ -5,6 +5,7 @@ use std::{io, thread};
 use serow::Stopper;
 use serow_apps::Reloader;
 use serow_net::process::forbid_tracing;
+use serow_proxy::TrustedProxies;
 use serow_settings::{Application, ServerSettings, SettingError, application, program};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -18,6 +19,7 @@ use crate::{
     command_error::CommandError,
     environment_port, error_log,
     response_options::ResponsePolicy,
+    script_option::OpenedScript,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -30,6 +32,8 @@ pub(crate) struct AppSettings {
     pub(crate) static_files: StaticFiles,
     /// What happens to responses on their way.
     pub(crate) responses: ResponsePolicy,
+    /// What all requests pass before.
+    pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -37,12 +41,13 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, mut run, static_files, responses, mut general } = arguments;
+        let AppArguments { application, command, mut run, static_files, responses, script, mut general } = arguments;
         environment_port::listen_there(&mut general)?;
         if !general.listening.trust.is_empty() {
             run.trust = Some(general.listening.trust.clone());
         }
-        let trusted = general.listening.trust.iter().map(|network| network.0).collect();
+        let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
+        let script = script.open(trusted.clone())?;
         let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();
@@ -53,13 +58,14 @@ impl AppSettings {
         };
         let application =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
-        Ok(Self { application, static_files: static_files.open(shares)?, responses: responses.policy(trusted), server })
+        let (static_files, responses) = (static_files.open(shares)?, responses.policy(trusted));
+        Ok(Self { application, static_files, responses, script, server })
     }
 }
 
 /// Runs the application and serves it until TERM or INT; HUP reloads it.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
-    let AppSettings { application, static_files, responses, server } = settings;
+    let AppSettings { application, static_files, responses, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     // From here on, who sends HUP too early does not end the server.
@@ -74,7 +80,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
     let cache = responses.store();
-    let site = static_files.before(responses.around(application.handler()));
+    let site = script.around(static_files.before(responses.around(application.handler())));
     let reloader = Some(reloader);
     serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader, cache })
 }

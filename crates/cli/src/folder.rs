@@ -21,6 +21,7 @@ use crate::{
     command_error::CommandError,
     environment_port, error_log,
     project::{self, FoundApplication},
+    script_option::OpenedScript,
     serving::{Served, Serving},
     usage,
 };
@@ -33,6 +34,8 @@ pub(crate) struct FolderSettings {
     pub(crate) files: FilesSettings,
     /// What clients may change.
     pub(crate) write: Option<WriteSettings>,
+    /// What all requests pass before.
+    pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -40,12 +43,13 @@ pub(crate) struct FolderSettings {
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
-        let FilesArguments { dir, mut folder, mut general, upload, quiet } = arguments;
+        let FilesArguments { dir, mut folder, script, mut general, upload, quiet } = arguments;
         environment_port::listen_there(&mut general)?;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
         if upload {
             folder.content.write = WriteChoice::Form;
         }
+        let script = script.open(general.listening.trust.iter().map(|network| network.0).collect())?;
         let write = folder.content.write_settings();
         if write.is_some() {
             // As in a settings file: files may be of any size, however they come.
@@ -55,7 +59,7 @@ impl FolderSettings {
         if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
             server.access_log = Some(lines_on_terminal());
         }
-        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, write, server })
+        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, write, script, server })
     }
 }
 
@@ -67,7 +71,7 @@ fn lines_on_terminal() -> (Destination, Format) {
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
-    let FolderSettings { folder, files, write, server } = settings;
+    let FolderSettings { folder, files, write, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     name_application(folder.as_deref(), &files)?;
@@ -88,7 +92,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     };
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?.serve(Site::Single(handler), Served { name: &name, ..Served::default() })
+    Serving::bind(server)?.serve(script.around(Site::Single(handler)), Served { name: &name, ..Served::default() })
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the

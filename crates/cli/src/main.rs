@@ -57,6 +57,7 @@ mod reload;
 mod response_options;
 mod run;
 mod sandbox;
+mod script_option;
 mod serving;
 mod state_folder;
 mod static_files;

@@ -2,7 +2,7 @@
 
 use serow_config::Scope;
 use serow_net::process::forbid_tracing;
-use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
+use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, TrustedProxies, Upstream, UpstreamSettings};
 use serow_settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
 use serow_site::RouteHandler;
 
@@ -11,6 +11,7 @@ use crate::{
     command_error::CommandError,
     environment_port, error_log,
     response_options::ResponsePolicy,
+    script_option::OpenedScript,
     serving::{Served, Serving},
     static_files::StaticFiles,
 };
@@ -25,6 +26,8 @@ pub(crate) struct ProxySettings {
     pub(crate) static_files: StaticFiles,
     /// What happens to responses on their way.
     pub(crate) responses: ResponsePolicy,
+    /// What all requests pass before.
+    pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
@@ -32,11 +35,12 @@ pub(crate) struct ProxySettings {
 impl ProxySettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
-        let ProxyArguments { servers, upstream, mut forwarding, static_files, responses, mut general } = arguments;
+        let ProxyArguments { servers, upstream, mut forwarding, static_files, responses, script, mut general } =
+            arguments;
         let shares = static_files.shares(&general.listening);
         environment_port::listen_there(&mut general)?;
         forwarding.trust = Some(general.listening.trust.clone());
-        let trusted = general.listening.trust.iter().map(|network| network.0).collect();
+        let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let note_attempts = reads_attempts(&general.logging);
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {
@@ -45,6 +49,7 @@ impl ProxySettings {
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding, &Scope::default())? },
             static_files: static_files.open(shares)?,
+            script: script.open(trusted.clone())?,
             responses: responses.policy(trusted),
             server: ServerSettings::new(general, shares)?,
         })
@@ -53,7 +58,7 @@ impl ProxySettings {
 
 /// Proxies until TERM or INT.
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
-    let ProxySettings { upstream, forwarding, static_files, responses, server } = settings;
+    let ProxySettings { upstream, forwarding, static_files, responses, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
@@ -62,7 +67,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let proxy = Proxy::new(upstream.clone(), forwarding);
     let cache = responses.store();
     Serving::bind(server)?.serve(
-        static_files.before(responses.around(RouteHandler::Proxy(proxy))),
+        script.around(static_files.before(responses.around(RouteHandler::Proxy(proxy)))),
         Served { name: &served, upstreams: vec![upstream], cache, ..Served::default() },
     )
 }

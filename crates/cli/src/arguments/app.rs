@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use serow_settings::options::{ApplicationOptions, GeneralOptions};
 
-use crate::{response_options::ResponseOptions, static_files::StaticOptions};
+use crate::{response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions};
 
 /// The options of `serow app`.
 #[derive(Debug, Args)]
@@ -24,6 +24,8 @@ pub(crate) struct AppArguments {
     pub(crate) static_files: StaticOptions,
     #[command(flatten)]
     pub(crate) responses: ResponseOptions,
+    #[command(flatten)]
+    pub(crate) script: ScriptOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serow_settings::options::{FolderOptions, GeneralOptions};
 
+use crate::script_option::ScriptOptions;
+
 /// The options of `serow files`.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArguments {
@@ -15,6 +17,8 @@ pub(crate) struct FilesArguments {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) folder: FolderOptions,
+    #[command(flatten)]
+    pub(crate) script: ScriptOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 

@@ -6,7 +6,7 @@ use serow_settings::{
     values::ServerRule,
 };
 
-use crate::{response_options::ResponseOptions, static_files::StaticOptions};
+use crate::{response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions};
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]
@@ -27,6 +27,8 @@ pub(crate) struct ProxyArguments {
     pub(crate) static_files: StaticOptions,
     #[command(flatten)]
     pub(crate) responses: ResponseOptions,
+    #[command(flatten)]
+    pub(crate) script: ScriptOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
 }
