@@ -46,6 +46,16 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def resident_bytes(pid: int) -> int:
+    """Bytes of the memory of a process that are in the machine's."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+        return int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) * 1024
+    except OSError:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        return int(re.search(r"^VmRSS:\s+(\d+)", text, re.M).group(1)) * 1024
+
+
 class Server:
     """Runs while the `with` block does. What it writes to standard error is kept in `log`."""
 
@@ -129,12 +139,7 @@ class Server:
     def memory(self) -> int:
         """Bytes of its memory that are in the machine's. Not its share of them (PSS): that grows when others end that run the
         same program."""
-        try:
-            text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-            return int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) * 1024
-        except OSError:
-            text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-            return int(re.search(r"^VmRSS:\s+(\d+)", text, re.M).group(1)) * 1024
+        return resident_bytes(self.pid)
 
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))

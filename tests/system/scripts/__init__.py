@@ -1,0 +1,1 @@
+"""Scripts in a running server."""

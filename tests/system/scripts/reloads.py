@@ -1,0 +1,83 @@
+"""New versions of a script while requests come, and versions that cannot be run."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import time
+
+from ..restarts.running import Running, bench, outcome
+from ..server import program, resident_bytes
+from ..verdict import Verdict
+
+VERSION = 'return { request = function() return { headers = { x_version = "%d" }, body = "%s" } end }'
+ROOM_BYTES = 5_000_000
+
+
+def replace(path: pathlib.Path, text: str) -> None:
+    other = path.with_suffix(".new")
+    other.write_text(text)
+    os.replace(other, path)
+
+
+def another_version_each_second(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """1,000,000 requests while another version of the script is loaded every second; in short, 20,000."""
+    server = Running(folder)
+    script = folder / "rules.lua"
+    script.write_text(VERSION % (0, "x" * 100))
+    server.file.write_text('script = "rules.lua"\n' + server.settings)
+    requests = 20_000 if short else 1_000_000
+    with server:
+        outcome(bench("-c32", "-t1", "-n", "5000", url=f"http://127.0.0.1:{server.port}/"))
+        server.reload()
+        before = resident_bytes(server.process.pid) + resident_bytes(server.serving())
+        run = bench("-c32", "-t1", "-n", str(requests), "-R", "5000", url=f"http://127.0.0.1:{server.port}/")
+        version = 0
+        while run.poll() is None:
+            version += 1
+            replace(script, VERSION % (version, "x" * 100))
+            server.reload()
+            time.sleep(1)
+        found = outcome(run)
+        errors = {kind: number for kind, number in found["errors"].items() if number}
+        verdict.check(not errors and found["statuses"] == {"200": requests}, f"{errors} {found['statuses']}")
+        url = f"http://127.0.0.1:{server.port}/"
+        said = subprocess.run(["curl", "-si", url], capture_output=True, text=True).stdout
+        verdict.check(f"x-version: {version}" in said, f"version {version} is not there: {said[:300]}")
+        grown = resident_bytes(server.process.pid) + resident_bytes(server.serving()) - before
+        verdict.check(grown < ROOM_BYTES, f"master and generation have grown by {grown / 1e6:.1f} MB")
+        verdict.figure(f"{version} versions during {requests} requests: 0 failed; memory {grown / 1e6:+.1f} MB")
+
+
+# A script, and what is said of it.
+WRONG = [
+    ("return { request = function( end }", "rules.lua:1:30: "),
+    ("return { reqest = function() end }", "\"reqest\" is not a function that Serow calls"),
+    ("return { setup = function() while true do end end, request = function() end }", "has reached its limit of time"),
+    ("require('missing')", "rules.lua:1: require \"missing\""),
+    (None, "No such file"),
+]
+
+
+def wrong_versions_are_refused(verdict: Verdict, folder: pathlib.Path, _short: bool) -> None:
+    """`serow check` names the place; a reload fails, and the old version goes on."""
+    server = Running(folder)
+    script = folder / "rules.lua"
+    script.write_text(VERSION % (1, "old"))
+    server.file.write_text('script = "rules.lua"\n' + server.settings)
+    with server:
+        for text, expected in WRONG:
+            script.unlink(missing_ok=True)
+            if text is not None:
+                script.write_text(text)
+            checked = subprocess.run([program("serow"), "check", "-c", server.file], capture_output=True, text=True)
+            verdict.check(checked.returncode != 0 and expected in checked.stderr, f"{text}: {checked.stderr[:300]}")
+            reloaded = server.command("reload")
+            verdict.check(reloaded.returncode != 0, f"{text}: the reload succeeds")
+            body = subprocess.run(["curl", "-s", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True).stdout
+            verdict.check(body == "old", f"{text}: the old version is gone: {body[:200]}")
+    verdict.figure(f"{len(WRONG)} wrong versions refused, the old one went on")
+
+
+CASES = [another_version_each_second, wrong_versions_are_refused]

@@ -1,0 +1,81 @@
+"""What scripts do, from the settings file to the client and to the access log."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+from ..restarts.running import Running
+from ..verdict import Verdict
+
+ROOT = """
+local function request(request)
+  request.notes.path = request.path
+  request.headers.x_seen = "root"
+  if request.path == "/redirect" then return { status = 302, headers = { location = "/elsewhere" } } end
+end
+local function response(request, response)
+  response:add_header("x-by", "root")
+  response.headers.x_path = request.notes.path
+end
+return { request = request, response = response, log = function(request) return { path = request.notes.path } end }
+"""
+
+SITE = """
+local words
+local function setup(config) words = config:read("words.txt") end
+local function request(request)
+  if request.path == "/words" then return { body = words } end
+  if request.path == "/fetched" then
+    local first = serow.fetch("beside/index.html")
+    local second = serow.fetch({ url = "http://127.0.0.1:PORT/words", timeout = 5 })
+    return { body = first.status .. second.status .. second.body .. first.body:sub(1, 9) }
+  end
+  if request.path == "/echo" then return { body = request.method .. (request.headers.x_seen or "") .. request:body(100) } end
+  if request.path == "/wait" then serow.sleep(0.2) request.path = "/" end
+end
+local function response(request, response) response:add_header("x-by", "site") end
+return { setup = setup, request = request, response = response }
+"""
+
+# What is asked for: the arguments of curl, the status, and what is in the response.
+ASKED = [
+    (("/",), 200, ("x-by: site", "x-by: root", "x-path: /", "Hello!")),
+    (("/a/../redirect",), 302, ("location: /elsewhere",)),
+    (("/%77ords",), 200, ("one two",)),
+    (("/fetched",), 200, ("200200one two<p>Hello!",)),
+    (("/wait",), 200, ("Hello!", "x-path: /wait")),
+    (("-d", "body", "/echo"), 200, ("POSTrootbody",)),
+    (("/missing",), 404, ("x-by: site",)),
+]
+VERSIONS = ("--http1.1", "--http2-prior-knowledge")
+
+
+def from_settings_to_log(verdict: Verdict, folder: pathlib.Path, _short: bool) -> None:
+    """Scripts of the root and of a site, over HTTP/1.1 and HTTP/2."""
+    server = Running(folder)
+    (folder / "words.txt").write_text("one two")
+    (folder / "root.lua").write_text(ROOT)
+    (folder / "site.lua").write_text(SITE.replace("PORT", str(server.port)))
+    log = folder / "access.log"
+    root = f'script = "root.lua"\naccess-log = "{log}"\naccess-log-format = "$status $script_path"\n'
+    upstream = f'[[upstream]]\nname = "beside"\nservers = ["127.0.0.1:{server.port}"]\n'
+    settings = root + server.settings.replace("[[site]]", f'{upstream}\n[[site]]\nscript = "site.lua"')
+    server.file.write_text(settings)
+    asked = 0
+    with server:
+        for version in VERSIONS:
+            for arguments, status, parts in ASKED:
+                *options, path = arguments
+                command = ["curl", "-si", "--path-as-is", version, "-m", "20", *options, f"http://127.0.0.1:{server.port}{path}"]
+                said = subprocess.run(command, capture_output=True, text=True).stdout
+                asked += 1
+                verdict.check(f" {status}" in said.partition("\n")[0], f"{version} {path}: {said[:300]}")
+                for part in parts:
+                    verdict.check(part.lower() in said.lower(), f"{version} {path}: {part!r} is not in {said[:600]!r}")
+        server.wait_for("the log is written", lambda: log.exists() and log.read_text().count("302 /redirect") == len(VERSIONS))
+    verdict.check("ERROR" not in server.said(), f"it logged errors: {server.said()[-600:]}")
+    verdict.figure(f"{asked} requests through two scripts, as expected")
+
+
+CASES = [from_settings_to_log]
