@@ -24,7 +24,7 @@ pub struct FetchRequest {
     pub depth: u32,
 }
 
-/// Why there is no response of another server.
+/// Why a request to another server failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchFailure(pub String);
 

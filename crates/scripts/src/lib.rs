@@ -11,6 +11,8 @@
 //!
 //! # How a script runs
 //!
+//! The files are in `lua/`.
+//!
 //! | what | file |
 //! | --- | --- |
 //! | the text of a script, read once per generation, and its check | `script.rs` |
@@ -18,7 +20,7 @@
 //! | a function runs in a coroutine; most end without having waited, and the coroutine is used again | `state.rs` |
 //! | what it waits for (a body, a time, another server) happens outside of Lua, and then it goes on | `operation.rs`, `exchange.rs` |
 //! | a hook looks at the clock after some instructions, the allocator at the memory | `budget.rs` |
-//! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `patterns.rs` |
+//! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `strings.rs`, `pattern.rs` |
 //! | requests and responses as scripts see them: Lua knows them by their numbers | `prelude.lua`, `native.rs`, `held.rs`, `request_fields.rs`, `response_cell.rs`, `header_fields.rs` |
 //! | the table `serow` | `library.rs`, `library/` |
 //!

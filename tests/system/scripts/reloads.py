@@ -50,7 +50,7 @@ def another_version_each_second(verdict: Verdict, folder: pathlib.Path, short: b
         verdict.figure(f"{version} versions during {requests} requests: 0 failed; memory {grown / 1e6:+.1f} MB")
 
 
-# A script, and what is said of it.
+# A script, and a part of the error message.
 WRONG = [
     ("return { request = function( end }", "rules.lua:1:30: "),
     ("return { reqest = function() end }", "\"reqest\" is not a function that Serow calls"),

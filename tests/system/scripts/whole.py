@@ -38,7 +38,7 @@ local function response(request, response) response:add_header("x-by", "site") e
 return { setup = setup, request = request, response = response }
 """
 
-# What is asked for: the arguments of curl, the status, and what is in the response.
+# The arguments of curl, the expected status, and texts that the response contains.
 ASKED = [
     (("/",), 200, ("x-by: site", "x-by: root", "x-path: /", "Hello!")),
     (("/a/../redirect",), 302, ("location: /elsewhere",)),

@@ -2,7 +2,7 @@
 
 use mlua::{Table, Value};
 use serow_gateway::error_page;
-use serow_message::{Headers, KnownHeader, Response};
+use serow_message::{Headers, KnownHeader, Response, content};
 
 use crate::lua::{header_rules, response_cell::final_status, value_kind::kind};
 
@@ -45,7 +45,7 @@ fn of_table(table: &Table) -> Result<Response, String> {
     }
     match get("body")? {
         Value::Nil => {}
-        Value::String(_) if matches!(status.as_u16(), 204 | 304) => {
+        Value::String(_) if !content::is_possible(status) => {
             return Err(format!("a response with {} has no body", status.as_u16()));
         }
         Value::String(text) => {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use mlua::{IntoLua, Lua, Value};
-use serow_message::{Body, KnownHeader, Response, StatusCode};
+use serow_message::{Body, KnownHeader, Response, StatusCode, content};
 
 use crate::lua::value_kind::{kind, number};
 
@@ -96,8 +96,7 @@ fn unknown(name: &[u8]) -> String {
 /// The status that a script writes in place of this one.
 fn status(value: &Value, before: StatusCode) -> Result<StatusCode, String> {
     let status = final_status(value)?;
-    let has_none = |status: StatusCode| matches!(status.as_u16(), 204 | 304) || status.is_informational();
-    if has_none(status) != has_none(before) {
+    if content::is_possible(status) != content::is_possible(before) {
         return Err(format!(
             "the status {} cannot become {}: one has a body, the other has none",
             before.as_u16(),
@@ -119,10 +118,11 @@ pub(crate) fn final_status(value: &Value) -> Result<StatusCode, String> {
 
 /// Replaces the body of a response, and removes the fields that describe the one before.
 fn replace_body(response: &mut Response, text: &[u8]) -> Result<(), String> {
-    match response.status.as_u16() {
-        101 | 204 | 304 => return Err(format!("a response with {} has no body", response.status.as_u16())),
-        206 => return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned()),
-        _ => {}
+    if !content::is_possible(response.status) {
+        return Err(format!("a response with {} has no body", response.status.as_u16()));
+    }
+    if response.status == StatusCode::PARTIAL_CONTENT {
+        return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned());
     }
     response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_BODY.contains(&known)));
     response.body = text.to_vec().into();

@@ -24,8 +24,8 @@ pub(crate) struct Prelude {
 
 /// A state that may have this many bytes, with the libraries that are safe.
 pub(crate) fn state(memory: usize) -> mlua::Result<Lua> {
-    // Without `jit`, the compiler stays off: compiled loops do not look at hooks. Without `package`, `io` and `ffi` there
-    // are no files and no native code.
+    // Without `jit`, the compiler stays off: compiled loops do not look at hooks. Without `package`, `io` and `ffi`,
+    // scripts cannot open files or load libraries in C.
     let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH | StdLib::BIT | StdLib::OS;
     let lua = Lua::new_with(libraries, LuaOptions::new())?;
     lua.set_memory_limit(memory)?;
