@@ -1,7 +1,7 @@
 //! Scripts around routes, sites and the whole server.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
@@ -26,7 +26,9 @@ pub(crate) struct Scripting<'a> {
     limits: ScriptLimits,
     folder: &'a Path,
     trust: TrustedProxies,
-    servers: Option<Arc<ScriptServers>>,
+    proxying: &'a Proxying<'a>,
+    /// The servers that scripts ask, made with the first script; nothing where they have errors.
+    servers: OnceCell<Option<Arc<ScriptServers>>>,
     /// The scripts by their paths; nothing for one with errors.
     scripts: RefCell<BTreeMap<PathBuf, Option<Script>>>,
     problems: &'a Problems,
@@ -38,7 +40,7 @@ impl<'a> Scripting<'a> {
         table: ScriptsTable,
         folder: &'a Path,
         trust: TrustedProxies,
-        proxying: &Proxying<'_>,
+        proxying: &'a Proxying<'a>,
         problems: &'a Problems,
     ) -> Self {
         let ScriptsTable { script: root, scripts } = table;
@@ -55,9 +57,8 @@ impl<'a> Scripting<'a> {
         if limits.time.is_zero() {
             problems.add(Problem::of_value(place.key("time"), "a script needs some time: write time = \"50ms\""));
         }
-        let servers = ScriptServers::new(proxying.named());
-        let servers = servers.map_err(|found| problems.add(found.problem(&place))).ok().map(Arc::new);
-        Self { root, limits, folder, trust, servers, scripts: RefCell::default(), problems }
+        let (servers, scripts) = Default::default();
+        Self { root, limits, folder, trust, proxying, servers, scripts, problems }
     }
 
     /// The handler of all sites behind the script of the root; nothing where that has errors.
@@ -98,7 +99,11 @@ impl<'a> Scripting<'a> {
     }
 
     fn read(&self, path: &Path, place: &Place) -> Option<Script> {
-        let servers = self.servers.clone()?;
+        let servers = self.servers.get_or_init(|| {
+            let servers = ScriptServers::new(self.proxying.named());
+            servers.map_err(|found| self.problems.add(found.problem(place))).ok().map(Arc::new)
+        });
+        let servers = servers.clone()?;
         let script = Script::read(path, self.limits, self.trust.clone(), servers);
         script.map_err(|error| self.problems.add(Problem::of_value(place.clone(), error.to_string()))).ok()
     }
