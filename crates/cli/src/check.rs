@@ -11,10 +11,13 @@ use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printa
 use serow_net::process::become_user;
 use serow_settings::{ListenerSettings, Purpose, ServerSettings};
 
-use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
+use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError, script_test};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
+    if !arguments.script_test.is_empty() {
+        return script_test::run(&arguments.script_test);
+    }
     let path = &arguments.settings.file;
     let configuration = serow_config::read(path, &application_host()).map_err(CommandError::from)?;
     let mut lines = vec![format!("{} is right: {}", path.display(), summary(&configuration))];

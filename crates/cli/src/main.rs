@@ -58,6 +58,7 @@ mod response_options;
 mod run;
 mod sandbox;
 mod script_option;
+mod script_test;
 mod serving;
 mod state_folder;
 mod static_files;

@@ -4,7 +4,7 @@ use std::{iter, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use serow_proxy::TrustedProxies;
-use serow_scripts::{Script, ScriptLimits};
+use serow_scripts::{RouteChoice, Script, ScriptLimits};
 use serow_settings::{ScriptServers, SettingError};
 use serow_site::{ScriptedSite, Scripts, Site};
 
@@ -32,7 +32,7 @@ impl ScriptOptions {
         let servers = Arc::new(ScriptServers::new(iter::empty())?);
         let script = Script::read(&file, ScriptLimits::default(), trusted, servers)
             .map_err(|error| SettingError::new("script", format!("`script`: {error}")))?;
-        Ok(OpenedScript { scripts: Scripts::new(vec![script]) })
+        Ok(OpenedScript { scripts: Scripts::new(vec![script], RouteChoice::Made) })
     }
 }
 

@@ -46,6 +46,8 @@ fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
     let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
     let takes_all = |earlier: &Route<H>| {
         !is_try(earlier)
+            // A script that chooses a name passes the routes of other names by.
+            && (route.name.is_none() || earlier.name == route.name)
             && earlier.methods.include(&route.methods)
             && earlier.path.covers(&route.path)
             && (earlier.conditions == route.conditions || earlier.conditions.is_empty())

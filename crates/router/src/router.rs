@@ -44,13 +44,32 @@ impl<H> Router<H> {
     /// Finds the route of a request, and rewrites the request as the route says. `attempt` has the handler of an
     /// [`Action::Try`](crate::Action::Try) answer, if it can; without a response, the request goes on to the next routes.
     #[inline]
-    pub fn route(
+    pub fn route(&self, request: &mut Request, attempt: impl FnMut(&H, &Request) -> Option<Response>) -> Routed<'_, H> {
+        let client = RequestClient::new(&self.table.trusted);
+        let decision = self.table.decide(request, &client);
+        self.follow(decision, request, &client, attempt)
+    }
+
+    /// As [`Self::route`], among the routes of this name only; nothing if the site of the request has none.
+    pub fn route_named(
         &self,
+        name: &str,
         request: &mut Request,
+        attempt: impl FnMut(&H, &Request) -> Option<Response>,
+    ) -> Option<Routed<'_, H>> {
+        let client = RequestClient::new(&self.table.trusted);
+        let decision = self.table.decide_named(name, request, &client)?;
+        Some(self.follow(decision, request, &client, attempt))
+    }
+
+    #[inline]
+    fn follow(
+        &self,
+        mut decision: Decision,
+        request: &mut Request,
+        client: &RequestClient<'_>,
         mut attempt: impl FnMut(&H, &Request) -> Option<Response>,
     ) -> Routed<'_, H> {
-        let client = RequestClient::new(&self.table.trusted);
-        let mut decision = self.table.decide(request, &client);
         // The table numbers the handlers that are kept here.
         loop {
             match decision {
@@ -63,7 +82,7 @@ impl<H> Router<H> {
                         headers.apply(response.status, &mut response.headers);
                         return Routed::Attempt { handler: &self.handlers[handler], response };
                     }
-                    decision = self.table.resume(next, request, &client);
+                    decision = self.table.resume(next, request, client);
                 }
             }
         }

@@ -26,6 +26,8 @@ pub(crate) struct Routes {
     headers: HeaderChanges,
     /// All methods that a route names.
     methods: Vec<Method>,
+    /// The names that routes have.
+    names: Vec<Box<str>>,
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
@@ -38,6 +40,8 @@ pub(crate) struct Routes {
 struct Entry {
     pattern: PathPattern,
     methods: Methods,
+    /// The number of its name among those of the site.
+    name: Option<usize>,
     step: Step,
 }
 
@@ -136,6 +140,8 @@ pub(crate) struct Start {
     pub(crate) missed: Missed,
     /// Whether routes take it that may leave it to others.
     pub(crate) tries: bool,
+    /// The name that a route must have, by its number.
+    pub(crate) name: Option<usize>,
     /// Whether it is a sample, of which nothing but the path is known.
     pub(crate) is_sample: bool,
 }
@@ -164,7 +170,7 @@ impl From<NoPath> for Missed {
 impl Routes {
     pub(crate) fn new<H>(site: Site<H>, handlers: &mut Vec<H>) -> Self {
         let (headers, number) = (site.headers, site.number);
-        let mut methods: Vec<Method> = Vec::new();
+        let (mut methods, mut names) = (Vec::<Method>::new(), Vec::<Box<str>>::new());
         let mut entries = Vec::with_capacity(site.routes.len());
         for route in site.routes {
             for method in route.methods.named() {
@@ -172,18 +178,28 @@ impl Routes {
                     methods.push(method.clone());
                 }
             }
-            entries.push(Entry::new(route, &headers, &site.request_headers, handlers));
+            if let Some(name) = route.name.as_ref().filter(|name| !names.contains(name)) {
+                names.push(name.clone());
+            }
+            let name = names.iter().position(|name| route.name.as_ref() == Some(name));
+            entries.push(Entry { name, ..Entry::new(route, &headers, &site.request_headers, handlers) });
         }
         let of = |status| FixedResponse::of(status).with_headers(&headers);
         Self {
             entries,
             methods,
+            names,
             not_found: of(StatusCode::NOT_FOUND),
             bad_request: of(StatusCode::BAD_REQUEST),
             not_implemented: of(StatusCode::NOT_IMPLEMENTED),
             headers,
             number,
         }
+    }
+
+    /// The number of this name, if a route has it.
+    pub(crate) fn number_of(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| **known == *name)
     }
 
     /// The first route that fits, behind those that only rewrite the path.
@@ -195,8 +211,11 @@ impl Routes {
         start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
-        for (route, Entry { pattern, methods, step }) in self.entries.iter().enumerate().skip(start.route) {
+        for (route, Entry { pattern, methods, name, step }) in self.entries.iter().enumerate().skip(start.route) {
             if !pattern.matches(path.as_bytes()) {
+                continue;
+            }
+            if start.name.is_some() && start.name != *name {
                 continue;
             }
             if !methods.allow(&request.method) {
@@ -220,15 +239,21 @@ impl Routes {
         Err(missed)
     }
 
-    /// The answer to a request that no route takes.
+    /// The answer to a request that no route takes, if it must have this name.
     #[cold]
-    pub(crate) fn refuse(&self, missed: Missed, request: &Request, client: &RequestClient<'_>) -> Response {
+    pub(crate) fn refuse(
+        &self,
+        missed: Missed,
+        name: Option<usize>,
+        request: &Request,
+        client: &RequestClient<'_>,
+    ) -> Response {
         if let (Some(number), Some(note)) = (self.number, request.extensions.get::<RouteNote>()) {
             note.set(number);
         }
         match missed {
             Missed::Path | Missed::Unknown => self.refusal(&self.not_found, request, client),
-            Missed::Method => self.refuse_method(request, client),
+            Missed::Method => self.refuse_method(name, request, client),
             Missed::NoPath => self.refusal(&self.bad_request, request, client),
             Missed::Tunnel => self.refusal(&self.not_implemented, request, client),
         }
@@ -251,12 +276,12 @@ impl Routes {
 
     /// RFC 9110 §15.5.6: a 405 says in Allow with which methods a route would take the request. There may be none, if a
     /// rewrite leads away; then it is a 404.
-    fn refuse_method(&self, request: &Request, client: &RequestClient<'_>) -> Response {
+    fn refuse_method(&self, name: Option<usize>, request: &Request, client: &RequestClient<'_>) -> Response {
         let mut room = Room::new();
         let Ok(path) = clean_path::of(&request.target, &mut room) else {
             return self.refusal(&self.bad_request, request, client);
         };
-        let start = Start { tries: false, ..Start::default() };
+        let start = Start { tries: false, name, ..Start::default() };
         let (target, headers) = (request.target.clone(), request.headers.clone());
         let head = RequestHead { method: Method::GET, target, headers, version: request.version };
         let mut with_method = Request::new(head, Body::empty(), request.connection().clone());
@@ -376,7 +401,7 @@ impl Step {
 impl Default for Start {
     /// At the first route.
     fn default() -> Self {
-        Self { route: 0, missed: Missed::Path, tries: true, is_sample: false }
+        Self { route: 0, missed: Missed::Path, tries: true, name: None, is_sample: false }
     }
 }
 
@@ -410,7 +435,7 @@ impl Entry {
             (_, step) => step,
         };
         let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
-        Self { pattern, methods, step }
+        Self { pattern, methods, name: None, step }
     }
 }
 

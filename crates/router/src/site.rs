@@ -62,6 +62,8 @@ pub struct Route<H> {
     /// What is changed in the header of the requests that the handler gets, after what the site changes. Nothing for
     /// [`Action::Try`], since the routes behind it may get the request as well.
     pub request_headers: HeaderChanges,
+    /// By which scripts choose it: see [`Router::route_named`](crate::Router::route_named). Several may have the same.
+    pub name: Option<Box<str>>,
     /// What is noted of a request that the route takes; nothing for [`Action::Rewrite`], which takes none.
     pub mark: Option<RouteMark>,
     /// What is done.
@@ -82,7 +84,7 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
-        Self { path, methods, conditions, headers, request_headers, mark: None, action }
+        Self { path, methods, conditions, headers, request_headers, name: None, mark: None, action }
     }
 }
 

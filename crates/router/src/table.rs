@@ -78,6 +78,19 @@ impl Table {
         }
     }
 
+    /// As [`Self::decide`], among the routes of this name; nothing if the site of the request has none.
+    pub(crate) fn decide_named(
+        &self,
+        name: &str,
+        request: &mut Request,
+        client: &RequestClient<'_>,
+    ) -> Option<Decision> {
+        let Some(site) = self.site_of(request) else { return Some(self.decide(request, client)) };
+        let number = self.sites.get(site)?.number_of(name)?;
+        let start = Start { name: Some(number), ..Start::default() };
+        Some(self.resume(Next { site, start }, request, client))
+    }
+
     /// The number of the site that a request is for.
     pub(crate) fn site_of(&self, request: &Request) -> Option<usize> {
         if request.target.form() == TargetForm::Authority {
@@ -90,7 +103,7 @@ impl Table {
     pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision {
         let Some(routes) = self.sites.get(next.site) else { return Decision::Answer(self.misdirected.response()) };
         decide_within(routes, next, request, client)
-            .unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, request, client)))
+            .unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, next.start.name, request, client)))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{env, error::Error, fs, hint::black_box, sync::Arc, time::Instant};
 
 use serow_message::{Request, TrustedProxies};
-use serow_scripts::{Begun, NoFetch, Script, ScriptLimits};
+use serow_scripts::{Begun, NoFetch, RouteChoice, Script, ScriptLimits};
 
 /// Kinds of scripts. The last is the request alone.
 const KINDS: [(&str, Option<&str>); 4] = [
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..rounds {
             let mut request = Request::get("/");
             request.headers.append("x-a", "c")?;
-            match script.as_ref().map(|script| script.begin(black_box(request))) {
+            match script.as_ref().map(|script| script.begin(black_box(request), RouteChoice::Open)) {
                 None | Some(Ok(Begun::Handle(..))) => {}
                 Some(_) => return Err("the request did not go on".into()),
             }

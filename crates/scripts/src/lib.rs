@@ -16,13 +16,14 @@
 //! | what | file |
 //! | --- | --- |
 //! | the text of a script, read once per generation, and its check | `script.rs` |
-//! | each thread has a Lua state for each script | `states.rs`, `state.rs`, `prelude.lua` |
+//! | each thread has a Lua state for each script | `states.rs`, `state.rs`, `loading.rs`, `prelude.lua` |
 //! | a function runs in a coroutine; most end without having waited, and the coroutine is used again | `state.rs` |
 //! | what it waits for (a body, a time, another server) happens outside of Lua, and then it goes on | `operation.rs`, `exchange.rs` |
 //! | a hook looks at the clock after some instructions, the allocator at the memory | `budget.rs` |
 //! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `strings.rs`, `pattern.rs` |
 //! | requests and responses as scripts see them: Lua knows them by their numbers | `prelude.lua`, `native.rs`, `held.rs`, `request_fields.rs`, `response_cell.rs`, `header_fields.rs` |
 //! | the table `serow` | `library.rs`, `library/` |
+//! | a file of cases that a script has to pass | `testing.rs`, `testing/` |
 //!
 //! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
 
@@ -31,19 +32,23 @@
 mod fetch;
 mod limits;
 mod log_fields;
+mod route_choice;
+mod test_outcome;
 
 pub use self::{
     fetch::{DEPTH_FIELD, Fetch, FetchFailure, FetchRequest, Fetched, NoFetch},
     limits::ScriptLimits,
     log_fields::LogFields,
+    route_choice::{ChosenRoute, RouteChoice},
+    test_outcome::TestOutcome,
 };
 
 #[cfg(feature = "lua")]
 mod lua;
 #[cfg(feature = "lua")]
-pub use self::lua::{Begun, Script, ScriptError, Watched};
+pub use self::lua::{Begun, Script, ScriptError, ScriptTest, Watched};
 
 #[cfg(not(feature = "lua"))]
 mod missing;
 #[cfg(not(feature = "lua"))]
-pub use self::missing::{Begun, Script, ScriptError, Watched};
+pub use self::missing::{Begun, Script, ScriptError, ScriptTest, Watched};

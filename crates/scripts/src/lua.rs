@@ -9,7 +9,9 @@ mod header_fields;
 mod header_rules;
 mod held;
 mod hook;
+mod known_keys;
 mod library;
+mod loading;
 mod logged;
 mod native;
 mod operation;
@@ -22,10 +24,12 @@ mod shared_dictionary;
 mod state;
 mod states;
 mod strings;
+mod testing;
 mod value_kind;
 
 pub use self::{
     error::ScriptError,
     exchange::{Begun, Watched},
     script::Script,
+    testing::ScriptTest,
 };

@@ -4,7 +4,7 @@ use std::{convert::Infallible, fmt, path::Path, pin::Pin, sync::Arc};
 
 use serow_message::{Request, Response, TrustedProxies};
 
-use crate::{Fetch, ScriptLimits};
+use crate::{Fetch, RouteChoice, ScriptLimits, TestOutcome};
 
 /// A script. There is none in this build.
 #[derive(Clone, Debug)]
@@ -46,7 +46,32 @@ impl Script {
     /// # Errors
     ///
     /// None.
-    pub fn begin(&self, _: Request) -> Result<Begun, Pin<Box<dyn Future<Output = Begun>>>> {
+    pub fn begin(&self, _: Request, _: RouteChoice) -> Result<Begun, Pin<Box<dyn Future<Output = Begun>>>> {
+        match self.0 {}
+    }
+}
+
+/// A test of a script. There is none in this build.
+pub struct ScriptTest(Infallible);
+
+impl ScriptTest {
+    /// As with Lua.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn read(_: &Path) -> Result<Self, ScriptError> {
+        Err(ScriptError)
+    }
+
+    /// How messages name the script.
+    #[must_use]
+    pub fn script_name(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// As with Lua.
+    pub async fn run(&self) -> Vec<TestOutcome> {
         match self.0 {}
     }
 }

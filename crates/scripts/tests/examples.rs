@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use serow_message::{
     Body, Connection, Headers, Request, RequestHead, Response, StatusCode, Target, TrustedProxies, Version,
 };
-use serow_scripts::{Begun, Fetch, FetchFailure, FetchRequest, Fetched, Script, ScriptLimits};
+use serow_scripts::{Begun, Fetch, FetchFailure, FetchRequest, Fetched, RouteChoice, Script, ScriptLimits};
 
 /// Two services, of which one is down.
 struct Services;
@@ -36,7 +36,7 @@ async fn get(script: &Script, target: &str, fields: &[(&str, &str)]) -> Response
         headers.append(*name, value).unwrap();
     }
     let head = RequestHead { method: "GET".parse().unwrap(), target, version: Version::HTTP_11, headers };
-    let begun = match script.begin(Request::new(head, Body::empty(), Connection::default())) {
+    let begun = match script.begin(Request::new(head, Body::empty(), Connection::default()), RouteChoice::Open) {
         Ok(begun) => begun,
         Err(waiting) => waiting.await,
     };

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use serow_message::{Body, Request, RequestHead, Response, Target, TrustedProxies, Version};
-use serow_scripts::{Begun, NoFetch, Script, ScriptError, ScriptLimits};
+use serow_scripts::{Begun, NoFetch, RouteChoice, Script, ScriptError, ScriptLimits};
 
 /// A script in a folder of its own.
 struct Loaded {
@@ -61,7 +61,7 @@ async fn describe(request: Request) -> Response {
 }
 
 async fn respond(script: &Script, request: Request) -> Response {
-    let begun = match script.begin(request) {
+    let begun = match script.begin(request, RouteChoice::Open) {
         Ok(begun) => begun,
         Err(waiting) => waiting.await,
     };
@@ -255,7 +255,9 @@ async fn nothing_of_a_request_outlives_it() {
 async fn a_client_may_leave_while_its_script_waits() {
     let loaded = request_function("if request.path == '/wait' then serow.sleep(30) end return { body = 'here' }");
     for _ in 0..1000 {
-        let Err(waiting) = loaded.script.begin(request("/wait", &[], "")) else { panic!("it does not wait") };
+        let Err(waiting) = loaded.script.begin(request("/wait", &[], ""), RouteChoice::Open) else {
+            panic!("it does not wait")
+        };
         let waited = tokio::time::timeout(Duration::ZERO, waiting).await;
         assert!(waited.is_err());
     }

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod chosen_route;
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;

@@ -3,7 +3,7 @@
 use std::{fmt, pin::Pin, sync::Arc};
 
 use serow::{Request, Response};
-use serow_scripts::{Begun, Script, Watched};
+use serow_scripts::{Begun, RouteChoice, Script, Watched};
 
 use crate::{Site, per_thread::PerThread, site_response::SiteResponse};
 
@@ -11,6 +11,7 @@ use crate::{Site, per_thread::PerThread, site_response::SiteResponse};
 #[derive(Clone, Debug, Default)]
 pub struct Scripts {
     scripts: Arc<[Script]>,
+    choice: RouteChoice,
 }
 
 /// What scripts make of a request.
@@ -22,10 +23,10 @@ enum Passed {
 }
 
 impl Scripts {
-    /// These, the outermost first.
+    /// These, the outermost first, and whether they can choose the route of a request.
     #[must_use]
-    pub fn new(scripts: Vec<Script>) -> Self {
-        Self { scripts: scripts.into() }
+    pub fn new(scripts: Vec<Script>, choice: RouteChoice) -> Self {
+        Self { scripts: scripts.into(), choice }
     }
 
     /// Whether there are none.
@@ -60,14 +61,14 @@ impl Scripts {
         mut watched: Vec<Watched>,
     ) -> Result<Passed, Pin<Box<dyn Future<Output = Passed>>>> {
         for (number, script) in self.scripts.iter().enumerate() {
-            match script.begin(request) {
+            match script.begin(request, self.choice) {
                 Ok(Begun::Handle(next, wants)) => {
                     request = next;
                     watched.extend(wants);
                 }
                 Ok(Begun::Respond(response)) => return Ok(Passed::Respond(response, watched)),
                 Err(waiting) => {
-                    let rest = Self { scripts: self.scripts[number + 1..].into() };
+                    let rest = Self { scripts: self.scripts[number + 1..].into(), choice: self.choice };
                     return Err(Box::pin(async move {
                         match waiting.await {
                             Begun::Respond(response) => Passed::Respond(response, watched),
@@ -126,9 +127,9 @@ impl ScriptedSite {
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         let later = || {
             let site = self.waiting.of_thread();
-            move |request| site.respond(request)
+            move |request| site.respond_as_chosen(request)
         };
-        self.scripts.respond(request, |request| self.site.respond(request), later)
+        self.scripts.respond(request, |request| self.site.respond_as_chosen(request), later)
     }
 }
 

@@ -11,7 +11,7 @@ use serow_net::monotonic;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, RouteHandler, ScriptedSite, SiteScripts, SitesByAddress,
+    MaintenanceSwitch, RouteHandler, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
     policy::{RoutePolicy, Source},
     serving::TlsPolicy,
     site_response::{HandOver, SiteResponse, Surrounding},
@@ -69,7 +69,18 @@ impl Site {
 /// The response of the route that takes a request, or of the router itself.
 #[inline]
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
-    match router.route(&mut request, RouteHandler::attempt) {
+    let routed = router.route(&mut request, RouteHandler::attempt);
+    respond(routed, (router, policies), request)
+}
+
+/// The response to a request that was routed so.
+#[inline]
+pub(crate) fn respond(
+    routed: Routed<'_, RouteHandler>,
+    (router, policies): (&Router<RouteHandler>, &SitePolicies),
+    request: Request,
+) -> SiteResponse {
+    match routed {
         Routed::Answer(response) => match policies.surrounding(router, &request) {
             Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
             None => SiteResponse::Ready(Some(response)),
@@ -89,6 +100,18 @@ pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut
 }
 
 impl Site {
+    /// As `respond`, to a request whose script may have chosen its route.
+    pub(crate) fn respond_as_chosen(&self, request: Request) -> SiteResponse {
+        match self {
+            Self::ByAddress(sites) => sites.of(request.connection()).respond_as_chosen(request),
+            Self::Routed { router, policies, scripts } => match scripts.of(router, &request) {
+                None => chosen_route::routed(router, policies, request),
+                Some(of_site) => of_site.respond(router, policies, request),
+            },
+            Self::Single(_) | Self::Static { .. } | Self::Scripted(_) => self.respond(request),
+        }
+    }
+
     /// As `respond`, apart from it, so that the others stay as short as they are.
     #[inline(never)]
     fn respond_by_address(&self, request: Request) -> SiteResponse {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use serow::Request;
 use serow_router::Router;
 
-use crate::{
-    RouteHandler, Scripts, SitePolicies, per_thread::PerThread, site_handler::routed, site_response::SiteResponse,
-};
+use crate::{RouteHandler, Scripts, SitePolicies, chosen_route, per_thread::PerThread, site_response::SiteResponse};
 
 /// The scripts of sites, by the numbers of the sites.
 #[derive(Clone, Default)]
@@ -60,8 +58,8 @@ impl ScriptsOfSite<'_> {
     ) -> SiteResponse {
         let later = || {
             let waiting = self.waiting.of_thread();
-            move |request| routed(&waiting.0, &waiting.1, request)
+            move |request| chosen_route::routed(&waiting.0, &waiting.1, request)
         };
-        self.scripts.respond(request, |request| routed(router, policies, request), later)
+        self.scripts.respond(request, |request| chosen_route::routed(router, policies, request), later)
     }
 }

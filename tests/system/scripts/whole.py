@@ -78,4 +78,60 @@ def from_settings_to_log(verdict: Verdict, folder: pathlib.Path, _short: bool) -
     verdict.figure(f"{asked} requests through two scripts, as expected")
 
 
-CASES = [from_settings_to_log]
+CHOOSING = """
+local function request(request)
+  local wanted = request.headers.x_route
+  request.headers.x_route = nil
+  if wanted then request.route = wanted end
+end
+return { request = request }
+"""
+
+ROUTES = """
+[[site]]
+SCRIPT
+[[site.route]]
+path = "/*"
+respond = { status = 200, body = "first" }
+[[site.route]]
+name = "canary"
+path = "/*"
+methods = ["GET"]
+respond = { status = 200, body = "canary" }
+[[site.route]]
+name = "in-route"
+path = "/*"
+script = "choosing.lua"
+files = { root = "." }
+"""
+
+# The arguments of curl, the expected status and the body; nothing where it may be any.
+CHOSEN = [
+    (("/a",), 200, "first"),
+    (("-H", "x-route: canary", "/a"), 200, "canary"),
+    (("-H", "x-route: canary", "-d", "x", "/a"), 405, None),
+    (("-H", "x-route: missing", "/a"), 500, None),
+]
+
+
+def routes_are_chosen(verdict: Verdict, folder: pathlib.Path, _short: bool) -> None:
+    """By the script of a site, and by that of the root; a name that no route has is an error that says so."""
+    for place in ("site", "root"):
+        server = Running(folder)
+        (folder / "choosing.lua").write_text(CHOOSING)
+        listener = server.settings.partition("[[site]]")[0]
+        line = 'script = "choosing.lua"'
+        routes = ROUTES.replace("SCRIPT", line if place == "site" else "")
+        server.file.write_text((line + "\n" if place == "root" else "") + listener + routes)
+        with server:
+            for (*options, path), status, body in CHOSEN:
+                command = ["curl", "-s", "-w", "%{http_code}", "-m", "20", *options, f"http://127.0.0.1:{server.port}{path}"]
+                said = subprocess.run(command, capture_output=True, text=True).stdout
+                verdict.check(said.endswith(str(status)), f"{place}, {options}: {said[-300:]}")
+                verdict.check(body is None or said == f"{body}{status}", f"{place}, {options}: {said[:300]}")
+            expected = 'a script chose the route "missing"'
+            server.wait_for("the log names the route", lambda: expected in server.said())
+    verdict.figure(f"{2 * len(CHOSEN)} requests to chosen routes, as expected")
+
+
+CASES = [from_settings_to_log, routes_are_chosen]

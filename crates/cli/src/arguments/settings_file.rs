@@ -21,4 +21,10 @@ pub(crate) struct CheckArguments {
     /// Print the settings in effect that differ from the defaults, each in its shortest form.
     #[arg(long)]
     pub(crate) explain: bool,
+
+    /// Run the cases of this test of a script, in place of checking a settings file; can be repeated.
+    ///
+    /// A case is a request and what is expected of the response; docs/scripts.md shows how a test is written.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "explain"])]
+    pub(crate) script_test: Vec<PathBuf>,
 }

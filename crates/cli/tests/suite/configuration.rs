@@ -111,6 +111,34 @@ fn revocation_list() -> CertificateRevocationList {
 }
 
 /// What `serow check --explain` says of a settings file in a folder.
+#[cfg(feature = "scripts")]
+#[test]
+fn tests_of_scripts_say_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let script = "return { request = function(r) if r.path == '/e' then error('broken') end return 410 end }";
+    write("rules.lua", script);
+    write("good.lua", "return { script = 'rules.lua', { request = '/', response = 410 } }");
+    write("bad.lua", "return { script = 'rules.lua', { name = 'the page', request = '/e', response = 410 } }");
+    let run = |files: &[&str]| {
+        let arguments = files.iter().flat_map(|file| ["--script-test", file]);
+        let output = serow(["check"]).args(arguments).current_dir(folder.path()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let good = "good.lua: 1 of 1 cases passed, rules.lua\n";
+    assert_eq!(run(&["good.lua"]), (Some(0), good.to_owned(), String::new()));
+    let (code, printed, said) = run(&["good.lua", "bad.lua"]);
+    let bad = "bad.lua: 0 of 1 cases passed, rules.lua\n  the page: the status is 500, expected 410\n";
+    assert_eq!((code, printed), (Some(1), format!("{good}{bad}")));
+    assert!(said.contains("rules.lua:1: broken") && said.ends_with("serow: 1 of 2 cases failed\n"), "{said}");
+    let (code, _, said) = run(&["missing.lua"]);
+    assert_eq!((code, said.matches('\n').count()), (Some(1), 1), "{said}");
+    assert!(said.contains("missing.lua: No such file"), "{said}");
+    let both = serow(["check", "-c", "a.toml", "--script-test", "good.lua"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
 fn check(folder: &Path, text: impl AsRef<[u8]>) -> Output {
     fs::write(folder.join("serow.toml"), text).unwrap();
     serow(["check", "--explain"]).current_dir(folder).env("PATH", INTERPRETERS).output().unwrap()

@@ -82,7 +82,7 @@ impl Routing<'_> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let scripts: Vec<Option<Scripts>> =
-            table.iter().map(|site| self.scripting.scripts(site.settings.script.as_ref(), &site.place)).collect();
+            table.iter().map(|site| self.scripting.before_routes(site.settings.script.as_ref(), &site.place)).collect();
         let numbered = table.into_iter().zip(&places).enumerate();
         let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
@@ -251,7 +251,8 @@ impl Routing<'_> {
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions) = (path?, methods?, conditions?);
-        Some(Route { path, methods, conditions, headers, request_headers, mark, action })
+        let name = settings.name.map(String::into_boxed_str);
+        Some(Route { path, methods, conditions, headers, request_headers, name, mark, action })
     }
 
     /// What surrounds a route with these settings.

@@ -10,7 +10,7 @@ use std::{
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
-use serow_scripts::{Script, ScriptLimits};
+use serow_scripts::{RouteChoice, Script, ScriptLimits};
 use serow_settings::ScriptServers;
 use serow_site::{RouteHandler, ScriptedSite, Scripts, Site};
 
@@ -63,17 +63,21 @@ impl<'a> Scripting<'a> {
 
     /// The handler of all sites behind the script of the root; nothing where that has errors.
     pub(crate) fn around(&self, site: Site) -> Option<Site> {
-        let scripts = self.scripts(self.root.as_ref(), &Place::default())?;
+        let scripts = self.before_routes(self.root.as_ref(), &Place::default())?;
         Some(if scripts.is_empty() { site } else { Site::Scripted(ScriptedSite::new(scripts, site)) })
     }
 
-    /// The script at this place, if one is written there; nothing where it has errors.
-    pub(crate) fn scripts(&self, path: Option<&PathBuf>, place: &Place) -> Option<Scripts> {
+    /// The script at this place, if one is written there, which can choose the route; nothing where it has errors.
+    pub(crate) fn before_routes(&self, path: Option<&PathBuf>, place: &Place) -> Option<Scripts> {
+        self.scripts(path, RouteChoice::Open, place)
+    }
+
+    fn scripts(&self, path: Option<&PathBuf>, choice: RouteChoice, place: &Place) -> Option<Scripts> {
         let Some(path) = path else { return Some(Scripts::default()) };
         let path = resolved(path, self.folder);
         let mut known = self.scripts.borrow_mut();
         let script = known.entry(path).or_insert_with_key(|path| self.read(path, &place.key("script")));
-        script.clone().map(|script| Scripts::new(vec![script]))
+        script.clone().map(|script| Scripts::new(vec![script], choice))
     }
 
     /// An action behind the script of its route; nothing where it has errors, or no effect.
@@ -86,7 +90,7 @@ impl<'a> Scripting<'a> {
         if path.is_none() {
             return Some(action);
         }
-        let scripts = self.scripts(path, place)?;
+        let scripts = self.scripts(path, RouteChoice::Made, place)?;
         match action {
             Action::Handle(handler) => Some(Action::Handle(handler.scripted(scripts))),
             Action::Try(_) | Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => {

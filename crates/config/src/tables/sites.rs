@@ -133,6 +133,13 @@ pub(crate) struct RouteSettings {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) internal: bool,
 
+    /// Name by which a script of the site, or of the root, can choose the route: request.route = "NAME". [default: none]
+    ///
+    /// Of the routes of the site, only those with this name are looked at then; paths, methods and conditions have to
+    /// match as always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+
     /// Script in Lua that gets the requests of the route and their responses, after those of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) script: Option<PathBuf>,

@@ -1,8 +1,8 @@
 //! Which route takes a request, and what is answered where none does.
 
-use crate::support::{With, answer, attempt, get, handle, now, redirect, request, respond, rewrite, router};
-use serow_message::{Handler, Response};
-use serow_router::{Action, FixedResponse, Route, Routed};
+use crate::support::{Named, With, answer, attempt, get, handle, now, redirect, request, respond, rewrite, router};
+use serow_message::{Handler, Method, Request, Response};
+use serow_router::{Action, FixedResponse, Route, Routed, Router, RouterError};
 
 #[test]
 fn the_first_route_that_fits_takes_a_request() {
@@ -34,6 +34,59 @@ fn the_first_route_that_fits_takes_a_request() {
         let asked = get(&router, target);
         assert_eq!((asked.status, asked.text.as_str()), (status, text), "{target}");
     }
+}
+
+#[test]
+fn scripts_choose_routes_by_name() {
+    let named = |name: &str, route: Route<Named>| Route { name: Some(name.into()), ..route };
+    let router = router(vec![
+        handle("/a", "first"),
+        named("canary", rewrite("/old/*", "/new/*")),
+        named("canary", handle("/new/*", "new")),
+        named("canary", attempt("/a", "tried")),
+        handle("/*", "all"),
+        named("canary", handle("/*", "canary")).methods(&["GET", "POST"]),
+        named("other", handle("/x", "x")),
+    ]);
+    for (name, method, target, expected) in [
+        ("canary", "GET", "/a", Some("tried /a")),
+        ("canary", "POST", "/a", Some("canary /a")),
+        ("canary", "GET", "/b", Some("canary /b")),
+        ("canary", "GET", "/old/1?q", Some("new /new/1?q")),
+        ("canary", "DELETE", "/b", Some("405 Method Not Allowed\nGET, POST, HEAD")),
+        ("other", "GET", "/x", Some("x /x")),
+        ("other", "GET", "/y", Some("404 Not Found\n")),
+        ("missing", "GET", "/x", None),
+        ("missing", "CONNECT", "a:1", Some("501 Not Implemented\n")),
+    ] {
+        let mut request = request(method, target, None);
+        let attempt = |handler: &Named, request: &Request| {
+            let can = request.method == Method::GET;
+            can.then(|| now(handler.call(get_request(&request.target.to_string()))))
+        };
+        let routed = router.route_named(name, &mut request, attempt);
+        let found = routed.map(|routed| match routed {
+            Routed::Answer(response) | Routed::Attempt { response, .. } => text_and_allow(response),
+            Routed::Handler { handler, .. } => text_and_allow(now(handler.call(request))),
+        });
+        assert_eq!(found.as_deref(), expected, "{name} {method} {target}");
+    }
+    // Without a choice, names change nothing; a route behind all others needs one.
+    assert_eq!(get(&router, "/b").text, "all /b");
+    let unreachable = vec![named("a", handle("/*", "1")), named("b", handle("/*", "2")), named("a", handle("/x", "3"))];
+    let error = Router::new(vec![serow_router::Site::new(unreachable)]).unwrap_err();
+    assert!(matches!(error, RouterError::Unreachable { route: 2, earlier: 0, .. }), "{error}");
+}
+
+/// The body, and the methods of a 405.
+fn text_and_allow(response: Response) -> String {
+    let allow = response.headers.get_str("allow").unwrap_or_default().to_owned();
+    let body = now(response.body.collect(1000)).unwrap();
+    String::from_utf8_lossy(&body).into_owned() + &allow
+}
+
+fn get_request(target: &str) -> Request {
+    request("GET", target, None)
 }
 
 #[test]

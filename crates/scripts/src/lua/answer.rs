@@ -4,7 +4,7 @@ use mlua::{Table, Value};
 use serow_gateway::error_page;
 use serow_message::{Headers, KnownHeader, Response, content};
 
-use crate::lua::{header_rules, response_cell::final_status, value_kind::kind};
+use crate::lua::{header_rules, known_keys, response_cell::final_status, value_kind::kind};
 
 /// The response that a function returned; `None` if the request goes on.
 ///
@@ -25,13 +25,8 @@ pub(crate) fn of(value: &Value, request: &Headers) -> Result<Option<Response>, S
 }
 
 fn of_table(table: &Table) -> Result<Response, String> {
-    for pair in table.pairs::<Value, Value>() {
-        let (name, _) = pair.map_err(|error| error.to_string())?;
-        let name = name.to_string().map_err(|error| error.to_string())?;
-        if !["status", "headers", "body"].contains(&&*name) {
-            return Err(format!("{name:?} is not a part of a response: there are status, headers and body"));
-        }
-    }
+    known_keys::check(table, &["status", "headers", "body"])
+        .map_err(|name| format!("{name:?} is not a part of a response: there are status, headers and body"))?;
     let get = |name: &str| table.raw_get::<Value>(name).map_err(|error| error.to_string());
     let status = match get("status")? {
         Value::Nil => serow_message::StatusCode::OK,

@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 
 use serow_message::{Body, Request, TrustedProxies};
 
+use crate::RouteChoice;
+
 /// A request as long as its script has it. Scripts may keep their value of it for longer, which leads to nothing then.
 pub(crate) struct Context {
     request: RefCell<Option<Request>>,
@@ -13,11 +15,14 @@ pub(crate) struct Context {
     is_reading: Cell<bool>,
     /// Proxies that may name the client.
     pub(crate) trusted: TrustedProxies,
+    /// Whether the script can choose the route.
+    pub(crate) choice: RouteChoice,
 }
 
 impl Context {
-    pub(crate) fn new(request: Request, trusted: TrustedProxies) -> Self {
-        Self { request: RefCell::new(Some(request)), is_open: Cell::new(true), is_reading: Cell::new(false), trusted }
+    pub(crate) fn new(request: Request, trusted: TrustedProxies, choice: RouteChoice) -> Self {
+        let (is_open, is_reading) = (Cell::new(true), Cell::new(false));
+        Self { request: RefCell::new(Some(request)), is_open, is_reading, trusted, choice }
     }
 
     /// Reads something of the request.

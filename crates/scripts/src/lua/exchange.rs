@@ -18,7 +18,7 @@ use crate::lua::{
     states,
     value_kind::kind,
 };
-use crate::{DEPTH_FIELD, Script, ScriptError};
+use crate::{DEPTH_FIELD, RouteChoice, Script, ScriptError};
 
 /// What a script makes of a request.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once, and a box would be an allocation per request")]
@@ -54,7 +54,7 @@ impl Script {
     /// # Errors
     ///
     /// None: what goes wrong in a script is logged, and its client gets 500.
-    pub fn begin(&self, request: Request) -> Result<Begun, Pin<Box<dyn Future<Output = Begun>>>> {
+    pub fn begin(&self, request: Request, choice: RouteChoice) -> Result<Begun, Pin<Box<dyn Future<Output = Begun>>>> {
         let summary = RequestSummary { method: request.method.clone(), target: request.target.clone() };
         let state = match states::of_thread(self) {
             Ok(state) => state,
@@ -63,7 +63,7 @@ impl Script {
                 return Ok(Begun::Respond(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
             }
         };
-        let context = Rc::new(Context::new(request, self.shared.trusted.clone()));
+        let context = Rc::new(Context::new(request, self.shared.trusted.clone(), choice));
         let number = state.held().hold(Held::Request(Rc::clone(&context)));
         let (script, value, spent) = (self.clone(), Value::Nil, Spent::default());
         let mut exchange = Exchange { script, state, context, number, value, spent, summary };

@@ -49,7 +49,9 @@ pub(crate) fn table(lua: &Lua, held: &Rc<HeldTable>, memory: usize) -> mlua::Res
     native.raw_set(
         "set_request_field",
         natives.change(|held, name, value| match held {
-            Held::Request(context) => context.change(|request| request_fields::set(request, &name.as_bytes(), value)),
+            Held::Request(context) => {
+                context.change(|request| request_fields::set(request, context.choice, &name.as_bytes(), value))
+            }
             Held::Response(_) => Err(WRONG.to_owned()),
         })?,
     )?;

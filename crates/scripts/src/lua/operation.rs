@@ -12,6 +12,7 @@ use crate::{Fetch, FetchRequest};
 use crate::lua::{
     header_rules,
     held::{Held, HeldTable},
+    known_keys,
     value_kind::{kind, number},
 };
 
@@ -137,14 +138,9 @@ fn fetched(lua: &Lua, status: u16, headers: &Headers, body: &[u8]) -> mlua::Resu
 
 fn fetch_request(table: &Table, memory: usize) -> Result<FetchRequest, String> {
     let known = ["url", "method", "headers", "body", "timeout", "max_body"];
-    for pair in table.pairs::<Value, Value>() {
-        let name = pair.and_then(|(name, _)| name.to_string()).map_err(|error| error.to_string())?;
-        if !known.contains(&&*name) {
-            return Err(format!(
-                "serow.fetch does not know {name:?}: it takes url, method, headers, body, timeout and max_body"
-            ));
-        }
-    }
+    known_keys::check(table, &known).map_err(|name| {
+        format!("serow.fetch does not know {name:?}: it takes url, method, headers, body, timeout and max_body")
+    })?;
     let get = |name: &str| table.raw_get::<Value>(name).map_err(|error| error.to_string());
     let string = |name: &str| match get(name)? {
         Value::Nil => Ok(None),

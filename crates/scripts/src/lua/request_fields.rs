@@ -6,7 +6,7 @@ use serow_message::{
     percent,
 };
 
-use crate::lua::value_kind::kind;
+use crate::{ChosenRoute, RouteChoice, lua::value_kind::kind};
 
 /// A field of a request.
 ///
@@ -32,6 +32,10 @@ pub(crate) fn get(lua: &Lua, request: &Request, trusted: &TrustedProxies, name: 
         b"cookies" => cookies(lua, request).map(Value::Table),
         b"arguments" => arguments(lua, &request.target).map(Value::Table),
         b"tls" => tls(lua, request.connection()),
+        b"route" => {
+            let chosen = request.extensions.get::<ChosenRoute>();
+            chosen.map_or(Ok(Value::Nil), |ChosenRoute(name)| text(name.as_bytes()))
+        }
         b"priority" => priority(lua, Priority::of_fields(&request.headers).unwrap_or_default()).map(Value::Table),
         _ => return Err(unknown(name)),
     };
@@ -43,7 +47,7 @@ pub(crate) fn get(lua: &Lua, request: &Request, trusted: &TrustedProxies, name: 
 /// # Errors
 ///
 /// What is wrong with the value, or with the name.
-pub(crate) fn set(request: &mut Request, name: &[u8], value: &Value) -> Result<(), String> {
+pub(crate) fn set(request: &mut Request, choice: RouteChoice, name: &[u8], value: &Value) -> Result<(), String> {
     let Value::String(text) = value else {
         return Err(format!("{} is text, not {}", name.escape_ascii(), kind(value)));
     };
@@ -53,8 +57,9 @@ pub(crate) fn set(request: &mut Request, name: &[u8], value: &Value) -> Result<(
         b"path" => set_path(request, text),
         b"query" => set_query(request, text),
         b"host" => set_host(request, text),
+        b"route" => set_route(request, choice, text),
         b"target" | b"client" | b"scheme" | b"cookies" | b"arguments" | b"tls" | b"priority" | b"body" => {
-            Err(format!("{} cannot be set: method, path, query, host and headers can", name.escape_ascii()))
+            Err(format!("{} cannot be set: method, path, query, host, route and headers can", name.escape_ascii()))
         }
         _ => Err(unknown(name)),
     }
@@ -63,7 +68,7 @@ pub(crate) fn set(request: &mut Request, name: &[u8], value: &Value) -> Result<(
 fn unknown(name: &[u8]) -> String {
     format!(
         "a request has no {}: there are method, path, query, arguments, target, host, client, scheme, headers, cookies, \
-         tls, priority, notes and body; what belongs to the script goes into notes",
+         tls, priority, route, notes and body; what belongs to the script goes into notes",
         name.escape_ascii()
     )
 }
@@ -94,6 +99,19 @@ fn set_method(request: &mut Request, method: &[u8]) -> Result<(), String> {
         return Err(wrong());
     }
     request.method = method;
+    Ok(())
+}
+
+fn set_route(request: &mut Request, choice: RouteChoice, name: &[u8]) -> Result<(), String> {
+    if choice == RouteChoice::Made {
+        return Err(
+            "no route can be chosen here: the script is in a route, or there are no routes; write it into the \
+                    [[site]], or at the root of the settings file"
+                .to_owned(),
+        );
+    }
+    let name = str::from_utf8(name).map_err(|_| format!("{} is not the name of a route", name.escape_ascii()))?;
+    request.extensions.insert(ChosenRoute(name.into()));
     Ok(())
 }
 

@@ -57,25 +57,7 @@ impl Script {
         trusted: TrustedProxies,
         fetch: Arc<dyn Fetch>,
     ) -> Result<Self, ScriptError> {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let text = read(path).map_err(|error| ScriptError::new(format_args!("{}: {error}", path.display())))?;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        if text.first() == Some(&ESCAPE) {
-            let wrong = "this is compiled code: Serow runs text, which it can limit";
-            return Err(ScriptError::new(format_args!("{name}: {wrong}")));
-        }
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let shared = Shared {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            name,
-            text,
-            limits,
-            trusted,
-            fetch,
-            files: Files { folder, read: Mutex::default() },
-            errors: LogLimit::new(),
-        };
-        let script = Self { shared: Arc::new(shared) };
+        let script = Self { shared: Arc::new(Shared::read(path, limits, trusted, fetch)?) };
         State::new(&script.shared)?;
         Ok(script)
     }
@@ -95,6 +77,33 @@ impl fmt::Debug for Script {
 }
 
 impl Shared {
+    /// Reads a file, without running it.
+    pub(crate) fn read(
+        path: &Path,
+        limits: ScriptLimits,
+        trusted: TrustedProxies,
+        fetch: Arc<dyn Fetch>,
+    ) -> Result<Self, ScriptError> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let text = read(path).map_err(|error| ScriptError::new(format_args!("{}: {error}", path.display())))?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        if text.first() == Some(&ESCAPE) {
+            let wrong = "this is compiled code: Serow runs text, which it can limit";
+            return Err(ScriptError::new(format_args!("{name}: {wrong}")));
+        }
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            name,
+            text,
+            limits,
+            trusted,
+            fetch,
+            files: Files { folder, read: Mutex::default() },
+            errors: LogLimit::new(),
+        })
+    }
+
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }

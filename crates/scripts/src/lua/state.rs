@@ -7,17 +7,17 @@ use std::{
     time::Duration,
 };
 
-use mlua::{Function, HookTriggers, IntoLuaMulti, Lua, Table, Thread, Value, VmState, chunk::ChunkMode};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 
 use crate::lua::{
-    budget::{Budget, INSTRUCTIONS_PER_LOOK, Spent},
+    budget::{Budget, Spent},
     held::HeldTable,
     hook::Hook,
-    library, native,
+    library,
+    loading::Loading,
     operation::Operation,
-    sandbox::{self, DONE, WAIT},
+    sandbox::{DONE, WAIT},
     script::Shared,
-    strings,
     value_kind::kind,
 };
 use crate::{ScriptError, ScriptLimits};
@@ -51,35 +51,18 @@ pub(crate) enum Step {
 impl State {
     /// Loads the script, and has it set itself up.
     pub(crate) fn new(script: &Arc<Shared>) -> Result<Self, ScriptError> {
-        let (budget, limits) = (Rc::new(Budget::new()), script.limits);
-        let lua = sandbox::state(limits.memory)?;
-        let look = Rc::clone(&budget);
-        let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_LOOK);
-        lua.set_global_hook(triggers, move |lua, _| match look.look() {
-            true => Err(mlua::Error::RuntimeError(
-                lua.traceback(Some("the script has reached its limit of time"), 0)?.to_string_lossy().to_string(),
-            )),
-            false => Ok(VmState::Continue),
-        })?;
-        let held = Rc::new(HeldTable::default());
-        let prelude = sandbox::prelude(&lua, &budget, native::table(&lua, &held, limits.memory)?)?;
-        strings::replace(&lua, &budget)?;
-        let is_loading = Rc::new(Cell::new(true));
-        sandbox::provide_require(&lua, script, &is_loading)?;
-        library::provide(&lua, script, &prelude)?;
-        let chunk = lua.load(script.text()).set_name(format!("@{}", script.name)).set_mode(ChunkMode::Text);
-        let functions = budget.limit(LOAD_TIME, &mut Spent::default(), || {
-            let value: Value =
-                chunk.call(()).map_err(|error| ScriptError::of_lua(&error).with_column(script.text()))?;
-            let functions = Functions::of(value, &script.name)?;
+        let loading = Loading::new(script)?;
+        let functions = loading.budget.limit(LOAD_TIME, &mut Spent::default(), || {
+            let functions = Functions::of(loading.run(script)?, &script.name)?;
             if let Some(setup) = &functions.setup {
-                setup.call::<()>(library::config(&lua, script, &is_loading)?)?;
+                setup.call::<()>(library::config(&loading.lua, script, &loading.is_loading)?)?;
             }
             Ok::<_, ScriptError>(functions)
         })?;
-        is_loading.set(false);
+        loading.is_loading.set(false);
+        let Loading { lua, budget, held, prelude, .. } = loading;
         let Functions { request, response, log, .. } = functions;
-        let (idle, is_exhausted) = Default::default();
+        let ((idle, is_exhausted), limits) = (Default::default(), script.limits);
         Ok(Self { lua, limits, budget, request, response, log, runner: prelude.runner, held, idle, is_exhausted })
     }
 
@@ -239,7 +222,7 @@ impl Functions {
 
 /// How long a script may take to be loaded and to set itself up, once per thread: until then, the thread has no time for
 /// requests.
-const LOAD_TIME: Duration = Duration::from_secs(5);
+pub(crate) const LOAD_TIME: Duration = Duration::from_secs(5);
 
 /// More are not kept: after many requests that waited at the same time, there are few again.
 const MAX_IDLE: usize = 64;
