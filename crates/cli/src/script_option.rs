@@ -4,7 +4,7 @@ use std::{iter, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use serow_proxy::TrustedProxies;
-use serow_scripts::{RouteChoice, Script, ScriptLimits};
+use serow_scripts::{RouteChoice, Script, ScriptLimits, Servers};
 use serow_settings::{ScriptServers, SettingError};
 use serow_site::{ScriptedSite, Scripts, Site};
 
@@ -29,7 +29,7 @@ impl ScriptOptions {
     /// Reads the script, and checks that it can be run. These proxies may name the client.
     pub(crate) fn open(self, trusted: TrustedProxies) -> Result<OpenedScript, CommandError> {
         let Some(file) = self.file else { return Ok(OpenedScript { scripts: Scripts::default() }) };
-        let servers = Arc::new(ScriptServers::new(iter::empty())?);
+        let servers = Servers { fetch: Arc::new(ScriptServers::new(iter::empty())?), redis: None };
         let script = Script::read(&file, ScriptLimits::default(), trusted, servers)
             .map_err(|error| SettingError::new("script", format!("`script`: {error}")))?;
         Ok(OpenedScript { scripts: Scripts::new(vec![script], RouteChoice::Made) })

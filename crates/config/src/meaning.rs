@@ -17,6 +17,7 @@ pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
 pub(crate) mod routing;
+pub(crate) mod script_redis;
 pub(crate) mod scripting;
 pub(crate) mod site_listeners;
 pub(crate) mod site_places;
@@ -102,7 +103,7 @@ pub(crate) fn of(
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
     let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), folder, trusted(&trust), problems));
-    let scripting = Scripting::new(scripts, folder, trusted(&trust), &proxying, problems);
+    let scripting = Scripting::new(scripts, folder, trusted(&trust), (&proxying, fleet.clone().flatten()), problems);
     let routing = Routing {
         scope: &scope,
         folder,

@@ -10,7 +10,7 @@ use redis::Cmd;
 use tokio::sync::oneshot;
 
 use crate::{
-    Consumption, Events, FleetReport, FleetSettings, Peers, SharedKey, SharedTable, clock, redis_link,
+    Consumption, Events, FleetReport, FleetSettings, Peers, RedisCommands, SharedKey, SharedTable, clock, redis_link,
     report::FleetState,
 };
 
@@ -20,6 +20,7 @@ pub struct Fleet {
     pub(crate) peers: Arc<Peers>,
     pub(crate) events: Events,
     pub(crate) state: FleetState,
+    commands: RedisCommands,
     tables: RwLock<Vec<Arc<SharedTable>>>,
 }
 
@@ -39,6 +40,7 @@ impl Fleet {
             settings: Arc::new(settings),
             events: Events::default(),
             state: FleetState::default(),
+            commands: RedisCommands::new(),
             tables: RwLock::default(),
         }
     }
@@ -58,6 +60,12 @@ impl Fleet {
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// What sends commands of scripts to Redis, while the thread runs.
+    #[must_use]
+    pub fn commands(&self) -> &RedisCommands {
+        &self.commands
     }
 
     /// Starts the thread that talks to Redis.

@@ -21,12 +21,14 @@
 //! | the thread that talks to Redis | `redis_link.rs` |
 //! | its connection: sentinels, clusters, TLS | `redis_link/connection.rs` |
 //! | one exchange, and the scripts that it calls | `redis_link/round.rs`, `redis_link/scripts.rs` |
+//! | commands of scripts | `commands.rs`, `redis_link/command_connection.rs` |
 //! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
 //! | what the status says | `report.rs` |
 #![forbid(unsafe_code)]
 
 mod address;
 mod clock;
+mod commands;
 mod entry;
 mod events;
 mod exchange;
@@ -42,6 +44,7 @@ mod simulation;
 pub use self::{
     address::{RedisUrl, RedisUrlError},
     clock::now,
+    commands::{RedisAnswer, RedisCommands, RedisFailure},
     events::{Event, EventCounts, Events, MAX_EVENTS, MAX_PAYLOAD, MAX_WAITING},
     exchange::{Consumption, KeyName, Standing},
     fleet::{Fleet, FleetThread},

@@ -1,6 +1,7 @@
 //! The thread that talks to Redis: connects, exchanges, and connects again.
 
 mod bounded_stream;
+mod command_connection;
 mod connection;
 mod error;
 mod round;
@@ -24,7 +25,15 @@ use self::{
 use crate::{Consumption, Fleet, FleetSettings, SharedKey, SharedTable, clock};
 
 /// Talks to Redis until it is to stop.
-pub(crate) async fn run(fleet: &Fleet, mut stopped: oneshot::Receiver<()>) {
+pub(crate) async fn run(fleet: &Fleet, stopped: oneshot::Receiver<()>) {
+    tokio::select! {
+        () = exchange(fleet, stopped) => {}
+        () = command_connection::run(fleet) => {}
+    }
+}
+
+/// Exchanges what the fleet shares until it is to stop.
+async fn exchange(fleet: &Fleet, mut stopped: oneshot::Receiver<()>) {
     let mut link = Link {
         fleet,
         connector: Connector::new(Arc::clone(&fleet.settings)),

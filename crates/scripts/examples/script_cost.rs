@@ -3,10 +3,10 @@
 //! `cargo run --release -p serow-scripts --features lua --example script_cost [ROUNDS [KIND]]`; with a KIND (empty, read,
 //! write, none), only that runs: valgrind counts its instructions so, as the difference of two numbers of rounds.
 
-use std::{env, error::Error, fs, hint::black_box, sync::Arc, time::Instant};
+use std::{env, error::Error, fs, hint::black_box, time::Instant};
 
 use serow_message::{Request, TrustedProxies};
-use serow_scripts::{Begun, NoFetch, RouteChoice, Script, ScriptLimits};
+use serow_scripts::{Begun, RouteChoice, Script, ScriptLimits, Servers};
 
 /// Kinds of scripts. The last is the request alone.
 const KINDS: [(&str, Option<&str>); 4] = [
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn read(text: &str) -> Result<Script, Box<dyn Error>> {
     let path = env::temp_dir().join(format!("script_cost-{}.lua", std::process::id()));
     fs::write(&path, text)?;
-    let script = Script::read(&path, ScriptLimits::default(), TrustedProxies::default(), Arc::new(NoFetch));
+    let script = Script::read(&path, ScriptLimits::default(), TrustedProxies::default(), Servers::default());
     fs::remove_file(&path)?;
     Ok(script?)
 }

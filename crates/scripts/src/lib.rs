@@ -33,6 +33,7 @@ mod fetch;
 mod limits;
 mod log_fields;
 mod route_choice;
+mod servers;
 mod test_outcome;
 
 pub use self::{
@@ -40,6 +41,7 @@ pub use self::{
     limits::ScriptLimits,
     log_fields::LogFields,
     route_choice::{ChosenRoute, RouteChoice},
+    servers::{Redis, RedisAnswered, RedisValue, Servers},
     test_outcome::TestOutcome,
 };
 

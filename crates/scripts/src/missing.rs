@@ -1,10 +1,10 @@
 //! Scripts of a build without Lua: none can be read, so none runs.
 
-use std::{convert::Infallible, fmt, path::Path, pin::Pin, sync::Arc};
+use std::{convert::Infallible, fmt, path::Path, pin::Pin};
 
 use serow_message::{Request, Response, TrustedProxies};
 
-use crate::{Fetch, RouteChoice, ScriptLimits, TestOutcome};
+use crate::{RouteChoice, ScriptLimits, Servers, TestOutcome};
 
 /// A script. There is none in this build.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Script {
     /// # Errors
     ///
     /// Always.
-    pub fn read(_: &Path, _: ScriptLimits, _: TrustedProxies, _: Arc<dyn Fetch>) -> Result<Self, ScriptError> {
+    pub fn read(_: &Path, _: ScriptLimits, _: TrustedProxies, _: Servers) -> Result<Self, ScriptError> {
         Err(ScriptError)
     }
 

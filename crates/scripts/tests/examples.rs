@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use serow_message::{
     Body, Connection, Headers, Request, RequestHead, Response, StatusCode, Target, TrustedProxies, Version,
 };
-use serow_scripts::{Begun, Fetch, FetchFailure, FetchRequest, Fetched, RouteChoice, Script, ScriptLimits};
+use serow_scripts::{Begun, Fetch, FetchFailure, FetchRequest, Fetched, RouteChoice, Script, ScriptLimits, Servers};
 
 /// Two services, of which one is down.
 struct Services;
@@ -25,7 +25,8 @@ impl Fetch for Services {
 
 fn script(name: &str) -> Script {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scripts").join(name);
-    Script::read(&path, ScriptLimits::default(), TrustedProxies::default(), Arc::new(Services)).unwrap()
+    let servers = Servers { fetch: Arc::new(Services), redis: None };
+    Script::read(&path, ScriptLimits::default(), TrustedProxies::default(), servers).unwrap()
 }
 
 /// The response to a GET with these fields; the handler names the user and the version that it sees.

@@ -1,10 +1,10 @@
 //! Scripts as clients see them: requests in, responses out.
 #![allow(clippy::unwrap_used, clippy::too_many_lines, reason = "a test fails by it; cases are long lists")]
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use serow_message::{Body, Request, RequestHead, Response, Target, TrustedProxies, Version};
-use serow_scripts::{Begun, NoFetch, RouteChoice, Script, ScriptError, ScriptLimits};
+use serow_scripts::{Begun, RouteChoice, Script, ScriptError, ScriptLimits, Servers};
 
 /// A script in a folder of its own.
 struct Loaded {
@@ -23,7 +23,7 @@ fn path_of(text: &str) -> (PathBuf, tempfile::TempDir) {
 
 fn read(text: &str, limits: ScriptLimits) -> Result<Loaded, ScriptError> {
     let (path, folder) = path_of(text);
-    let script = Script::read(&path, limits, TrustedProxies::default(), Arc::new(NoFetch))?;
+    let script = Script::read(&path, limits, TrustedProxies::default(), Servers::default())?;
     Ok(Loaded { script, _folder: folder })
 }
 

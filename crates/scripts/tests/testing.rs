@@ -13,6 +13,10 @@ local function request(request)
   if request.path == '/slow' then serow.sleep(0.01) end
   if request.path == '/gone' then return 410 end
   if request.path == '/fetch' then return { body = serow.fetch('http://other/').body } end
+  if request.path == '/redis' then
+    local found = serow.redis('MGET', 'a', 7)
+    return { body = found[1] .. tostring(found[2]) .. tostring(serow.redis('GET', 'b')) }
+  end
   if request.path == '/canary' then request.route = 'canary' end
   request.headers.x_client = request.client
   request.headers.x_remove = nil
@@ -76,6 +80,11 @@ async fn cases_say_what_differs() {
         ("request = '/', log = { seen = '2' }", vec!["the field seen of the log is \"1\", expected \"2\""]),
         ("request = '/fetch', fetch = { ['http://other/'] = { body = 'b' } }, response = { body = 'b' }", vec![]),
         ("request = '/fetch', fetch = { ['http://other/'] = false }, response = 500", vec![]),
+        (
+            "request = '/redis', redis = { ['MGET a 7'] = { 'x', false }, ['GET b'] = false }, response = { body = 'xfalsenil' }",
+            vec![],
+        ),
+        ("request = '/redis', redis = { ['MGET a 7'] = { 'x' } }, response = 500", vec![]),
         ("request = '/fetch', response = 200", vec!["the status is 500, expected 200"]),
     ] {
         let found = run(&format!("return {{ script = 'rules.lua', {{ name = 'it', {case} }} }}")).await.unwrap();
@@ -110,7 +119,7 @@ async fn what_is_not_a_test_is_refused() {
         ),
         (
             "return { script = 'rules.lua', { request = '/', respnse = 200 } }",
-            "a_test.lua: \"case 1\": \"respnse\" is not a part of a case: there are name, request, handler, fetch, handled, \
+            "a_test.lua: \"case 1\": \"respnse\" is not a part of a case: there are name, request, handler, fetch, redis, handled, \
              response, log",
         ),
         (

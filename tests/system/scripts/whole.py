@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import pathlib
 import subprocess
 
+from ..fleet.redis import Redis
 from ..restarts.running import Running
 from ..verdict import Verdict
 
@@ -134,4 +136,44 @@ def routes_are_chosen(verdict: Verdict, folder: pathlib.Path, _short: bool) -> N
     verdict.figure(f"{2 * len(CHOSEN)} requests to chosen routes, as expected")
 
 
-CASES = [from_settings_to_log, routes_are_chosen]
+COUNTING = """
+local function request(request)
+  if request.path == "/count" then return { body = serow.redis("INCR", "pages") } end
+  if request.path == "/list" then return { body = serow.json.encode(serow.redis("MGET", "pages", "none")) } end
+  if request.path == "/wait" then return { body = serow.redis("BLPOP", "a", 0) } end
+  if request.path == "/caught" then return { body = tostring(pcall(serow.redis, "INCR")) } end
+end
+return { request = request }
+"""
+
+
+def redis_is_asked(verdict: Verdict, folder: pathlib.Path, _short: bool) -> None:
+    """Scripts ask a real Redis; while it is away, their requests fail at once and others are served."""
+    server = Running(folder)
+    (folder / "counting.lua").write_text(COUNTING)
+    with Redis(folder) as redis:
+        settings = server.settings.replace("[[site]]", f'[redis]\nurl = "{redis.url}"\n[[site]]\nscript = "counting.lua"')
+        server.file.write_text(settings)
+
+        def ask(path: str) -> str:
+            command = ["curl", "-s", "-w", " %{http_code}", "-m", "20", f"http://127.0.0.1:{server.port}{path}"]
+            return subprocess.run(command, capture_output=True, text=True).stdout
+
+        with server:
+            server.wait_for("Redis is reached", lambda: ask("/count").endswith(" 200"))
+            first = int(ask("/count").split()[0])
+            with concurrent.futures.ThreadPoolExecutor(16) as clients:
+                counts = sorted(int(answer.split()[0]) for answer in clients.map(lambda _: ask("/count"), range(200)))
+            verdict.check(counts == list(range(first + 1, first + 201)), f"counted {counts[:5]} to {counts[-5:]} after {first}")
+            verdict.check(ask("/list") == f'["{counts[-1]}",false] 200', ask("/list"))
+            verdict.check(ask("/caught") == "false 200", ask("/caught"))
+            verdict.check(ask("/wait").endswith(" 500") and "BLPOP waits" in server.said(), server.said()[-300:])
+            redis.kill()
+            verdict.check(ask("/count").endswith(" 500"), "without Redis, a count is answered")
+            verdict.check(ask("/").endswith(" 200"), "without Redis, another page fails")
+            redis.start()
+            server.wait_for("Redis is reached again", lambda: ask("/count").endswith(" 200"))
+    verdict.figure("200 counts of 16 clients in Redis, each once; errors while it is away")
+
+
+CASES = [from_settings_to_log, routes_are_chosen, redis_is_asked]

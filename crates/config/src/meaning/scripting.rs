@@ -8,14 +8,15 @@ use std::{
 };
 
 use serow_document::{Place, Problem, Problems};
+use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
-use serow_scripts::{RouteChoice, Script, ScriptLimits};
+use serow_scripts::{Redis, RouteChoice, Script, ScriptLimits, Servers};
 use serow_settings::ScriptServers;
 use serow_site::{RouteHandler, ScriptedSite, Scripts, Site};
 
 use crate::{
-    meaning::{paths::resolved, proxying::Proxying},
+    meaning::{paths::resolved, proxying::Proxying, script_redis::FleetRedis},
     tables::root::{ScriptLimitsTable, ScriptsTable},
     values::Size,
 };
@@ -27,6 +28,8 @@ pub(crate) struct Scripting<'a> {
     folder: &'a Path,
     trust: TrustedProxies,
     proxying: &'a Proxying<'a>,
+    /// Redis, if it is configured without errors.
+    fleet: Option<Arc<Fleet>>,
     /// The servers that scripts ask, made with the first script; nothing where they have errors.
     servers: OnceCell<Option<Arc<ScriptServers>>>,
     /// The scripts by their paths; nothing for one with errors.
@@ -35,12 +38,12 @@ pub(crate) struct Scripting<'a> {
 }
 
 impl<'a> Scripting<'a> {
-    /// Scripts in this folder with these limits, which may ask upstreams.
+    /// Scripts in this folder with these limits, which may ask upstreams and Redis.
     pub(crate) fn new(
         table: ScriptsTable,
         folder: &'a Path,
         trust: TrustedProxies,
-        proxying: &'a Proxying<'a>,
+        (proxying, fleet): (&'a Proxying<'a>, Option<Arc<Fleet>>),
         problems: &'a Problems,
     ) -> Self {
         let ScriptsTable { script: root, scripts } = table;
@@ -58,7 +61,7 @@ impl<'a> Scripting<'a> {
             problems.add(Problem::of_value(place.key("time"), "a script needs some time: write time = \"50ms\""));
         }
         let (servers, scripts) = Default::default();
-        Self { root, limits, folder, trust, proxying, servers, scripts, problems }
+        Self { root, limits, folder, trust, proxying, fleet, servers, scripts, problems }
     }
 
     /// The handler of all sites behind the script of the root; nothing where that has errors.
@@ -107,7 +110,8 @@ impl<'a> Scripting<'a> {
             let servers = ScriptServers::new(self.proxying.named());
             servers.map_err(|found| self.problems.add(found.problem(place))).ok().map(Arc::new)
         });
-        let servers = servers.clone()?;
+        let redis = self.fleet.clone().map(|fleet| Arc::new(FleetRedis(fleet)) as Arc<dyn Redis>);
+        let servers = Servers { fetch: servers.clone()?, redis };
         let script = Script::read(path, self.limits, self.trust.clone(), servers);
         script.map_err(|error| self.problems.add(Problem::of_value(place.clone(), error.to_string()))).ok()
     }

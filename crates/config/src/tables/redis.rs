@@ -47,7 +47,7 @@ pub(crate) struct RedisSettings {
 
     /// How long Redis may take to answer, before it counts as unavailable [default: 500ms]
     ///
-    /// No request waits for it.
+    /// No request waits for it, but those whose scripts call serow.redis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Span>,
 

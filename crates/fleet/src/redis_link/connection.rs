@@ -192,6 +192,11 @@ impl Connector {
 }
 
 impl Connection {
+    /// Whether the other end has it open, as far as is known.
+    pub(super) fn is_open(&self) -> bool {
+        !self.task.is_finished()
+    }
+
     /// Sends a command, and returns its answer.
     pub(super) async fn call(&mut self, command: &Cmd) -> Result<Value, FleetError> {
         let mut pipeline = Pipeline::new();

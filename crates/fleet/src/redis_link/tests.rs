@@ -14,7 +14,7 @@ use serow_rate_limit::Limit;
 use serow_requirements::requires;
 use tempfile::TempDir;
 
-use crate::{Fleet, FleetSettings, FleetThread, SharedTable, clock};
+use crate::{Fleet, FleetSettings, FleetThread, RedisAnswer, SharedTable, clock};
 
 /// A Redis server on a socket in a folder of its own.
 struct Server {
@@ -281,4 +281,54 @@ fn connections_are_encrypted_and_verified() {
         let one = Instance::start(settings, "1/s", 0);
         eventually(host, || one.is_in_contact() == expected && (expected || one.last_error().contains("certificate")));
     }
+}
+
+#[test]
+fn commands_are_answered_and_errors_are_theirs_alone() {
+    requires!("program:redis-server");
+    let mut server = Server::start(&[]);
+    let fleet = Arc::new(Fleet::new(server.settings()));
+    let thread = fleet.start().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let call = |text: &str| {
+        let words = text.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        runtime.block_on(fleet.commands().call(words)).map_err(|failure| failure.0)
+    };
+    let text = |text: &str| RedisAnswer::Text(text.as_bytes().to_vec());
+    eventually("Redis answers", || call("PING").is_ok());
+    for (command, expected) in [
+        ("SET a 1", text("OK")),
+        ("INCR a", RedisAnswer::Number(2)),
+        ("GET a", text("2")),
+        ("GET missing", RedisAnswer::Nil),
+        ("MGET a missing", RedisAnswer::List(vec![text("2"), RedisAnswer::Nil])),
+    ] {
+        assert_eq!(call(command), Ok(expected), "{command}");
+    }
+    let error = call("INCR").unwrap_err();
+    assert!(error.contains("wrong number of arguments"), "{error}");
+    // A thousand at once, of which one is wrong.
+    let answers = runtime.block_on(async {
+        let calls: Vec<_> = (0..1000)
+            .map(|number| {
+                let words = if number == 500 { vec!["NONSENSE"] } else { vec!["ECHO", "x"] };
+                let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+                let fleet = Arc::clone(&fleet);
+                tokio::spawn(async move { fleet.commands().call(words).await })
+            })
+            .collect();
+        let mut answers = Vec::new();
+        for call in calls {
+            answers.push(call.await.unwrap().is_ok());
+        }
+        answers
+    });
+    assert!(answers.iter().enumerate().all(|(number, is_ok)| *is_ok == (number != 500)));
+    // A server that is away is an error at once; one that is back is used again.
+    server.stop();
+    assert!(call("GET a").is_err());
+    server.restart();
+    eventually("Redis is used again", || call("GET a").is_ok());
+    drop(thread);
+    assert_eq!(call("GET a"), Err("the server stops".to_owned()));
 }

@@ -4,7 +4,11 @@ use mlua::{Table, Value};
 use serow_gateway::error_page;
 use serow_message::{Headers, KnownHeader, Response, content};
 
-use crate::lua::{header_rules, known_keys, response_cell::final_status, value_kind::kind};
+use crate::lua::{
+    header_rules, known_keys,
+    response_cell::final_status,
+    value_kind::{self, kind},
+};
 
 /// The response that a function returned; `None` if the request goes on.
 ///
@@ -40,17 +44,18 @@ fn of_table(table: &Table) -> Result<Response, String> {
     }
     match get("body")? {
         Value::Nil => {}
-        Value::String(_) if !content::is_possible(status) => {
-            return Err(format!("a response with {} has no body", status.as_u16()));
-        }
-        Value::String(text) => {
+        value => {
+            let text = value_kind::text(&value);
+            let text = text.ok_or_else(|| format!("the body of a response is text, not {}", kind(&value)))?;
+            if !content::is_possible(status) {
+                return Err(format!("a response with {} has no body", status.as_u16()));
+            }
             if !response.headers.contains(KnownHeader::ContentType) {
                 let added = response.headers.append(KnownHeader::ContentType, "text/plain; charset=utf-8");
                 debug_assert!(added.is_ok(), "{added:?}");
             }
-            response.body = text.as_bytes().to_vec().into();
+            response.body = text.into();
         }
-        other => return Err(format!("the body of a response is text, not {}", kind(&other))),
     }
     Ok(response)
 }

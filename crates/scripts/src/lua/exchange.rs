@@ -133,7 +133,7 @@ impl Exchange {
                     return Ok(value);
                 }
                 Step::Waiting(thread, operation) => {
-                    let result = operation.run(self.state.lua(), &*self.script.shared.fetch, self.depth()).await;
+                    let result = operation.run(self.state.lua(), &self.script.shared.servers, self.depth()).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
                 }
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mlua::{LuaString, Table, Value};
 use serow_message::{Headers, KnownHeader, hop_by_hop};
 
-use crate::lua::value_kind::kind;
+use crate::lua::value_kind::{self, kind};
 
 /// The name of a field as scripts write it: `user_agent` stands for `user-agent`, as with OpenResty.
 pub(crate) fn name(written: &LuaString) -> Cow<'static, [u8]> {
@@ -77,13 +77,11 @@ fn texts(values: &Table, name: &[u8]) -> Result<Vec<Vec<u8>>, String> {
 }
 
 fn text(value: &Value, name: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    match value {
-        Value::Nil => Ok(None),
-        Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
-        Value::Integer(number) => Ok(Some(number.to_string().into_bytes())),
-        Value::Number(number) => Ok(Some(number.to_string().into_bytes())),
-        other => Err(format!("the header field {} is text, not {}", name.escape_ascii(), kind(other))),
+    if value.is_nil() {
+        return Ok(None);
     }
+    let text = value_kind::text(value);
+    text.map(Some).ok_or_else(|| format!("the header field {} is text, not {}", name.escape_ascii(), kind(value)))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::lua::{sandbox::Prelude, script::Shared};
 pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlua::Result<()> {
     let serow = lua.create_table()?;
     serow.raw_set("fetch", &prelude.fetch)?;
+    serow.raw_set("redis", &prelude.redis)?;
     serow.raw_set("sleep", &prelude.sleep)?;
     serow.raw_set("time", lua.create_function(|_, ()| Ok(now()))?)?;
     codings::provide(lua, &serow)?;

@@ -7,13 +7,13 @@ use mlua::{Lua, LuaString, Table, Value};
 use serow_message::{Body, Headers, Method, Response};
 use tokio::time::{sleep, timeout};
 
-use crate::{Fetch, FetchRequest};
+use crate::{FetchRequest, RedisValue, Servers};
 
 use crate::lua::{
     header_rules,
     held::{Held, HeldTable},
     known_keys,
-    value_kind::{kind, number},
+    value_kind::{self, kind, number},
 };
 
 /// What a function of a script waits for.
@@ -24,6 +24,8 @@ pub(crate) enum Operation {
     Body(Held, usize),
     /// The response of another server.
     Fetch(Box<FetchRequest>),
+    /// The answer of Redis to a command.
+    Redis(Vec<Vec<u8>>),
 }
 
 impl Operation {
@@ -56,12 +58,13 @@ impl Operation {
                 fetch_request(argument, memory).map(|request| Self::Fetch(Box::new(request)))
             }
             ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(other))),
+            ("redis", Value::Table(words)) => command(words, more).map(Self::Redis),
             _ => Err("there is no such operation".to_owned()),
         }
     }
 
     /// Does it, and returns what the function gets; or why it fails.
-    pub(crate) async fn run(self, lua: &Lua, fetch: &dyn Fetch, depth: u32) -> Result<Value, String> {
+    pub(crate) async fn run(self, lua: &Lua, servers: &Servers, depth: u32) -> Result<Value, String> {
         match self {
             Self::Sleep(time) => {
                 sleep(time).await;
@@ -77,12 +80,18 @@ impl Operation {
                 let (time, max_body) = (request.timeout, request.max_body);
                 let asking = async {
                     let Response { status, headers, body, .. } =
-                        fetch.fetch(*request).await.map_err(|failure| failure.to_string())?;
+                        servers.fetch.fetch(*request).await.map_err(|failure| failure.to_string())?;
                     let body = body.collect(max_body).await;
                     let body = body.map_err(|error| format!("the response cannot be read: {error}"))?;
                     fetched(lua, status.as_u16(), &headers, &body).map_err(|error| error.to_string())
                 };
                 timeout(time, asking).await.unwrap_or_else(|_| Err(format!("there was no response within {time:?}")))
+            }
+            Self::Redis(words) => {
+                let redis = servers.redis.as_ref();
+                let redis = redis.ok_or("serow.redis needs Redis: write [redis] into the settings file")?;
+                let answer = redis.call(words).await?;
+                redis_value(lua, answer).map_err(|error| error.to_string())
             }
         }
     }
@@ -174,6 +183,36 @@ fn fetch_request(table: &Table, memory: usize) -> Result<FetchRequest, String> {
         value => count(&value, memory).ok_or("serow.fetch: max_body is a number of bytes")?,
     };
     Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body, depth: 0 })
+}
+
+/// The words of a command of Redis; so many that none of them was nil.
+fn command(words: &Table, count: &Value) -> Result<Vec<Vec<u8>>, String> {
+    let count = number(count).unwrap_or_default() as usize;
+    let words = (1..=count).map(|place| {
+        let word = words.raw_get::<Value>(place).map_err(|error| error.to_string())?;
+        let wrong = || format!("serow.redis: a word of a command is text or a number, not {}", kind(&word));
+        value_kind::text(&word).ok_or_else(wrong)
+    });
+    words.collect()
+}
+
+/// An answer of Redis: within a list, false stands for nothing, since nil would end the list.
+fn redis_value(lua: &Lua, answer: RedisValue) -> mlua::Result<Value> {
+    Ok(match answer {
+        RedisValue::Nil => Value::Nil,
+        RedisValue::Number(number) => Value::Number(number as f64),
+        RedisValue::Text(text) => Value::String(lua.create_string(text)?),
+        RedisValue::List(answers) => {
+            let list = lua.create_table_with_capacity(answers.len(), 0)?;
+            for answer in answers {
+                list.raw_push(match redis_value(lua, answer)? {
+                    Value::Nil => Value::Boolean(false),
+                    value => value,
+                })?;
+            }
+            Value::Table(list)
+        }
+    })
 }
 
 /// A number of bytes of a body; at most what the state may have, so that scripts cannot have the server read more.

@@ -99,6 +99,8 @@ end
 
 function hooks.fetch(request) return wait("fetch", type(request) == "string" and { url = request } or request) end
 
+function hooks.redis(...) return wait("redis", { ... }, select("#", ...)) end
+
 function hooks.sleep(seconds) return wait("sleep", seconds) end
 
 return hooks

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use mlua::{IntoLua, Lua, Value};
 use serow_message::{Body, KnownHeader, Response, StatusCode, content};
 
-use crate::lua::value_kind::{kind, number};
+use crate::lua::value_kind::{self, kind, number};
 
 /// A response as long as its script has it.
 pub(crate) struct ResponseCell {
@@ -83,8 +83,11 @@ pub(crate) fn set_field(response: &mut Response, name: &[u8], value: &Value) -> 
             response.status = status(value, response.status)?;
             Ok(())
         }
-        (b"body", Value::String(text)) => replace_body(response, &text.as_bytes()),
-        (b"body", other) => Err(format!("the body of a response is text, not {}", kind(other))),
+        (b"body", value) => {
+            let text = value_kind::text(value);
+            let text = text.ok_or_else(|| format!("the body of a response is text, not {}", kind(value)))?;
+            replace_body(response, text)
+        }
         _ => Err(unknown(name)),
     }
 }
@@ -117,7 +120,7 @@ pub(crate) fn final_status(value: &Value) -> Result<StatusCode, String> {
 }
 
 /// Replaces the body of a response, and removes the fields that describe the one before.
-fn replace_body(response: &mut Response, text: &[u8]) -> Result<(), String> {
+fn replace_body(response: &mut Response, text: Vec<u8>) -> Result<(), String> {
     if !content::is_possible(response.status) {
         return Err(format!("a response with {} has no body", response.status.as_u16()));
     }
@@ -125,7 +128,7 @@ fn replace_body(response: &mut Response, text: &[u8]) -> Result<(), String> {
         return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned());
     }
     response.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_BODY.contains(&known)));
-    response.body = text.to_vec().into();
+    response.body = text.into();
     Ok(())
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Prelude {
     pub(crate) runner: Function,
     /// `serow.fetch`.
     pub(crate) fetch: Function,
+    /// `serow.redis`.
+    pub(crate) redis: Function,
     /// `serow.sleep`.
     pub(crate) sleep: Function,
 }
@@ -76,7 +78,8 @@ pub(crate) fn prelude(lua: &Lua, budget: &Rc<Budget>, native: Table) -> mlua::Re
         _ => Ok(value),
     })?;
     let hooks: Table = chunk.call((exceeded, described, native, DONE, WAIT))?;
-    Ok(Prelude { runner: hooks.get("runner")?, fetch: hooks.get("fetch")?, sleep: hooks.get("sleep")? })
+    let [runner, fetch, redis, sleep] = ["runner", "fetch", "redis", "sleep"].map(|name| hooks.get(name));
+    Ok(Prelude { runner: runner?, fetch: fetch?, redis: redis?, sleep: sleep? })
 }
 
 /// Provides `require`, which loads files below the folder of the script while it is loaded.

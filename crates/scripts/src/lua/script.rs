@@ -14,7 +14,7 @@ use serow_gateway::LogLimit;
 use serow_message::TrustedProxies;
 
 use crate::lua::state::State;
-use crate::{Fetch, ScriptError, ScriptLimits};
+use crate::{ScriptError, ScriptLimits, Servers};
 
 /// A script that was read and checked. Clones are the same script; each thread has a state of its own for it.
 #[derive(Clone)]
@@ -32,8 +32,8 @@ pub(crate) struct Shared {
     pub(crate) limits: ScriptLimits,
     /// Proxies that may name the client.
     pub(crate) trusted: TrustedProxies,
-    /// What asks other servers.
-    pub(crate) fetch: Arc<dyn Fetch>,
+    /// The servers that it asks.
+    pub(crate) servers: Servers,
     files: Files,
     errors: LogLimit,
 }
@@ -55,9 +55,9 @@ impl Script {
         path: &Path,
         limits: ScriptLimits,
         trusted: TrustedProxies,
-        fetch: Arc<dyn Fetch>,
+        servers: Servers,
     ) -> Result<Self, ScriptError> {
-        let script = Self { shared: Arc::new(Shared::read(path, limits, trusted, fetch)?) };
+        let script = Self { shared: Arc::new(Shared::read(path, limits, trusted, servers)?) };
         State::new(&script.shared)?;
         Ok(script)
     }
@@ -82,7 +82,7 @@ impl Shared {
         path: &Path,
         limits: ScriptLimits,
         trusted: TrustedProxies,
-        fetch: Arc<dyn Fetch>,
+        servers: Servers,
     ) -> Result<Self, ScriptError> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let text = read(path).map_err(|error| ScriptError::new(format_args!("{}: {error}", path.display())))?;
@@ -98,7 +98,7 @@ impl Shared {
             text,
             limits,
             trusted,
-            fetch,
+            servers,
             files: Files { folder, read: Mutex::default() },
             errors: LogLimit::new(),
         })

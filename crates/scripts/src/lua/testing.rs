@@ -14,7 +14,7 @@ use serow_message::TrustedProxies;
 
 use self::{canned::CannedServers, case::Case};
 use crate::lua::{budget::Spent, loading::Loading, script::Shared, state::LOAD_TIME, value_kind::kind};
-use crate::{NoFetch, Script, ScriptError, ScriptLimits, TestOutcome};
+use crate::{Script, ScriptError, ScriptLimits, Servers, TestOutcome};
 
 /// A test of a script: cases, which are run in their order and without a server.
 pub struct ScriptTest {
@@ -30,15 +30,15 @@ impl ScriptTest {
     ///
     /// One of the files cannot be read, is not Lua, or raises an error; or the test is not one.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
-        let file = Shared::read(path, ScriptLimits::default(), TrustedProxies::default(), Arc::new(NoFetch))?;
+        let file = Shared::read(path, ScriptLimits::default(), TrustedProxies::default(), Servers::default())?;
         let file = Arc::new(file);
         let loading = Loading::new(&file)?;
         let value = loading.budget.limit(LOAD_TIME, &mut Spent::default(), || loading.run(&file))?;
         let (script, cases) = read(&value).map_err(|text| ScriptError::new(format_args!("{}: {text}", file.name)))?;
         let script = path.parent().unwrap_or(Path::new("")).join(script);
         let servers = Arc::new(CannedServers::default());
-        let script =
-            Script::read(&script, ScriptLimits::default(), TrustedProxies::default(), Arc::clone(&servers) as _)?;
+        let asked = Servers { fetch: Arc::clone(&servers) as _, redis: Some(Arc::clone(&servers) as _) };
+        let script = Script::read(&script, ScriptLimits::default(), TrustedProxies::default(), asked)?;
         Ok(Self { script, servers, cases })
     }
 
@@ -52,7 +52,7 @@ impl ScriptTest {
     pub async fn run(&self) -> Vec<TestOutcome> {
         let mut outcomes = Vec::with_capacity(self.cases.len());
         for case in &self.cases {
-            self.servers.replace(case.fetch.clone());
+            self.servers.replace(case.servers.clone());
             outcomes.push(TestOutcome { name: case.name.clone(), problems: case.run(&self.script).await });
         }
         outcomes

@@ -15,3 +15,13 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
         _ => None,
     }
 }
+
+/// Text, as Lua itself takes it: a string, or a number.
+pub(crate) fn text(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::String(text) => Some(text.as_bytes().to_vec()),
+        Value::Integer(number) => Some(number.to_string().into_bytes()),
+        Value::Number(number) => Some(number.to_string().into_bytes()),
+        _ => None,
+    }
+}

@@ -6,11 +6,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use mlua::{LuaString, Value};
+use mlua::{LuaString, Table, Value};
 use serow_message::{Body, BodyKind, Headers, Response, StatusCode};
 
+use super::case::value;
 use crate::lua::{answer, value_kind::kind};
-use crate::{Fetch, FetchFailure, FetchRequest, Fetched};
+use crate::{Fetch, FetchFailure, FetchRequest, Fetched, Redis, RedisAnswered, RedisValue};
 
 /// A response that is written in a case.
 #[derive(Clone, Debug)]
@@ -58,10 +59,57 @@ impl Default for Canned {
 }
 
 /// The responses of other servers by URL; none from one that is down.
-pub(super) type CannedByUrl = BTreeMap<String, Option<Canned>>;
+type CannedByUrl = BTreeMap<String, Option<Canned>>;
+
+/// The answers of Redis by the words of commands, with a space between.
+type AnswerByCommand = BTreeMap<String, RedisValue>;
+
+/// What other servers respond in a case.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CannedResponses {
+    by_url: CannedByUrl,
+    by_command: AnswerByCommand,
+}
+
+impl CannedResponses {
+    /// Reads the keys `fetch` and `redis` of a case.
+    pub(super) fn read(case: &Table) -> Result<Self, String> {
+        Ok(Self { by_url: by_url(&value(case, "fetch")?)?, by_command: by_command(&value(case, "redis")?)? })
+    }
+}
+
+/// Reads a table of answers by command.
+fn by_command(written: &Value) -> Result<AnswerByCommand, String> {
+    match written {
+        Value::Nil => Ok(AnswerByCommand::new()),
+        Value::Table(table) => {
+            let pairs = table.pairs::<LuaString, Value>().map(|pair| {
+                let (command, value) = pair.map_err(|error| error.to_string())?;
+                Ok((command.to_string_lossy().to_string(), redis_value(&value)?))
+            });
+            pairs.collect()
+        }
+        other => Err(format!("`redis` is a table of answers by command, not {}", kind(other))),
+    }
+}
+
+/// An answer as scripts get it: `false` stands for nothing.
+fn redis_value(value: &Value) -> Result<RedisValue, String> {
+    match value {
+        Value::Boolean(false) => Ok(RedisValue::Nil),
+        Value::Integer(number) => Ok(RedisValue::Number(*number)),
+        Value::String(text) => Ok(RedisValue::Text(text.as_bytes().to_vec())),
+        Value::Table(list) => {
+            let values = list.sequence_values::<Value>();
+            let values = values.map(|value| redis_value(&value.map_err(|error| error.to_string())?));
+            Ok(RedisValue::List(values.collect::<Result<_, String>>()?))
+        }
+        other => Err(format!("an answer of Redis is a number, text, a table of these, or false, not {}", kind(other))),
+    }
+}
 
 /// Reads a table of responses by URL; `false` is a server that is down.
-pub(super) fn by_url(value: &Value) -> Result<CannedByUrl, String> {
+fn by_url(value: &Value) -> Result<CannedByUrl, String> {
     match value {
         Value::Nil => Ok(CannedByUrl::new()),
         Value::Table(table) => {
@@ -82,20 +130,33 @@ pub(super) fn by_url(value: &Value) -> Result<CannedByUrl, String> {
 /// The other servers of the case that runs.
 #[derive(Debug, Default)]
 pub(super) struct CannedServers {
-    by_url: Mutex<CannedByUrl>,
+    responses: Mutex<CannedResponses>,
 }
 
 impl CannedServers {
-    /// From now on, these respond.
-    pub(super) fn replace(&self, by_url: CannedByUrl) {
-        *self.by_url.lock().unwrap_or_else(PoisonError::into_inner) = by_url;
+    /// From now on, these are responded.
+    pub(super) fn replace(&self, responses: CannedResponses) {
+        *self.responses.lock().unwrap_or_else(PoisonError::into_inner) = responses;
+    }
+}
+
+impl Redis for CannedServers {
+    fn call(&self, words: Vec<Vec<u8>>) -> RedisAnswered {
+        let command = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
+        let responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = responses.by_command.get(&command).cloned();
+        Box::pin(async move {
+            found.ok_or_else(|| {
+                format!("the case has no answer to {command:?}: write redis = {{ [{command:?}] = \"\" }}")
+            })
+        })
     }
 }
 
 impl Fetch for CannedServers {
     fn fetch(&self, request: FetchRequest) -> Fetched {
         let url = &request.url;
-        let found = match self.by_url.lock().unwrap_or_else(PoisonError::into_inner).get(url) {
+        let found = match self.responses.lock().unwrap_or_else(PoisonError::into_inner).by_url.get(url) {
             Some(Some(canned)) => Ok(canned.response()),
             Some(None) => Err(FetchFailure("the server does not respond".to_owned())),
             None => Err(FetchFailure(format!(

@@ -9,7 +9,7 @@ use serow_message::{
 };
 
 use super::{
-    canned::{self, Canned, CannedByUrl},
+    canned::{Canned, CannedResponses},
     expectation::{Expected, HandledRequest},
 };
 use crate::lua::{header_rules, known_keys, value_kind::kind};
@@ -19,7 +19,7 @@ use crate::{Begun, ChosenRoute, RouteChoice, Script};
 pub(super) struct Case {
     pub(super) name: String,
     /// The responses of other servers.
-    pub(super) fetch: CannedByUrl,
+    pub(super) servers: CannedResponses,
     request: CaseRequest,
     handler: Canned,
     expected: Expected,
@@ -53,7 +53,7 @@ impl Case {
         };
         Ok(Self {
             name,
-            fetch: canned::by_url(&value(table, "fetch")?)?,
+            servers: CannedResponses::read(table)?,
             request: CaseRequest::read(&value(table, "request")?).map_err(|problem| format!("`request`: {problem}"))?,
             handler,
             expected: Expected::read(table)?,
@@ -168,7 +168,7 @@ pub(super) fn text(table: &Table, key: &str) -> Result<Option<Vec<u8>>, String> 
 }
 
 /// What a case can have.
-const KEYS: [&str; 7] = ["name", "request", "handler", "fetch", "handled", "response", "log"];
+const KEYS: [&str; 8] = ["name", "request", "handler", "fetch", "redis", "handled", "response", "log"];
 
 /// Any port: scripts do not see it.
 const CLIENT_PORT: u16 = 49152;
