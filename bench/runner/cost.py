@@ -48,10 +48,10 @@ def processor_seconds(port: int) -> float:
     return ticks / 1e9
 
 
-def spent(port: int, path: str, seconds: int) -> float:
+def spent(port: int, path: str, seconds: int, *options: str) -> float:
     """Processor time of the server per request of wrk, in microseconds."""
     before = processor_seconds(port)
-    output = subprocess.run(["wrk", "-t1", "-c32", f"-d{seconds}s", f"http://127.0.0.1:{port}{path}"],
+    output = subprocess.run(["wrk", "-t1", "-c32", f"-d{seconds}s", *options, f"http://127.0.0.1:{port}{path}"],
                             capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in output:
         sys.exit(f"port {port}: errors\n{output}")
