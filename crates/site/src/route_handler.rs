@@ -11,6 +11,7 @@ use serow_webdav::Dav;
 use crate::{
     InternalRoutes, Mirror, ResponseCache, Scripts,
     internal_redirects::FollowedResponse,
+    per_thread::PerThread,
     policy::{Bounded, RoutePolicy, Source},
     site_response::{HandOver, SiteResponse, Surrounding},
 };
@@ -64,6 +65,8 @@ pub struct Mirrored {
 pub struct Scripted {
     handler: RouteHandler,
     scripts: Scripts,
+    /// What gets the requests whose scripts have waited.
+    waiting: Arc<PerThread<RouteHandler>>,
 }
 
 /// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
@@ -116,7 +119,10 @@ impl RouteHandler {
     /// policy changes them, also those of a cache.
     #[must_use]
     pub fn scripted(self, scripts: Scripts) -> Self {
-        let around = |handler| Self::Scripted(Box::new(Scripted { handler, scripts }));
+        let around = |handler: Self| {
+            let waiting = Arc::new(PerThread::new(handler.clone()));
+            Self::Scripted(Box::new(Scripted { handler, scripts, waiting }))
+        };
         match self {
             Self::Surrounded(surrounded) => {
                 let Surrounded { handler, policy } = *surrounded;
@@ -209,8 +215,8 @@ impl Scripted {
     #[inline(never)]
     fn respond(&self, request: Request) -> SiteResponse {
         let later = || {
-            // A copy, whose cache of files is empty.
-            let handler = self.handler.clone();
+            // Not a copy for each request: a folder opens itself once more for that.
+            let handler = self.waiting.of_thread();
             move |request| handler.respond(request)
         };
         self.scripts.respond(request, |request| self.handler.respond(request), later)

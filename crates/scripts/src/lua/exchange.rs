@@ -67,7 +67,7 @@ impl Script {
         let number = state.held().hold(Held::Request(Rc::clone(&context)));
         let (script, value, spent) = (self.clone(), Value::Nil, Spent::default());
         let mut exchange = Exchange { script, state, context, number, value, spent, summary };
-        if exchange.state.function(Hook::Request).is_none() {
+        if !exchange.state.has(Hook::Request) {
             return Ok(exchange.hand_over());
         }
         match exchange.start(Hook::Request, None) {
@@ -88,7 +88,7 @@ impl Watched {
     /// The response as the script changes it.
     pub async fn finish(self, response: Response) -> Response {
         let mut exchange = self.exchange;
-        if exchange.state.function(Hook::Response).is_none() {
+        if !exchange.state.has(Hook::Response) {
             return exchange.log(response);
         }
         let cell = Rc::new(ResponseCell::new(response));
@@ -115,13 +115,8 @@ impl Watched {
 impl Exchange {
     /// Begins a function, which gets the response of this number.
     fn start(&mut self, hook: Hook, response: Option<f64>) -> Result<Step, ScriptError> {
-        match self.state.function(hook) {
-            Some(function) => {
-                let request = (self.number, std::mem::replace(&mut self.value, Value::Nil));
-                self.state.begin(function, request, response, &mut self.spent)
-            }
-            None => Ok(Step::Done(Value::Nil, Value::Nil)),
-        }
+        let request = (self.number, std::mem::replace(&mut self.value, Value::Nil));
+        self.state.begin(hook, request, response, &mut self.spent)
     }
 
     /// Goes on until the function has returned.
@@ -172,8 +167,7 @@ impl Exchange {
 
     /// Passes the request on to the handler.
     fn hand_over(self) -> Begun {
-        let has = |hook| self.state.function(hook).is_some();
-        let is_watched = has(Hook::Response) || has(Hook::Log);
+        let is_watched = self.state.has(Hook::Response) || self.state.has(Hook::Log);
         match self.context.hand_over(is_watched) {
             Some(request) if is_watched => Begun::Handle(request, Some(Watched { exchange: self })),
             Some(request) => Begun::Handle(request, None),
@@ -183,7 +177,7 @@ impl Exchange {
 
     /// Asks for fields of the access log, and ends.
     fn log(&mut self, mut response: Response) -> Response {
-        if self.state.function(Hook::Log).is_none() {
+        if !self.state.has(Hook::Log) {
             return response;
         }
         let cell = Rc::new(ResponseCell::new(response));

@@ -9,6 +9,15 @@ pub(crate) enum Hook {
 }
 
 impl Hook {
+    /// Its place among all, from 1 on.
+    pub(crate) fn place(self) -> u8 {
+        match self {
+            Self::Request => 1,
+            Self::Response => 2,
+            Self::Log => 3,
+        }
+    }
+
     /// The name of the function.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

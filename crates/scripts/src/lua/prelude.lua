@@ -87,13 +87,24 @@ local Response = class(native.response_field, native.set_response_field)
 
 local hooks = {}
 
--- The coroutine in which functions of the script run, one after the other: each gets the request, which is made for the
--- first of them, and the response of this number.
-function hooks.runner(hook, number, request, answer)
-  while true do
-    request = request or setmetatable({ [0] = number }, Request)
-    local response = answer and setmetatable({ [0] = answer }, Response)
-    hook, number, request, answer = yield(DONE, hook(request, response), request)
+-- The coroutines in which functions of the script run, one after the other. If a script has more than one function, each but the
+-- first gets the request as the one before had it, and the response of this number.
+function hooks.runner_of_one(hook)
+  return function(_, number)
+    while true do
+      _, number = yield(DONE, (hook(setmetatable({ [0] = number }, Request))))
+    end
+  end
+end
+
+function hooks.runner_of_several(request_hook, response_hook, log_hook)
+  local functions = { request_hook, response_hook, log_hook }
+  return function(place, number, request, answer)
+    while true do
+      request = request or setmetatable({ [0] = number }, Request)
+      local response = answer and setmetatable({ [0] = answer }, Response)
+      place, number, request, answer = yield(DONE, (functions[place](request, response)), request)
+    end
   end
 end
 

@@ -14,8 +14,9 @@ pub(crate) const WAIT: LightUserData = LightUserData(std::ptr::without_provenanc
 
 /// What the prelude makes.
 pub(crate) struct Prelude {
-    /// The function of coroutines that run functions of the script.
-    pub(crate) runner: Function,
+    /// Makes the function of coroutines that run the functions of a script.
+    runner_of_one: Function,
+    runner_of_several: Function,
     /// `serow.fetch`.
     pub(crate) fetch: Function,
     /// `serow.redis`.
@@ -78,8 +79,25 @@ pub(crate) fn prelude(lua: &Lua, budget: &Rc<Budget>, native: Table) -> mlua::Re
         _ => Ok(value),
     })?;
     let hooks: Table = chunk.call((exceeded, described, native, DONE, WAIT))?;
-    let [runner, fetch, redis, sleep] = ["runner", "fetch", "redis", "sleep"].map(|name| hooks.get(name));
-    Ok(Prelude { runner: runner?, fetch: fetch?, redis: redis?, sleep: sleep? })
+    let function = |name: &str| hooks.get::<Function>(name);
+    Ok(Prelude {
+        runner_of_one: function("runner_of_one")?,
+        runner_of_several: function("runner_of_several")?,
+        fetch: function("fetch")?,
+        redis: function("redis")?,
+        sleep: function("sleep")?,
+    })
+}
+
+impl Prelude {
+    /// The function of coroutines that run these functions of a script, by the places of [`Hook`](super::hook::Hook). Most
+    /// scripts have one only, whose value of the request is not needed again.
+    pub(crate) fn runner(&self, functions: [Option<&Function>; 3]) -> mlua::Result<Function> {
+        match functions {
+            [Some(request), None, None] => self.runner_of_one.call(request),
+            [request, response, log] => self.runner_of_several.call((request, response, log)),
+        }
+    }
 }
 
 /// Provides `require`, which loads files below the folder of the script while it is loaded.

@@ -27,9 +27,8 @@ pub(crate) struct State {
     lua: Lua,
     limits: ScriptLimits,
     budget: Rc<Budget>,
-    request: Option<Function>,
-    response: Option<Function>,
-    log: Option<Function>,
+    /// Whether there is a function, by the places of hooks.
+    hooks: [bool; 3],
     /// What a coroutine runs that runs functions of the script.
     runner: Function,
     /// The requests and responses that the functions have.
@@ -61,22 +60,20 @@ impl State {
         })?;
         loading.is_loading.set(false);
         let Loading { lua, budget, held, prelude, .. } = loading;
-        let Functions { request, response, log, .. } = functions;
+        let Functions { request, response, log, .. } = &functions;
+        let functions = [request, response, log].map(Option::as_ref);
+        let (hooks, runner) = (functions.map(|function| function.is_some()), prelude.runner(functions)?);
         let ((idle, is_exhausted), limits) = (Default::default(), script.limits);
-        Ok(Self { lua, limits, budget, request, response, log, runner: prelude.runner, held, idle, is_exhausted })
+        Ok(Self { lua, limits, budget, hooks, runner, held, idle, is_exhausted })
     }
 
     pub(crate) fn lua(&self) -> &Lua {
         &self.lua
     }
 
-    /// The function of the script for this.
-    pub(crate) fn function(&self, hook: Hook) -> Option<&Function> {
-        match hook {
-            Hook::Request => self.request.as_ref(),
-            Hook::Response => self.response.as_ref(),
-            Hook::Log => self.log.as_ref(),
-        }
+    /// Whether the script has this function.
+    pub(crate) fn has(&self, hook: Hook) -> bool {
+        self.hooks[usize::from(hook.place()) - 1]
     }
 
     /// Whether the state has used up its memory, so that requests need another one.
@@ -92,7 +89,7 @@ impl State {
     /// Begins a function for the request of this number; the value is the request as an earlier function had it.
     pub(crate) fn begin(
         &self,
-        function: &Function,
+        hook: Hook,
         (number, request): (f64, Value),
         response: Option<f64>,
         spent: &mut Spent,
@@ -102,7 +99,7 @@ impl State {
             Some(thread) => thread,
             None => self.lua.create_thread(self.runner.clone()).map_err(|error| self.error(&error))?,
         };
-        self.go_on(thread, (function, number, request, response), spent)
+        self.go_on(thread, (hook.place(), number, request, response), spent)
     }
 
     /// Goes on with a function whose operation has this result, or this error.
