@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use serow_message::{Body, Request, TrustedProxies};
 
-use crate::RouteChoice;
+use crate::{RouteChoice, Script};
 
 /// A request as long as its script has it. Scripts may keep their value of it for longer, which leads to nothing then.
 pub(crate) struct Context {
@@ -13,16 +13,20 @@ pub(crate) struct Context {
     is_open: Cell<bool>,
     /// Whether its body is being read.
     is_reading: Cell<bool>,
-    /// Proxies that may name the client.
-    pub(crate) trusted: TrustedProxies,
+    pub(crate) script: Script,
     /// Whether the script can choose the route.
     pub(crate) choice: RouteChoice,
 }
 
 impl Context {
-    pub(crate) fn new(request: Request, trusted: TrustedProxies, choice: RouteChoice) -> Self {
+    pub(crate) fn new(request: Request, script: Script, choice: RouteChoice) -> Self {
         let (is_open, is_reading) = (Cell::new(true), Cell::new(false));
-        Self { request: RefCell::new(Some(request)), is_open, is_reading, trusted, choice }
+        Self { request: RefCell::new(Some(request)), is_open, is_reading, script, choice }
+    }
+
+    /// Proxies that may name the client.
+    pub(crate) fn trusted(&self) -> &TrustedProxies {
+        &self.script.shared.trusted
     }
 
     /// Reads something of the request.

@@ -36,7 +36,6 @@ pub struct Watched {
 
 /// A request in the hands of a script.
 struct Exchange {
-    script: Script,
     state: Rc<State>,
     context: Rc<Context>,
     /// The number by which the script knows the request.
@@ -63,10 +62,10 @@ impl Script {
                 return Ok(Begun::Respond(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
             }
         };
-        let context = Rc::new(Context::new(request, self.shared.trusted.clone(), choice));
+        let context = Rc::new(Context::new(request, self.clone(), choice));
         let number = state.held().hold(Held::Request(Rc::clone(&context)));
-        let (script, value, spent) = (self.clone(), Value::Nil, Spent::default());
-        let mut exchange = Exchange { script, state, context, number, value, spent, summary };
+        let (value, spent) = (Value::Nil, Spent::default());
+        let mut exchange = Exchange { state, context, number, value, spent, summary };
         if !exchange.state.has(Hook::Request) {
             return Ok(exchange.hand_over());
         }
@@ -128,7 +127,8 @@ impl Exchange {
                     return Ok(value);
                 }
                 Step::Waiting(thread, operation) => {
-                    let result = operation.run(self.state.lua(), &self.script.shared.servers, self.depth()).await;
+                    let result =
+                        operation.run(self.state.lua(), &self.context.script.shared.servers, self.depth()).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
                 }
             }
@@ -193,14 +193,14 @@ impl Exchange {
         match value {
             Ok(None) => {}
             Ok(Some(fields)) => drop(response.extensions.insert(fields)),
-            Err(error) => self.script.shared.log_error(Hook::Log.as_str(), &self.summary, &error),
+            Err(error) => self.context.script.shared.log_error(Hook::Log.as_str(), &self.summary, &error),
         }
         response
     }
 
     /// Logs an error; the client gets 500.
     fn fail(&self, hook: Hook, error: &ScriptError) -> Response {
-        self.script.shared.log_error(hook.as_str(), &self.summary, error);
+        self.context.script.shared.log_error(hook.as_str(), &self.summary, error);
         let page = self.context.with(|request| Ok(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
         page.unwrap_or_else(|_| error_page(StatusCode::INTERNAL_SERVER_ERROR, &Headers::new()))
     }

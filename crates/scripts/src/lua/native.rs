@@ -41,7 +41,7 @@ pub(crate) fn table(lua: &Lua, held: &Rc<HeldTable>, memory: usize) -> mlua::Res
     )?;
     let request_field = natives.read(|lua, held, name| match held {
         Held::Request(context) => {
-            context.with(|request| request_fields::get(lua, request, &context.trusted, &name.as_bytes()))
+            context.with(|request| request_fields::get(lua, request, context.trusted(), &name.as_bytes()))
         }
         Held::Response(_) => Err(WRONG.to_owned()),
     })?;
