@@ -16,6 +16,7 @@ mod port_lock;
 pub mod process;
 mod runtime;
 pub mod sandbox;
+mod shared_memory;
 mod socket;
 pub mod socket_filter;
 mod tcp_info;
@@ -36,6 +37,7 @@ pub use listener::{BindError, DrainMember, ListenOptions, Listener, PortDrained}
 pub use peer_credentials::PeerCredentials;
 pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
+pub use shared_memory::{OutsideError, SharedMemory};
 pub use socket::{More, Readable, Socket};
 pub use tunnel::Tunnel;
 pub use udp::{DatagramBatch, Datagrams, EcnCodepoint, Transmit, UdpSocket, bind_udp};
