@@ -23,6 +23,7 @@
 //! | libraries that could reach the system are missing or replaced | `sandbox.rs`, `strings.rs`, `pattern.rs` |
 //! | requests and responses as scripts see them: Lua knows them by their numbers | `prelude.lua`, `native.rs`, `held.rs`, `request_fields.rs`, `response_cell.rs`, `header_fields.rs` |
 //! | the table `serow` | `library.rs`, `library/` |
+//! | the dictionary `serow.shared`, in memory that the generations of a server share | `shared_dictionary.rs`, `shared_dictionary/` |
 //! | a file of cases that a script has to pass | `testing.rs`, `testing/` |
 //!
 //! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
@@ -48,9 +49,9 @@ pub use self::{
 #[cfg(feature = "lua")]
 mod lua;
 #[cfg(feature = "lua")]
-pub use self::lua::{Begun, Script, ScriptError, ScriptTest, Watched};
+pub use self::lua::{Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, share_dictionary};
 
 #[cfg(not(feature = "lua"))]
 mod missing;
 #[cfg(not(feature = "lua"))]
-pub use self::missing::{Begun, Script, ScriptError, ScriptTest, Watched};
+pub use self::missing::{Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, share_dictionary};

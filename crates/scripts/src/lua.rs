@@ -31,5 +31,6 @@ pub use self::{
     error::ScriptError,
     exchange::{Begun, Watched},
     script::Script,
+    shared_dictionary::{DICTIONARY_BYTES, share_dictionary},
     testing::ScriptTest,
 };

@@ -1,6 +1,6 @@
 //! Scripts of a build without Lua: none can be read, so none runs.
 
-use std::{convert::Infallible, fmt, path::Path, pin::Pin};
+use std::{convert::Infallible, fmt, os::fd::OwnedFd, path::Path, pin::Pin};
 
 use serow_message::{Request, Response, TrustedProxies};
 
@@ -82,6 +82,12 @@ impl Watched {
         match self.0 {}
     }
 }
+
+/// As with Lua; no script uses it.
+pub fn share_dictionary(_: OwnedFd) {}
+
+/// As with Lua: there is no dictionary.
+pub const DICTIONARY_BYTES: usize = 0;
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
-//! `serow.shared`: a dictionary that all threads of the process share.
+//! `serow.shared`: a dictionary that all threads share, and with `serow run` all generations.
 
 use mlua::{Lua, LuaString, Table, Value};
 
-use crate::lua::shared_dictionary::{Entry, dictionary};
+use crate::lua::shared_dictionary::{Dictionary, Entry, dictionary};
 
 use super::now;
 
@@ -13,20 +13,19 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
     let shared = lua.create_table()?;
     shared.raw_set(
         "get",
-        lua.create_function(|lua, name: LuaString| match dictionary().get(&name.as_bytes(), now()) {
-            None => Ok(Value::Nil),
-            Some(Entry::Number(number)) => Ok(Value::Number(number)),
-            Some(Entry::Text(text)) => lua.create_string(&*text).map(Value::String),
+        lua.create_function(|lua, name: LuaString| {
+            match with_dictionary(|dictionary| dictionary.get(&name.as_bytes(), now()))? {
+                None => Ok(Value::Nil),
+                Some(Entry::Number(number)) => Ok(Value::Number(number)),
+                Some(Entry::Text(text)) => lua.create_string(&*text).map(Value::String),
+            }
         })?,
     )?;
     shared.raw_set(
         "set",
         lua.create_function(|_, (name, value, lifetime): (LuaString, Value, Option<f64>)| {
             let entry = match &value {
-                Value::Nil => {
-                    dictionary().remove(&name.as_bytes());
-                    return Ok(());
-                }
+                Value::Nil => return with_dictionary(|dictionary| dictionary.remove(&name.as_bytes())),
                 Value::Integer(number) => Entry::Number(*number as f64),
                 Value::Number(number) => Entry::Number(*number),
                 Value::String(text) => Entry::Text(text.as_bytes().to_vec().into()),
@@ -35,18 +34,22 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
                     return Err(mlua::Error::runtime(text));
                 }
             };
-            let set = dictionary().set(&name.as_bytes(), entry, expiry(lifetime)?, now());
-            set.map_err(mlua::Error::runtime)
+            let expires = expiry(lifetime)?;
+            with_dictionary(|dictionary| dictionary.set(&name.as_bytes(), &entry, expires, now()))
         })?,
     )?;
     shared.raw_set(
         "incr",
         lua.create_function(|_, (name, by, lifetime): (LuaString, Option<f64>, Option<f64>)| {
-            let sum = dictionary().add(&name.as_bytes(), by.unwrap_or(1.0), expiry(lifetime)?, now());
-            sum.map_err(mlua::Error::runtime)
+            let expires = expiry(lifetime)?;
+            with_dictionary(|dictionary| dictionary.add(&name.as_bytes(), by.unwrap_or(1.0), expires, now()))
         })?,
     )?;
     serow.raw_set("shared", shared)
+}
+
+fn with_dictionary<T>(action: impl FnOnce(&Dictionary) -> Result<T, String>) -> mlua::Result<T> {
+    dictionary().and_then(action).map_err(mlua::Error::runtime)
 }
 
 /// When an entry that lives for so many seconds ends.
