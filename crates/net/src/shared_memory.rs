@@ -13,6 +13,7 @@ use rustix::{
         memfd_create,
     },
     io::Errno,
+    process::{Resource, getrlimit},
 };
 
 /// Memory that processes share by a file in memory (memfd_create(2)), or that belongs to this process alone. It is zero
@@ -55,8 +56,12 @@ impl SharedMemory {
     ///
     /// # Errors
     ///
-    /// Those of memfd_create(2) and ftruncate(2).
+    /// The limit of files is lower (RLIMIT_FSIZE); otherwise those of memfd_create(2) and ftruncate(2).
     pub fn file(length: usize) -> io::Result<OwnedFd> {
+        // The kernel kills who makes a longer file (SIGXFSZ).
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
+            return Err(Errno::FBIG.into());
+        }
         let file = memfd_create("serow-memory", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, length as u64)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;

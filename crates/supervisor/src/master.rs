@@ -52,6 +52,8 @@ use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 pub struct MasterSettings {
     /// The pid file, if any.
     pub pid_file: Option<PathBuf>,
+    /// The bytes of memory that generations share, see [`GenerationSetup::memory`]; 0 for none.
+    pub shared_memory: usize,
 }
 
 /// The part of a master that depends on the program.
@@ -116,7 +118,7 @@ pub fn run(settings: &MasterSettings, duties: impl Duties) -> Result<(), MasterE
         Signals::with_reopen()?
     };
     let pid_file = settings.pid_file.as_deref().map(PidFile::create).transpose().map_err(MasterError::PidFile)?;
-    let outcome = runtime.block_on(Driver::new(duties, signals).run());
+    let outcome = runtime.block_on(Driver::new(duties, signals, settings.shared_memory).run());
     drop(pid_file);
     outcome
 }

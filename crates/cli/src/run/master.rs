@@ -7,6 +7,7 @@ use serde_json::Value;
 use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
 use serow_config::Source;
 use serow_net::process::forbid_tracing;
+use serow_scripts::DICTIONARY_BYTES;
 use serow_settings::values::AdminAddress;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
@@ -23,7 +24,7 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
     let first = Some(serow_config::bytes(&file, Source::Any));
     let duties = Household { program: program::path().map_err(CommandError::system)?, file, first, endpoint: None };
-    master::run(&MasterSettings { pid_file }, duties).map_err(|error| match error {
+    master::run(&MasterSettings { pid_file, shared_memory: DICTIONARY_BYTES }, duties).map_err(|error| match error {
         MasterError::NotStarted(reason) => CommandError::report(reason),
         MasterError::PidFile(error) => CommandError::from(error),
         MasterError::System(error) => CommandError::system(error),

@@ -13,7 +13,10 @@ use std::{
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
-use serow_net::channel::{AsyncChannel, Channel, MAX_DESCRIPTORS, Message};
+use serow_net::{
+    SharedMemory,
+    channel::{AsyncChannel, Channel, MAX_DESCRIPTORS, Message},
+};
 use tokio::{
     sync::mpsc::Sender,
     task::{AbortHandle, spawn_local},
@@ -37,19 +40,41 @@ pub(super) struct Child {
     is_asked: bool,
 }
 
+/// The files in memory that generations share. They live as long as the master.
+#[derive(Debug)]
+pub(super) struct SharedFiles {
+    /// What generations leave for later ones.
+    state: File,
+    /// What they change at the same time.
+    memory: Option<OwnedFd>,
+}
+
 /// A message of the process with this id.
 pub(super) type ReceivedMessage = (u32, FromGeneration);
 
+impl SharedFiles {
+    /// Creates them, with so many bytes of memory.
+    pub(super) fn create(memory: usize) -> io::Result<Self> {
+        let state = File::from(memfd_create("serow-shared", MemfdFlags::CLOEXEC)?);
+        let memory = (memory > 0).then(|| SharedMemory::file(memory)).transpose();
+        let memory = memory.unwrap_or_else(|error| {
+            tracing::warn!(%error, "scripts have a dictionary of their own in each generation");
+            None
+        });
+        Ok(Self { state, memory })
+    }
+}
+
 impl Child {
-    /// Spawns a process with the text of its settings, the remembered overrides, and the file that generations share; its messages go to `received`.
-    /// Needs a local runtime of tokio.
+    /// Spawns a process with the text of its settings, the remembered overrides, and the files that generations share; its
+    /// messages go to `received`. Needs a local runtime of tokio.
     pub(super) fn spawn(
         mut command: Command,
         number: u64,
         text: &[u8],
         overrides: &[Value],
         generation_secret: &str,
-        shared: &File,
+        shared: &SharedFiles,
         received: Sender<ReceivedMessage>,
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
@@ -63,7 +88,10 @@ impl Child {
             overrides: overrides.to_vec(),
             generation_secret: Some(generation_secret.to_owned()),
         };
-        ours.send(&serde_json::to_vec(&begin)?, &[shared.as_fd(), settings.as_fd()])?;
+        // The earlier a version, the fewer of them it knows, from the end.
+        let memory = shared.memory.iter().map(AsFd::as_fd);
+        let descriptors: Vec<_> = memory.chain([shared.state.as_fd(), settings.as_fd()]).collect();
+        ours.send(&serde_json::to_vec(&begin)?, &descriptors)?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
         let listening = spawn_local(listen(Rc::clone(&channel), pid, received)).abort_handle();

@@ -2,16 +2,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::File,
     mem,
     net::SocketAddr,
     time::{Duration, Instant},
 };
 
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Pid, Signal, WaitOptions, kill_process, wait},
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use serde_json::Value;
 use tokio::{
     sync::{
@@ -24,7 +20,7 @@ use tokio::{
 use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
-    child::{Child, ReceivedMessage},
+    child::{Child, ReceivedMessage, SharedFiles},
     control::{Control, Events, GenerationReport, Report, Request},
     ending::Ending,
     event::Event,
@@ -61,8 +57,10 @@ pub(super) struct Driver<D> {
     asked: u64,
     gathering: Option<Gathering>,
     overrides: Overrides,
-    /// A file in memory, in which generations leave what later ones continue with.
-    shared: Option<File>,
+    /// The files that generations share, once there is one.
+    shared: Option<SharedFiles>,
+    /// The bytes of the memory among them.
+    shared_memory: usize,
     ended: Option<Value>,
     events: Events,
     /// Whether the starting generation is a reload.
@@ -72,7 +70,7 @@ pub(super) struct Driver<D> {
 }
 
 impl<D: Duties> Driver<D> {
-    pub(super) fn new(duties: D, signals: Signals) -> Self {
+    pub(super) fn new(duties: D, signals: Signals, shared_memory: usize) -> Self {
         let (control, requests) = Control::new();
         Self {
             duties,
@@ -91,6 +89,7 @@ impl<D: Duties> Driver<D> {
             gathering: None,
             overrides: Overrides::default(),
             shared: None,
+            shared_memory,
             ended: None,
             events: Events::default(),
             reloading: false,
@@ -340,10 +339,8 @@ impl<D: Duties> Driver<D> {
         let program = command.get_program().to_owned();
         let shared = match self.shared.take() {
             Some(shared) => shared,
-            None => {
-                let shared = memfd_create("serow-shared", MemfdFlags::CLOEXEC);
-                shared.map(File::from).map_err(|error| format!("cannot create a file in memory: {error}"))?
-            }
+            None => SharedFiles::create(self.shared_memory)
+                .map_err(|error| format!("cannot create a file in memory: {error}"))?,
         };
         let shared = self.shared.insert(shared);
         let remembered = &self.overrides.remembered;

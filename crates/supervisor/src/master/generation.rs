@@ -50,6 +50,9 @@ pub struct GenerationSetup {
     pub overrides: Vec<Value>,
     /// What earlier generations have left for later ones; `None` from a master of an older version.
     pub shared: Option<SharedState>,
+    /// The file of the memory that generations share ([`serow_net::SharedMemory`]), zero at first; `None` from a master of
+    /// an older version.
+    pub memory: Option<OwnedFd>,
     /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets; `None`
     /// from a master of a version without HTTP/3.
     pub generation_secret: Option<[u8; 32]>,
@@ -104,12 +107,14 @@ impl Parent {
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
                 let shared = descriptors.pop().map(SharedState::new);
+                let memory = descriptors.pop();
                 return Ok((
                     parent,
                     GenerationSetup {
                         text,
                         overrides,
                         shared,
+                        memory,
                         generation_secret: generation_secret.as_deref().and_then(secret),
                     },
                 ));

@@ -13,8 +13,9 @@ use super::generations::StopTimeouts;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word")]
 pub(super) enum ToGeneration {
-    /// Start. The file that generations share is attached, and behind it the text of the settings as a file; the
-    /// remembered overrides are included.
+    /// Start. Files are attached, of which a master of an older version has only the last ones: the memory that
+    /// generations share, what they leave for later ones, and the text of the settings. The remembered overrides are
+    /// included.
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,
