@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -80,4 +81,86 @@ def wrong_versions_are_refused(verdict: Verdict, folder: pathlib.Path, _short: b
     verdict.figure(f"{len(WRONG)} wrong versions refused, the old one went on")
 
 
-CASES = [another_version_each_second, wrong_versions_are_refused]
+# Counts requests, beside values that come and go.
+COUNTER = """
+return { request = function(request)
+  local sum = serow.shared.incr("sum")
+  serow.shared.set("beside " .. sum % 100, ("x"):rep(sum % 3000), 5)
+  return { body = ("%d"):format(sum) }
+end }
+"""
+CLEARED = "serow.shared was cleared: "
+# After more crashes, the master waits before it starts the next generation.
+KILLS = 5
+
+
+def counting_server(folder: pathlib.Path) -> Running:
+    server = Running(folder)
+    (folder / "rules.lua").write_text(COUNTER)
+    server.file.write_text('script = "rules.lua"\n' + server.settings)
+    return server
+
+
+def counted(server: Running) -> int | None:
+    """The number of requests, with this one; None without a response."""
+    url = f"http://127.0.0.1:{server.port}/"
+    said = subprocess.run(["curl", "-s", "-m", "10", url], capture_output=True, text=True).stdout
+    return int(said) if said.isdecimal() else None
+
+
+def the_dictionary_outlives_reloads(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """A reload each second: `incr` counts each request once, whichever generation handles it."""
+    requests = 20_000 if short else 200_000
+    with counting_server(folder) as server:
+        run = bench("-c32", "-t1", "-n", str(requests), "-R", "4000", url=f"http://127.0.0.1:{server.port}/")
+        reloads = 0
+        while run.poll() is None:
+            server.reload()
+            reloads += 1
+            time.sleep(1)
+        found = outcome(run)
+        verdict.check(found["statuses"] == {"200": requests}, f"{found['errors']} {found['statuses']}")
+        sum_after = counted(server)
+        verdict.check(sum_after == requests + 1, f"{requests} requests, and 1: {sum_after}")
+        verdict.check(CLEARED not in server.said(), "a reload cleared the dictionary")
+    verdict.figure(f"{requests} requests during {reloads} reloads, counted in the dictionary: {sum_after - 1}")
+
+
+def kill_amid_changes(verdict: Verdict, server: Running) -> int:
+    """Kills generations under load; says how often the dictionary was cleared."""
+    last, resets = 0, 0
+    for _ in range(KILLS):
+        load = bench("-c16", "-t1", "-n", "1000000", "-R", "4000", url=f"http://127.0.0.1:{server.port}/")
+        pid = server.serving()
+        for step in range(20):
+            now = counted(server)
+            if now is not None:
+                resets += now <= last
+                last = now
+            if step == 7:
+                os.kill(pid, signal.SIGKILL)
+                server.wait_for("another generation serves", lambda: server.serving() not in (pid, None))
+        load.kill()
+        load.communicate()
+    clears = server.said().count(CLEARED)
+    verdict.check(last > 0, "nothing was counted")
+    verdict.check(resets <= clears, f"the counter went back {resets} times, and the log has {clears} clears")
+    verdict.check("panic" not in server.said(), server.said()[-300:])
+    return clears
+
+
+def the_dictionary_outlives_crashes(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """kill -9 of the generation amid changes: the counter goes on, or the log says that the dictionary was cleared."""
+    rounds, clears = 1 if short else 10, 0
+    for number in range(rounds):
+        place = folder / str(number)
+        place.mkdir()
+        with counting_server(place) as server:
+            clears += kill_amid_changes(verdict, server)
+    verdict.figure(f"{rounds * KILLS} kills amid changes: {clears} cleared the dictionary, the others kept the counter")
+
+
+CASES = [
+    another_version_each_second, wrong_versions_are_refused, the_dictionary_outlives_reloads,
+    the_dictionary_outlives_crashes,
+]
