@@ -1,5 +1,6 @@
 //! The dictionary that scripts share: those of all threads, and with `serow run` those of all generations.
 
+mod compaction;
 mod layout;
 mod table;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use serow_net::{OutsideError, SharedMemory};
 
-use super::table::Fault;
+use super::table::{Entry, Fault};
 
 /// What the table says about itself.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +102,17 @@ pub(super) enum Kind {
 }
 
 impl EntryHead {
+    /// That of a new entry, which has no place yet.
+    pub(super) fn new(name: &[u8], entry: &Entry, expires: f64, hash: u64) -> Self {
+        let text = entry.text().len();
+        let (kind, value) = match entry {
+            Entry::Number(number) => (Kind::Number, number.to_bits()),
+            Entry::Text(_) => (Kind::Text, text as u64),
+        };
+        let slot = (HEAD_BYTES + name.len() + text).next_multiple_of(ALIGNMENT);
+        Self { offset: 0, slot, next: 0, kind, name_length: name.len(), expires, value, hash }
+    }
+
     /// Reads and checks that of the entry at this offset: all of it is before the end of the entries.
     pub(super) fn read(memory: &SharedMemory, offset: usize, end: usize) -> Result<Self, Fault> {
         if offset < ENTRIES || !offset.is_multiple_of(ALIGNMENT) {
@@ -165,11 +176,6 @@ impl EntryHead {
     pub(super) fn value_place(&self) -> usize {
         self.offset + 3 * ALIGNMENT
     }
-}
-
-/// The bytes of an entry with such a name and text.
-pub(super) fn slot_of(name_length: usize, text_length: usize) -> usize {
-    (HEAD_BYTES + name_length + text_length).next_multiple_of(ALIGNMENT)
 }
 
 /// Where the link of a bucket is.
@@ -236,7 +242,7 @@ pub(crate) const MEMORY_BYTES: usize = ENTRIES + 2 * MAX_BYTES + SLACK;
 /// The limit has room for 174,762 entries: 1.3 in a bucket.
 const BUCKETS: usize = 1 << 17;
 
-/// How the table is laid out; another layout gets another last byte.
+/// How the table is laid out; another layout or limit gets another last byte.
 const FORMAT: u64 = u64::from_be_bytes(*b"SerowSD\x01");
 
 const FORMAT_PLACE: usize = 0;

@@ -11,8 +11,8 @@ use std::{
 use serow_net::{OutsideError, SharedMemory};
 
 use super::layout::{
-    self, ENTRY_BYTES, EntryHead, Header, Kind, MAX_BYTES, MEMORY_BYTES, SLACK, bucket_place, empty_buckets,
-    is_of_this_format, mark, read_link, slot_of, write_link,
+    self, ENTRY_BYTES, EntryHead, Header, Kind, MAX_BYTES, MEMORY_BYTES, bucket_place, empty_buckets,
+    is_of_this_format, mark, read_link, write_link,
 };
 
 /// A value of the dictionary.
@@ -26,7 +26,7 @@ pub(crate) enum Entry {
 /// use the memory at a time.
 #[derive(Debug)]
 pub(super) struct Table {
-    memory: SharedMemory,
+    pub(super) memory: SharedMemory,
 }
 
 /// Why an operation was not done.
@@ -46,6 +46,15 @@ pub(super) enum Fault {
 struct Found {
     head: EntryHead,
     link: usize,
+}
+
+impl Entry {
+    pub(super) fn text(&self) -> &[u8] {
+        match self {
+            Self::Number(_) => &[],
+            Self::Text(text) => text,
+        }
+    }
 }
 
 impl Table {
@@ -79,48 +88,20 @@ impl Table {
         let mut header = self.header()?;
         let hash = hash(header.keys, name);
         let found = self.find(&header, name, hash)?;
-        let text: &[u8] = match entry {
-            Entry::Number(_) => &[],
-            Entry::Text(text) => text,
-        };
-        let size = ENTRY_BYTES.saturating_add(name.len()).saturating_add(text.len());
-        if size > MAX_BYTES {
-            found.map_or(Ok(()), |found| self.remove_found(&mut header, &found))?;
-            return Err(Fault::Full);
-        }
-        let (kind, value) = match entry {
-            Entry::Number(number) => (Kind::Number, number.to_bits()),
-            Entry::Text(text) => (Kind::Text, text.len() as u64),
-        };
-        let slot = slot_of(name.len(), text.len());
-        let mut head = EntryHead { offset: 0, slot, next: 0, kind, name_length: name.len(), expires, value, hash };
+        let head = EntryHead::new(name, entry, expires, hash);
         mark(&self.memory, true)?;
-        match found {
-            Some(Found { head: old, .. })
-                if old.slot == slot && header.live - old.size().min(header.live) + size <= MAX_BYTES =>
-            {
-                (head.offset, head.next) = (old.offset, old.next);
-                header.live -= old.size().min(header.live);
-            }
-            found => {
-                if let Some(found) = found {
-                    self.unlink(&mut header, &found)?;
-                }
-                if let Err(fault) = self.make_room(&mut header, size, now) {
-                    self.complete(&header)?;
-                    return Err(fault);
-                }
-                (head.offset, head.next) = (header.end, read_link(&self.memory, bucket_place(hash))?);
-                write_link(&self.memory, bucket_place(hash), head.offset as u32)?;
-                header.end += slot;
-            }
+        let outcome = self.place(&mut header, found.as_ref(), head, now).and_then(|head| {
+            head.write(&self.memory)?;
+            self.memory.write(head.name_place(), name)?;
+            self.memory.write(head.text_place(), entry.text())?;
+            header.live += head.size();
+            header.next_expiry = header.next_expiry.min(expires);
+            Ok(())
+        });
+        if let Ok(()) | Err(Fault::Full) = outcome {
+            self.complete(&header)?;
         }
-        head.write(&self.memory)?;
-        self.memory.write(head.name_place(), name)?;
-        self.memory.write(head.text_place(), text)?;
-        header.live += size;
-        header.next_expiry = header.next_expiry.min(expires);
-        self.complete(&header)
+        outcome
     }
 
     /// Adds to a number, which begins at 0, and then lives until this time; returns the sum.
@@ -226,59 +207,34 @@ impl Table {
         Ok(())
     }
 
-    /// Makes room for an entry of this size at the end, during a change.
-    fn make_room(&self, header: &mut Header, size: usize, now: f64) -> Result<(), Fault> {
-        let is_full = header.live + size > MAX_BYTES;
-        let was_swept = now >= header.swept && now - header.swept < SWEEP_PAUSE;
-        let helps = header.next_expiry <= now && !was_swept;
-        if (is_full && helps) || header.dead > header.live + SLACK {
-            self.compact(header, now)?;
-        }
-        match () {
-            () if header.live + size > MAX_BYTES => Err(Fault::Full),
-            // An entry takes less than its size. With these numbers, there is room; they may be wrong.
-            () if header.end + size > self.memory.length() => Err(Fault::Invalid),
-            () => Ok(()),
-        }
-    }
-
-    /// Moves all entries that are alive to the front, during a change.
-    fn compact(&self, header: &mut Header, now: f64) -> Result<(), Fault> {
-        empty_buckets(&self.memory)?;
-        let mut compacted = Header { swept: now, ..Header::new(header.keys) };
-        let mut place = compacted.end;
-        while place < header.end {
-            let mut head = EntryHead::read(&self.memory, place, header.end)?;
-            place += head.slot;
-            if !head.is_alive(now) {
-                continue;
+    /// Finds a place for an entry, during a change: that of the one before, or the end.
+    fn place(
+        &self,
+        header: &mut Header,
+        found: Option<&Found>,
+        mut head: EntryHead,
+        now: f64,
+    ) -> Result<EntryHead, Fault> {
+        if let Some(Found { head: old, .. }) = found {
+            let others = header.live.checked_sub(old.size()).ok_or(Fault::Invalid)?;
+            if old.slot == head.slot && others + head.size() <= MAX_BYTES {
+                header.live = others;
+                return Ok(EntryHead { offset: old.offset, next: old.next, ..head });
             }
-            self.move_down(head.offset, compacted.end, head.slot)?;
-            let bucket = bucket_place(head.hash);
-            (head.offset, head.next) = (compacted.end, read_link(&self.memory, bucket)?);
-            head.write(&self.memory)?;
-            write_link(&self.memory, bucket, head.offset as u32)?;
-            compacted.end += head.slot;
-            compacted.live = compacted.live.saturating_add(head.size());
-            compacted.next_expiry = compacted.next_expiry.min(head.expires);
         }
-        if compacted.live > MAX_BYTES {
-            return Err(Fault::Invalid);
-        }
-        *header = compacted;
-        Ok(())
+        found.map_or(Ok(()), |found| self.unlink(header, found))?;
+        self.make_room(header, head.size(), now)?;
+        head.offset = header.end;
+        header.end += head.slot;
+        self.link(&mut head)?;
+        Ok(head)
     }
 
-    /// Copies bytes to a place before them, which they may overlap.
-    fn move_down(&self, mut from: usize, mut to: usize, mut length: usize) -> Result<(), OutsideError> {
-        let mut buffer = [0; 4096];
-        while from != to && length > 0 {
-            let piece = &mut buffer[..length.min(4096)];
-            self.memory.read(from, piece)?;
-            self.memory.write(to, piece)?;
-            (from, to, length) = (from + piece.len(), to + piece.len(), length - piece.len());
-        }
-        Ok(())
+    /// Puts an entry into its bucket, during a change.
+    pub(super) fn link(&self, head: &mut EntryHead) -> Result<(), OutsideError> {
+        let bucket = bucket_place(head.hash);
+        head.next = read_link(&self.memory, bucket)?;
+        write_link(&self.memory, bucket, head.offset as u32)
     }
 }
 
@@ -296,9 +252,6 @@ pub(super) fn own_memory() -> Result<SharedMemory, String> {
 
 /// With 1.3 entries in a bucket on average, and names that nobody can choose by their hash, none has as many.
 const MAX_CHAIN: usize = 64;
-
-/// Seconds between two removals of expired entries: one takes milliseconds where there are many.
-const SWEEP_PAUSE: f64 = 0.1;
 
 impl From<OutsideError> for Fault {
     fn from(_: OutsideError) -> Self {
