@@ -240,7 +240,7 @@ pub(super) const SLACK: usize = 1 << 20;
 pub(crate) const MEMORY_BYTES: usize = ENTRIES + 2 * MAX_BYTES + SLACK;
 
 /// The limit has room for 174,762 entries: 1.3 in a bucket.
-const BUCKETS: usize = 1 << 17;
+pub(super) const BUCKETS: usize = 1 << 17;
 
 /// How the table is laid out; another layout or limit gets another last byte.
 const FORMAT: u64 = u64::from_be_bytes(*b"SerowSD\x01");
@@ -251,7 +251,7 @@ const HEADER_WORDS: usize = 9;
 /// A page.
 const HEADER_BYTES: usize = 4096;
 /// Where entries begin.
-const ENTRIES: usize = HEADER_BYTES + BUCKETS * LINK_BYTES;
+pub(super) const ENTRIES: usize = HEADER_BYTES + BUCKETS * LINK_BYTES;
 const HEAD_BYTES: usize = 5 * ALIGNMENT;
 const LINK_BYTES: usize = size_of::<u32>();
 /// In the first word of an entry, behind its length.

@@ -94,6 +94,22 @@ fn an_interrupted_change_clears_the_table() {
 }
 
 #[test]
+fn a_bucket_without_an_end_clears_the_table() {
+    let dictionary = own();
+    dictionary.set(b"a", &text("1"), None, 0.0).unwrap();
+    {
+        // The first entry follows itself, in all buckets.
+        let inner = dictionary.inner.lock().unwrap();
+        let (memory, first) = (inner.table.memory(), layout::ENTRIES);
+        layout::write_link(memory, first + size_of::<u32>(), first as u32).unwrap();
+        let buckets = (0..layout::BUCKETS as u64).map(layout::bucket_place);
+        buckets.for_each(|bucket| layout::write_link(memory, bucket, first as u32).unwrap());
+    }
+    assert_eq!(dictionary.get(b"b", 0.0), Ok(None));
+    assert_eq!(dictionary.get(b"a", 0.0), Ok(None), "it was cleared");
+}
+
+#[test]
 fn memory_of_another_kind_is_refused() {
     assert!(Table::new(SharedMemory::anonymous(MEMORY_BYTES - 1).unwrap()).is_none());
     let dictionary = own();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::lua::shared_dictionary::layout::MAX_BYTES;
+use crate::lua::shared_dictionary::layout::{ENTRIES, MAX_BYTES};
 
 /// An operation with one of some names.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ fn damages() -> impl Strategy<Value = Damage> {
     let word = prop_oneof![
         any::<u64>(),
         (0..MEMORY_BYTES as u64).prop_map(|place| place & !7),
-        (0..400_u64).prop_map(|number| (number << 32) | (528_384 + 8 * number)),
+        (0..400_u64).prop_map(|number| (number << 32) | (ENTRIES as u64 + 8 * number)),
         Just(u64::MAX),
         0..3_u64,
     ];
@@ -149,7 +149,7 @@ fn damage(dictionary: &Dictionary, damage: &Damage) {
     let place = |index: &prop::sample::Index| match index.index(3 * 4096) {
         place @ 0..4096 => place % 72,
         place @ 4096..8192 => 4096 + (place - 4096) * 128,
-        place => 528_384 + (place - 8192) / 4,
+        place => ENTRIES + (place - 8192) / 4,
     };
     match damage {
         Damage::Byte { place: index, byte } => memory.write(place(index), &[*byte]),

@@ -15,18 +15,29 @@ fn of_file(file: OwnedFd) -> Dictionary {
     Dictionary::new(Table::new(SharedMemory::of_file(file).unwrap()).unwrap())
 }
 
+/// Another process, which ends when this is dropped.
+struct Other(Child);
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Another process, which does this with the dictionary.
-fn start(task: &str, file: &OwnedFd) -> Child {
+fn start(task: &str, file: &OwnedFd) -> Other {
     let name = "lua::shared_dictionary::tests::processes::in_another_process";
     let mut command = Command::new(env::current_exe().unwrap());
     command.args([name, "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env(TASK, task);
     // Only descriptors of the other process are copied and closed: locks belong to processes.
-    command.stdin(Stdio::from(file.try_clone().unwrap())).stdout(Stdio::piped()).spawn().unwrap()
+    Other(command.stdin(Stdio::from(file.try_clone().unwrap())).stdout(Stdio::piped()).spawn().unwrap())
 }
 
 /// Waits until the process says that it has begun.
-fn wait_for_begin(child: &mut Child) {
-    let output = BufReader::new(child.stdout.as_mut().unwrap());
+fn wait_for_begin(other: &mut Other) {
+    let output = BufReader::new(other.0.stdout.as_mut().unwrap());
     assert!(output.lines().any(|line| line.unwrap().ends_with("begun")));
 }
 
@@ -77,9 +88,8 @@ fn additions_of_several_processes_are_not_lost() {
     let children: Vec<_> = (0..2).map(|_| start("add", &file)).collect();
     let dictionary = of_file(file.try_clone().unwrap());
     add(&dictionary);
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    for mut child in children {
+        assert!(child.0.wait().unwrap().success());
     }
     assert_eq!(dictionary.get(b"sum", 0.0), Ok(Some(Entry::Number(f64::from(ADDITIONS * 6)))));
 }
@@ -98,8 +108,7 @@ fn a_killed_process_leaves_a_table_that_is_whole_or_cleared() {
             thread::yield_now();
         }
         thread::sleep(Duration::from_micros(u64::from(round) * 317));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        drop(child);
         let kept = dictionary.get(b"kept", 0.0).unwrap();
         let sum = dictionary.add(b"round", 1.0, None, 0.0).unwrap();
         match kept {
@@ -132,8 +141,7 @@ fn a_process_that_holds_the_lock_does_not_stop_others_for_long() {
     let again = Instant::now();
     assert_eq!(dictionary.add(b"b", 1.0, None, 0.0).unwrap_err(), error);
     assert!(again.elapsed() < MAX_WAIT, "the second operation does not wait");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(child);
     assert_eq!(dictionary.get(b"a", 0.0), Ok(Some(text("1"))));
 }
 
