@@ -17,7 +17,7 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
             match with_dictionary(|dictionary| dictionary.get(&name.as_bytes(), now()))? {
                 None => Ok(Value::Nil),
                 Some(Entry::Number(number)) => Ok(Value::Number(number)),
-                Some(Entry::Text(text)) => lua.create_string(&*text).map(Value::String),
+                Some(Entry::Text(text)) => lua.create_string(text).map(Value::String),
             }
         })?,
     )?;
@@ -28,7 +28,7 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
                 Value::Nil => return with_dictionary(|dictionary| dictionary.remove(&name.as_bytes())),
                 Value::Integer(number) => Entry::Number(*number as f64),
                 Value::Number(number) => Entry::Number(*number),
-                Value::String(text) => Entry::Text(text.as_bytes().to_vec().into()),
+                Value::String(text) => Entry::Text(text.as_bytes().to_vec()),
                 other => {
                     let text = format_args!("serow.shared keeps texts and numbers, not {}", kind(other));
                     return Err(mlua::Error::runtime(text));

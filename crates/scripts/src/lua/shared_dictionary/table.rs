@@ -5,7 +5,6 @@
 use std::{
     collections::hash_map::RandomState,
     hash::{BuildHasher, Hasher},
-    sync::Arc,
 };
 
 use serow_net::{OutsideError, SharedMemory};
@@ -19,7 +18,7 @@ use super::layout::{
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
     Number(f64),
-    Text(Arc<[u8]>),
+    Text(Vec<u8>),
 }
 
 /// Values by name, in bounded memory, with lifetimes. Times are seconds of any clock. Only one thread of one process may
@@ -80,7 +79,7 @@ impl Table {
         // It is within the memory: the head was checked.
         let mut text = vec![0; head.size() - head.name_length - ENTRY_BYTES];
         self.memory.read(head.text_place(), &mut text)?;
-        Ok(Some(Entry::Text(text.into())))
+        Ok(Some(Entry::Text(text)))
     }
 
     /// Sets a value, until this time. If there is no room, the value before is removed nevertheless.

@@ -43,7 +43,7 @@ fn name_of(number: u8) -> Vec<u8> {
 }
 
 fn value_of(name: u8, length: usize) -> Entry {
-    Entry::Text(vec![name; length].into())
+    Entry::Text(vec![name; length])
 }
 
 /// What an operation returns, with the errors as a flag.
