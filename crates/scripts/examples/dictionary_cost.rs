@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_shared = arguments.iter().any(|argument| argument == SHARED);
     let rounds: u32 = arguments.iter().find(|argument| *argument != SHARED).map_or(Ok(1_000), |text| text.parse())?;
     if is_shared {
-        share_dictionary(SharedMemory::file(DICTIONARY_BYTES)?);
+        share_dictionary(Some(SharedMemory::file(DICTIONARY_BYTES)?));
     }
     let path = env::temp_dir().join(format!("dictionary_cost-{}.lua", std::process::id()));
     let mut empty = 0.0;

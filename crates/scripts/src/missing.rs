@@ -84,7 +84,7 @@ impl Watched {
 }
 
 /// As with Lua; no script uses it.
-pub fn share_dictionary(_: OwnedFd) {}
+pub fn share_dictionary(_: Option<OwnedFd>) {}
 
 /// As with Lua: there is no dictionary.
 pub const DICTIONARY_BYTES: usize = 0;

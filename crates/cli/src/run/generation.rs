@@ -75,7 +75,7 @@ impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
         let GenerationSetup { text, overrides, shared, memory, generation_secret } = setup;
         // Scripts are run when the settings are read.
-        memory.into_iter().for_each(serow_scripts::share_dictionary);
+        serow_scripts::share_dictionary(memory);
         let mut configuration =
             serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.

@@ -17,7 +17,7 @@ use serow_gateway::LogLimit;
 use serow_net::SharedMemory;
 
 pub(crate) use self::table::Entry;
-use self::table::{Fault, Table, own_memory};
+use self::table::{Fault, Table};
 
 /// Values by name, in bounded memory, with lifetimes. Times are seconds since 1970, which are those of other processes.
 #[derive(Debug)]
@@ -30,14 +30,22 @@ struct Inner {
     table: Table,
     /// Whether another process held the lock for as long as this one waits: the next operations do not wait again.
     is_stuck: bool,
-    /// The reason of the last clear, until the log has it: scripts use the dictionary before there is a log.
-    cleared: Option<Fault>,
+    /// A line for the log, until it has it: scripts use the dictionary before there is a log.
+    warning: Option<String>,
     warnings: LogLimit,
 }
 
 impl Dictionary {
     fn new(table: Table) -> Self {
-        Self { inner: Mutex::new(Inner { table, is_stuck: false, cleared: None, warnings: LogLimit::new() }) }
+        Self { inner: Mutex::new(Inner { table, is_stuck: false, warning: None, warnings: LogLimit::new() }) }
+    }
+
+    /// A dictionary of this process, where other processes should have it as well.
+    fn own(reason: &str) -> Result<Self, String> {
+        let dictionary = Self::new(own_table()?);
+        let warning = format!("serow.shared is not kept across reloads: {reason}");
+        dictionary.inner.lock().unwrap_or_else(PoisonError::into_inner).warning = Some(warning);
+        Ok(dictionary)
     }
 
     /// The value of this name, unless its time is over.
@@ -82,7 +90,7 @@ impl Dictionary {
         inner.lock()?;
         let outcome = match action(&inner.table) {
             Err(fault @ (Fault::Interrupted | Fault::Invalid)) => {
-                inner.cleared = Some(fault);
+                inner.warning = Some(format!("serow.shared was cleared: {}", fault.reason()));
                 inner.table.clear().and_then(|()| action(&inner.table))
             }
             outcome => outcome,
@@ -111,31 +119,34 @@ impl Inner {
         }
         self.is_stuck = true;
         Err(format!(
-            "serow.shared: another process of the server has held it for {} ms; perhaps it is stopped",
-            MAX_WAIT.as_millis()
+            "serow.shared: another process of the server has held it for {} s; perhaps it is stopped",
+            MAX_WAIT.as_secs()
         ))
     }
 
-    /// Logs that the table was cleared.
+    /// Logs the warning.
     fn warn(&mut self) {
-        let Some(fault) = self.cleared else { return };
-        if !tracing::enabled!(tracing::Level::WARN) {
+        if self.warning.is_none() || !tracing::enabled!(tracing::Level::WARN) {
             return;
         }
-        self.cleared = None;
-        let Some(suppressed) = self.warnings.admit_now() else { return };
-        let reason = match fault {
-            Fault::Interrupted => "a process ended while it changed it",
-            _ => "its contents were invalid",
-        };
-        tracing::warn!("serow.shared was cleared: {reason}");
-        if suppressed.0 > 0 {
-            tracing::warn!("serow.shared was cleared, and {suppressed} more times before");
+        let warning = self.warning.take().unwrap_or_default();
+        match self.warnings.admit_now() {
+            Some(suppressed) if suppressed.0 > 0 => tracing::warn!("{warning}; and {suppressed} more times before"),
+            Some(_) => tracing::warn!("{warning}"),
+            None => {}
         }
     }
 }
 
 impl Fault {
+    /// Why a table is cleared.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Interrupted => "a process ended while it changed it",
+            _ => "its contents were invalid",
+        }
+    }
+
     fn message(self, name: &[u8]) -> String {
         match self {
             Self::Full => format!(
@@ -159,46 +170,51 @@ impl Fault {
 /// The system has no memory.
 pub(crate) fn dictionary() -> Result<&'static Dictionary, String> {
     static DICTIONARY: OnceLock<Result<Dictionary, String>> = OnceLock::new();
-    let opened = DICTIONARY.get_or_init(|| {
-        let file = given().take();
-        let shared = file.and_then(|file| {
-            let memory = SharedMemory::of_file(file).inspect_err(|error| warn_of_own(&error.to_string())).ok()?;
-            let table = Table::new(memory);
-            if table.is_none() {
-                warn_of_own("its memory is of another version of Serow; restart the server");
-            }
-            table
-        });
-        let table = match shared {
-            Some(table) => table,
-            None => Table::new(own_memory()?).ok_or("serow.shared: the memory is too small")?,
-        };
-        Ok(Dictionary::new(table))
-    });
-    opened.as_ref().map_err(Clone::clone)
+    let open = || match given().take() {
+        Some(file) => open(file),
+        None => own_table().map(Dictionary::new),
+    };
+    DICTIONARY.get_or_init(open).as_ref().map_err(Clone::clone)
+}
+
+/// The dictionary in this file; without one, or in one that cannot be used, a dictionary of this process.
+fn open(file: Option<OwnedFd>) -> Result<Dictionary, String> {
+    let Some(file) = file else {
+        return Dictionary::own("the master has no memory for it; restart the server");
+    };
+    match SharedMemory::of_file(file).map(Table::new) {
+        Ok(Some(table)) => Ok(Dictionary::new(table)),
+        Ok(None) => Dictionary::own("its memory is that of another version of Serow; restart the server"),
+        Err(error) => Dictionary::own(&error.to_string()),
+    }
 }
 
 /// Has the scripts of this process share their dictionary with other processes, by a file of
-/// [`serow_net::SharedMemory`] with [`DICTIONARY_BYTES`]. To be called before a script is read.
-pub fn share_dictionary(file: OwnedFd) {
+/// [`serow_net::SharedMemory`] with [`DICTIONARY_BYTES`]; without a file, the log says that they do not. To be called before
+/// a script is read.
+pub fn share_dictionary(file: Option<OwnedFd>) {
     *given() = Some(file);
 }
 
-fn given() -> MutexGuard<'static, Option<OwnedFd>> {
-    static GIVEN: Mutex<Option<OwnedFd>> = Mutex::new(None);
+/// What [`share_dictionary`] was called with.
+fn given() -> MutexGuard<'static, Option<Option<OwnedFd>>> {
+    static GIVEN: Mutex<Option<Option<OwnedFd>>> = Mutex::new(None);
     GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn warn_of_own(reason: &str) {
-    tracing::warn!("serow.shared is not kept across reloads: {reason}");
+/// A table of this process.
+fn own_table() -> Result<Table, String> {
+    let memory = SharedMemory::anonymous(layout::MEMORY_BYTES);
+    let memory = memory.map_err(|error| format!("serow.shared: the system has no memory: {error}"))?;
+    Table::new(memory).ok_or_else(|| "serow.shared: the memory is too small".to_owned())
 }
 
 /// The length of the memory of a dictionary. It takes room as far as it is used.
 pub const DICTIONARY_BYTES: usize = layout::MEMORY_BYTES;
 
-/// A process that holds the dictionary longer does not run: the longest operation moves all entries, which takes a
-/// hundredth of a second.
-const MAX_WAIT: Duration = Duration::from_millis(250);
+/// A process that holds the dictionary longer does not run. The longest operation, which moves 170,000 entries, takes some
+/// hundredths of a second, and more where others compute as well.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Attempts before the first pause.
 const BRIEF_ROUNDS: u32 = 50;

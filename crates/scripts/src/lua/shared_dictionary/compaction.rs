@@ -28,14 +28,14 @@ impl Table {
     fn compact(&self, header: &mut Header, now: f64) -> Result<(), Fault> {
         empty_buckets(&self.memory)?;
         let mut compacted = Header { swept: now, ..Header::new(header.keys) };
-        let mut place = compacted.end;
+        let (mut place, mut buffer) = (compacted.end, [0; 4096]);
         while place < header.end {
             let mut head = EntryHead::read(&self.memory, place, header.end)?;
             place += head.slot;
             if !head.is_alive(now) {
                 continue;
             }
-            self.move_down(head.offset, compacted.end, head.slot)?;
+            self.move_down(head.offset, compacted.end, head.slot, &mut buffer)?;
             head.offset = compacted.end;
             self.link(&mut head)?;
             head.write(&self.memory)?;
@@ -51,13 +51,19 @@ impl Table {
     }
 
     /// Copies bytes to a place before them, which they may overlap.
-    fn move_down(&self, mut from: usize, mut to: usize, mut length: usize) -> Result<(), OutsideError> {
-        let mut buffer = [0; 4096];
+    fn move_down(
+        &self,
+        mut from: usize,
+        mut to: usize,
+        mut length: usize,
+        buffer: &mut [u8],
+    ) -> Result<(), OutsideError> {
         while from != to && length > 0 {
-            let piece = &mut buffer[..length.min(4096)];
+            let piece_length = length.min(buffer.len());
+            let piece = &mut buffer[..piece_length];
             self.memory.read(from, piece)?;
             self.memory.write(to, piece)?;
-            (from, to, length) = (from + piece.len(), to + piece.len(), length - piece.len());
+            (from, to, length) = (from + piece_length, to + piece_length, length - piece_length);
         }
         Ok(())
     }

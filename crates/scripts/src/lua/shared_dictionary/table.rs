@@ -10,8 +10,8 @@ use std::{
 use serow_net::{OutsideError, SharedMemory};
 
 use super::layout::{
-    self, ENTRY_BYTES, EntryHead, Header, Kind, MAX_BYTES, MEMORY_BYTES, bucket_place, empty_buckets,
-    is_of_this_format, mark, read_link, write_link,
+    self, ENTRY_BYTES, EntryHead, Header, Kind, MAX_BYTES, bucket_place, empty_buckets, is_of_this_format, mark,
+    read_link, write_link,
 };
 
 /// A value of the dictionary.
@@ -242,11 +242,6 @@ fn hash(keys: [u64; 2], name: &[u8]) -> u64 {
     let mut hasher = std::hash::SipHasher::new_with_keys(keys[0], keys[1]);
     hasher.write(name);
     hasher.finish()
-}
-
-/// Memory for a table of this process.
-pub(super) fn own_memory() -> Result<SharedMemory, String> {
-    SharedMemory::anonymous(MEMORY_BYTES).map_err(|error| format!("serow.shared: the system has no memory: {error}"))
 }
 
 /// With 1.3 entries in a bucket on average, and names that nobody can choose by their hash, none has as many.

@@ -13,7 +13,7 @@ fn text(text: &str) -> Entry {
 }
 
 fn own() -> Dictionary {
-    Dictionary::new(Table::new(own_memory().unwrap()).unwrap())
+    Dictionary::new(own_table().unwrap())
 }
 
 impl Dictionary {
@@ -114,10 +114,26 @@ fn memory_of_another_kind_is_refused() {
     assert!(Table::new(SharedMemory::anonymous(MEMORY_BYTES - 1).unwrap()).is_none());
     let dictionary = own();
     dictionary.set(b"a", &text("1"), None, 0.0).unwrap();
-    let memory = own_memory().unwrap();
+    let memory = SharedMemory::anonymous(MEMORY_BYTES).unwrap();
     let mut format = [0; 8];
     dictionary.inner.lock().unwrap().table.memory().read(0, &mut format).unwrap();
     let another = (u64::from_ne_bytes(format) + 1).to_ne_bytes();
     memory.write(0, &another).unwrap();
     assert!(Table::new(memory).is_none());
+}
+
+#[test]
+fn without_shared_memory_each_process_has_a_dictionary_and_a_warning() {
+    let short = SharedMemory::file(MEMORY_BYTES / 2).unwrap();
+    for (file, expected) in [
+        (None, Some("the master has no memory for it")),
+        (Some(short), Some("another version of Serow")),
+        (Some(SharedMemory::file(MEMORY_BYTES).unwrap()), None),
+    ] {
+        let dictionary = open(file).unwrap();
+        let warning = dictionary.inner.lock().unwrap().warning.clone();
+        assert_eq!(warning.is_some(), expected.is_some());
+        assert!(warning.unwrap_or_default().contains(expected.unwrap_or_default()));
+        assert_eq!(dictionary.add(b"a", 1.0, None, 0.0), Ok(1.0));
+    }
 }

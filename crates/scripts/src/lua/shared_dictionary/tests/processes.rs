@@ -137,7 +137,7 @@ fn a_process_that_holds_the_lock_does_not_stop_others_for_long() {
     let began = Instant::now();
     let error = dictionary.get(b"a", 0.0).unwrap_err();
     assert!(began.elapsed() >= MAX_WAIT);
-    assert!(error.contains("another process of the server has held it for 250 ms"), "{error}");
+    assert!(error.contains("another process of the server has held it for 1 s"), "{error}");
     let again = Instant::now();
     assert_eq!(dictionary.add(b"b", 1.0, None, 0.0).unwrap_err(), error);
     assert!(again.elapsed() < MAX_WAIT, "the second operation does not wait");
