@@ -212,8 +212,8 @@ fn own_table() -> Result<Table, String> {
 /// The length of the memory of a dictionary. It takes room as far as it is used.
 pub const DICTIONARY_BYTES: usize = layout::MEMORY_BYTES;
 
-/// A process that holds the dictionary longer does not run. The longest operation, which moves 170,000 entries, takes some
-/// hundredths of a second, and more where others compute as well.
+/// A process that holds the dictionary longer does not run: the longest operation, which moves 170,000 entries, takes 15 ms,
+/// and some times that where others compute as well.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Attempts before the first pause.
