@@ -1,6 +1,6 @@
 //! Header fields as scripts see them: `request.headers["user-agent"]`.
 
-use mlua::{Lua, LuaString, Value};
+use mlua::{Lua, LuaString, Table, Value};
 use serow_message::Headers;
 
 use crate::lua::header_rules;
@@ -34,6 +34,33 @@ pub(crate) fn values(lua: &Lua, headers: &Headers, name: &LuaString) -> mlua::Re
     let values: mlua::Result<Vec<_>> =
         headers.get_all(&*header_rules::name(name)).map(|value| lua.create_string(value)).collect();
     lua.create_sequence_from(values?).map(Value::Table)
+}
+
+/// All fields as lines, `name:value`, for [`of_lines`].
+pub(crate) fn lines(headers: &Headers) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(256);
+    for (name, value) in headers {
+        lines.extend(name.iter().map(u8::to_ascii_lowercase));
+        lines.push(b':');
+        lines.extend_from_slice(value);
+        lines.push(b'\n');
+    }
+    lines
+}
+
+/// A table of the fields in such lines; of several with a name, all values, as in a list (RFC 9110 §5.3).
+pub(crate) fn of_lines(lua: &Lua, lines: &[u8]) -> mlua::Result<Table> {
+    let fields = lua.create_table()?;
+    for line in lines.split(|byte| *byte == b'\n') {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = (lua.create_string(&line[..colon])?, &line[colon + 1..]);
+        let joined = match fields.raw_get::<Option<LuaString>>(&name)? {
+            Some(before) => lua.create_string([&before.as_bytes()[..], b", ", value].concat())?,
+            None => lua.create_string(value)?,
+        };
+        fields.raw_set(name, joined)?;
+    }
+    Ok(fields)
 }
 
 /// All fields, as a table of tables: name and value.

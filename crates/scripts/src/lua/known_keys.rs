@@ -9,9 +9,10 @@ use mlua::{Table, Value};
 /// The first key that is not among them, as text.
 pub(crate) fn check(table: &Table, known: &[&str]) -> Result<(), String> {
     for pair in table.pairs::<Value, Value>() {
-        let name = pair.and_then(|(name, _)| name.to_string()).map_err(|error| error.to_string())?;
-        if !known.contains(&&*name) {
-            return Err(name);
+        let (key, _) = pair.map_err(|error| error.to_string())?;
+        let is_known = key.as_string().is_some_and(|key| known.iter().any(|known| *key == **known));
+        if !is_known {
+            return Err(key.to_string().unwrap_or_else(|error| error.to_string()));
         }
     }
     Ok(())

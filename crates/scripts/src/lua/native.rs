@@ -39,6 +39,8 @@ pub(crate) fn table(lua: &Lua, held: &Rc<HeldTable>, memory: usize) -> mlua::Res
             held.change_headers(|headers| header_rules::add(headers, &header_rules::name(name), value))
         })?,
     )?;
+    let fields = lua.create_function(|lua, lines: LuaString| header_fields::of_lines(lua, &lines.as_bytes()))?;
+    native.raw_set("fields", fields)?;
     let request_field = natives.read(|lua, held, name| match held {
         Held::Request(context) => {
             context.with(|request| request_fields::get(lua, request, context.trusted(), &name.as_bytes()))

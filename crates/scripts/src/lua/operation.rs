@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use mlua::{Lua, LuaString, Table, Value};
+use mlua::{Lua, Table, Value};
 use serow_message::{Body, Headers, Method, Response};
 use tokio::time::{sleep, timeout};
 
 use crate::{FetchRequest, RedisValue, Servers};
 
 use crate::lua::{
-    header_rules,
+    header_fields, header_rules,
     held::{Held, HeldTable},
     known_keys,
     value_kind::{self, kind, number},
@@ -54,10 +54,15 @@ impl Operation {
                 let held = number(argument).and_then(|number| held.get(number));
                 held.map(|held| Self::Body(held, limit)).ok_or_else(|| "the request has ended".to_owned())
             }
+            ("fetch", Value::String(url)) => {
+                fetch_url(url.as_bytes().to_vec()).map(|request| Self::Fetch(Box::new(request)))
+            }
             ("fetch", Value::Table(argument)) => {
                 fetch_request(argument, memory).map(|request| Self::Fetch(Box::new(request)))
             }
-            ("fetch", other) => Err(format!("serow.fetch needs a table, as in {{ url = ... }}, not {}", kind(other))),
+            ("fetch", other) => {
+                Err(format!("serow.fetch needs a URL, or a table as in {{ url = ... }}, not {}", kind(other)))
+            }
             ("redis", Value::Table(words)) => command(words, more).map(Self::Redis),
             _ => Err("there is no such operation".to_owned()),
         }
@@ -126,23 +131,21 @@ async fn read(mut body: Body, limit: usize) -> (Result<Option<Bytes>, String>, B
     }
 }
 
-/// The response of another server as a table.
+/// The response of another server as a table; most scripts look at none of its header fields.
 fn fetched(lua: &Lua, status: u16, headers: &Headers, body: &[u8]) -> mlua::Result<Value> {
-    let fields = lua.create_table()?;
-    for (name, value) in headers {
-        let name = lua.create_string(name.to_ascii_lowercase())?;
-        // As nginx's variables: of several fields, all values.
-        let joined = match fields.raw_get::<Option<LuaString>>(&name)? {
-            Some(before) => [&before.as_bytes()[..], b", ", value].concat(),
-            None => value.to_vec(),
-        };
-        fields.raw_set(name, lua.create_string(joined)?)?;
-    }
-    let response = lua.create_table()?;
+    let response = lua.create_table_with_capacity(1, 3)?;
+    response.raw_set(0, lua.create_string(header_fields::lines(headers))?)?;
     response.raw_set("status", status)?;
-    response.raw_set("headers", fields)?;
     response.raw_set("body", lua.create_string(body)?)?;
     Ok(Value::Table(response))
+}
+
+/// The request for a URL alone.
+fn fetch_url(url: Vec<u8>) -> Result<FetchRequest, String> {
+    let url = String::from_utf8(url).map_err(|_| "serow.fetch: the url has other characters than a URL may have")?;
+    let (headers, body) = Default::default();
+    let (timeout, max_body) = (DEFAULT_FETCH_TIMEOUT, DEFAULT_BODY_LIMIT);
+    Ok(FetchRequest { url, method: Method::GET, headers, body, timeout, max_body, depth: 0 })
 }
 
 fn fetch_request(table: &Table, memory: usize) -> Result<FetchRequest, String> {
@@ -156,33 +159,34 @@ fn fetch_request(table: &Table, memory: usize) -> Result<FetchRequest, String> {
         Value::String(text) => Ok(Some(text.as_bytes().to_vec())),
         other => Err(format!("serow.fetch: {name} is text, not {}", kind(&other))),
     };
-    let url = string("url")?.ok_or("serow.fetch needs a url")?;
-    let url = String::from_utf8(url).map_err(|_| "serow.fetch: the url has other characters than a URL may have")?;
+    let mut request = fetch_url(string("url")?.ok_or("serow.fetch needs a url")?)?;
     let body = string("body")?.unwrap_or_default();
-    let method = match string("method")? {
-        Some(method) => Method::from_bytes(&method)
-            .map_err(|_| format!("serow.fetch: {} is not a method", method.escape_ascii()))?,
-        None if body.is_empty() => Method::GET,
-        None => Method::POST,
-    };
-    if method == Method::CONNECT {
+    match string("method")? {
+        Some(method) => {
+            let wrong = |_| format!("serow.fetch: {} is not a method", method.escape_ascii());
+            request.method = Method::from_bytes(&method).map_err(wrong)?;
+        }
+        None if body.is_empty() => {}
+        None => request.method = Method::POST,
+    }
+    if request.method == Method::CONNECT {
         return Err("serow.fetch: CONNECT opens a tunnel, which scripts cannot use".to_owned());
     }
-    let mut headers = Headers::new();
+    request.body = body.into();
     match get("headers")? {
         Value::Nil => {}
-        Value::Table(fields) => header_rules::fill(&mut headers, &fields)?,
+        Value::Table(fields) => header_rules::fill(&mut request.headers, &fields)?,
         other => return Err(format!("serow.fetch: headers is a table, not {}", kind(&other))),
     }
-    let timeout = match get("timeout")? {
-        Value::Nil => DEFAULT_FETCH_TIMEOUT,
-        value => seconds(&value)?,
-    };
-    let max_body = match get("max_body")? {
-        Value::Nil => DEFAULT_BODY_LIMIT,
-        value => count(&value, memory).ok_or("serow.fetch: max_body is a number of bytes")?,
-    };
-    Ok(FetchRequest { url, method, headers, body: body.into(), timeout, max_body, depth: 0 })
+    match get("timeout")? {
+        Value::Nil => {}
+        value => request.timeout = seconds(&value)?,
+    }
+    match get("max_body")? {
+        Value::Nil => {}
+        value => request.max_body = count(&value, memory).ok_or("serow.fetch: max_body is a number of bytes")?,
+    }
+    Ok(request)
 }
 
 /// The words of a command of Redis; so many that none of them was nil.

@@ -108,7 +108,17 @@ function hooks.runner_of_several(request_hook, response_hook, log_hook)
   end
 end
 
-function hooks.fetch(request) return wait("fetch", type(request) == "string" and { url = request } or request) end
+-- The header fields of a response of another server, whose lines it has at 0, are a table when a script looks at them.
+local Fetched = {
+  __index = function(self, name)
+    if name ~= "headers" then return nil end
+    local headers = native.fields(self[0])
+    rawset(self, name, headers)
+    return headers
+  end,
+}
+
+function hooks.fetch(request) return setmetatable(wait("fetch", request), Fetched) end
 
 function hooks.redis(...) return wait("redis", { ... }, select("#", ...)) end
 
