@@ -244,7 +244,7 @@ impl DiskStore {
 }
 
 impl Persistence for DiskStore {
-    fn keep(&self, key: &Key, resource: &Arc<Resource>) {
+    fn keep(&self, key: &Key, resource: &Resource) {
         if !self.is_claimed() || !self.pending.add(key, resource) {
             self.drop_response(resource);
         }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -17,17 +17,17 @@ pub(crate) struct Pending {
 
 #[derive(Debug, Default)]
 pub(crate) struct PendingState {
-    resources: HashMap<Key, Arc<Resource>>,
+    resources: HashMap<Key, Resource>,
     order: VecDeque<Key>,
     bytes: usize,
     /// What is being written, and whether it has been removed meanwhile.
-    writing: Option<(Key, Arc<Resource>, bool)>,
+    writing: Option<(Key, Resource, bool)>,
     is_ending: bool,
 }
 
 /// What the writer does next.
 pub(crate) enum Work {
-    Write(Key, Arc<Resource>),
+    Write(Key, Resource),
     /// Nothing is to be written now.
     Idle,
     End,
@@ -35,7 +35,7 @@ pub(crate) enum Work {
 
 impl Pending {
     /// Adds what is stored for a key now; whether there is room for it.
-    pub(crate) fn add(&self, key: &Key, resource: &Arc<Resource>) -> bool {
+    pub(crate) fn add(&self, key: &Key, resource: &Resource) -> bool {
         let mut state = self.lock();
         let size = resource.memory_size();
         let before = state.resources.get(key).map_or(0, |before| before.memory_size());
@@ -43,7 +43,7 @@ impl Pending {
             return false;
         }
         state.bytes = state.bytes - before + size;
-        if state.resources.insert(key.clone(), Arc::clone(resource)).is_none() {
+        if state.resources.insert(key.clone(), resource.clone()).is_none() {
             state.order.push_back(key.clone());
         }
         drop(state);
@@ -51,7 +51,7 @@ impl Pending {
         true
     }
 
-    pub(crate) fn find(&self, key: &Key) -> Option<Arc<Resource>> {
+    pub(crate) fn find(&self, key: &Key) -> Option<Resource> {
         let state = self.lock();
         let written = || state.writing.as_ref().filter(|(other, _, is_removed)| other == key && !is_removed);
         state.resources.get(key).or_else(|| written().map(|(_, resource, _)| resource)).cloned()
@@ -85,7 +85,7 @@ impl Pending {
         };
         let Some(resource) = state.resources.remove(&key) else { return Work::Idle };
         state.bytes -= resource.memory_size();
-        state.writing = Some((key.clone(), Arc::clone(&resource), false));
+        state.writing = Some((key.clone(), resource.clone(), false));
         Work::Write(key, resource)
     }
 
