@@ -23,6 +23,8 @@ pub(crate) struct PendingState {
     /// What is being written, and whether it has been removed meanwhile.
     writing: Option<(Key, Resource, bool)>,
     is_ending: bool,
+    /// Whether there is something to do beside writing.
+    is_woken: bool,
 }
 
 /// What the writer does next.
@@ -76,10 +78,11 @@ impl Pending {
     /// Waits for work, at most for so long.
     pub(crate) fn next(&self, timeout: Duration) -> Work {
         let mut state = self.lock();
-        if state.order.is_empty() && !state.is_ending {
+        if state.order.is_empty() && !state.is_ending && !state.is_woken {
             let waited = self.changed.wait_timeout(state, timeout);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.is_woken = false;
         let Some(key) = state.order.pop_front() else {
             return if state.is_ending { Work::End } else { Work::Idle };
         };
@@ -94,6 +97,12 @@ impl Pending {
         let mut state = self.lock();
         let is_removed = state.writing.take().is_none_or(|(_, _, is_removed)| is_removed);
         (!is_removed).then(publish)
+    }
+
+    /// Ends the waiting of the thread that writes: there is something to do beside that.
+    pub(crate) fn wake(&self) {
+        self.lock().is_woken = true;
+        self.changed.notify_one();
     }
 
     /// What was added is written, and then there is no more work.

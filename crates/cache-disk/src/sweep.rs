@@ -54,10 +54,7 @@ impl Sweep {
     /// Looks at the next files, if it is time. There is nothing to be written now.
     pub(crate) fn step(&mut self, disk: &DiskStore, store: &MemoryStore) {
         self.stage = match self.stage {
-            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => {
-                self.make_room(disk, store);
-                return;
-            }
+            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => return,
             Stage::Waiting { .. } => {
                 if let Err(error) = disk.folder.remove_unfinished(false) {
                     disk.health.warn("look into", &error);
