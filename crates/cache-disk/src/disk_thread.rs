@@ -44,6 +44,9 @@ fn run(disk: &DiskStore, store: &MemoryStore) {
                 sweep.make_room(disk, store);
                 disk.write(&key, &resource, &record);
                 disk.space.set_writing(0);
+                if sweep.is_overdue() && disk.is_claimed() {
+                    sweep.step(disk, store);
+                }
             }
             Work::Idle if wants_spare_file => disk.folder.add_spare_file(),
             Work::Idle => {
