@@ -23,6 +23,7 @@ use crate::{
     disk_space::{DiskSpace, Reservation},
     file_name::FileName,
     folder::{Folder, TOUCH_INTERVAL, rounded},
+    pending::Pending,
 };
 
 /// A content that is arriving. Dropped before it is finished, its file is removed.
@@ -30,6 +31,7 @@ use crate::{
 pub(crate) struct ArrivingFile {
     folder: Arc<Folder>,
     health: Arc<DiskHealth>,
+    pending: Arc<Pending>,
     record: FileName,
     file: Arc<File>,
     /// Bytes that have been written.
@@ -69,6 +71,7 @@ impl ArrivingFile {
     pub(crate) fn create(
         folder: &Arc<Folder>,
         health: &Arc<DiskHealth>,
+        pending: &Arc<Pending>,
         record: FileName,
         reservation: Reservation,
     ) -> io::Result<Self> {
@@ -76,6 +79,7 @@ impl ArrivingFile {
         Ok(Self {
             folder: Arc::clone(folder),
             health: Arc::clone(health),
+            pending: Arc::clone(pending),
             record,
             file: Arc::new(file),
             length: AtomicU64::new(0),
@@ -108,6 +112,9 @@ impl ContentWriter for ArrivingFile {
             offset += piece.len() as u64;
         }
         self.reservation.add_arrived(bytes);
+        if self.reservation.space().is_exceeded() {
+            self.pending.wake();
+        }
         self.length.store(offset, Ordering::Relaxed);
         Ok(offset)
     }
@@ -132,7 +139,10 @@ impl ContentWriter for ArrivingFile {
 
 impl Drop for ArrivingFile {
     fn drop(&mut self) {
-        self.take_name().into_iter().for_each(|name| self.folder.discard(name));
+        if let Some(name) = self.take_name() {
+            self.folder.discard(name, Some(Arc::clone(&self.reservation)));
+            self.pending.wake();
+        }
     }
 }
 
@@ -223,8 +233,8 @@ impl ContentFile for KeptFile {
 
     fn discard(&self) {
         let mut place = self.lock();
-        if let Place::New { name, .. } = &*place {
-            self.folder.discard(name.clone());
+        if let Place::New { name, room, .. } = &*place {
+            self.folder.discard(name.clone(), Some(Arc::clone(room)));
             *place = Place::Removed;
         }
     }

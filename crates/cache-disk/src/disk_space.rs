@@ -19,9 +19,12 @@ pub(crate) struct DiskSpace {
     promised: AtomicU64,
     /// Bytes that they have already.
     arrived: AtomicU64,
+    /// Bytes of the record that is being written.
+    writing: AtomicU64,
 }
 
-/// The room that a content takes while it arrives, and until no reader needs its file. Dropped, it is free again.
+/// The room that a content takes while it arrives, and until its file has been removed and no reader needs it. Dropped, it is
+/// free again.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     space: Arc<DiskSpace>,
@@ -32,7 +35,7 @@ pub(crate) struct Reservation {
 impl DiskSpace {
     pub(crate) fn new(limit: u64) -> Self {
         let used = std::iter::repeat_with(AtomicU64::default).take(SHARDS.into()).collect();
-        Self { limit, used, promised: AtomicU64::new(0), arrived: AtomicU64::new(0) }
+        Self { limit, used, promised: AtomicU64::new(0), arrived: AtomicU64::new(0), writing: AtomicU64::new(0) }
     }
 
     /// Bytes that files may take.
@@ -45,9 +48,9 @@ impl DiskSpace {
         self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether there is more than there may be, with what has arrived.
+    /// Whether room has to be made: there is nearly as much as there may be, with what has arrived and what is being written.
     pub(crate) fn is_exceeded(&self) -> bool {
-        self.taken() > self.limit
+        self.taken() > self.limit - self.limit / ARRIVING_MEANWHILE_PART
     }
 
     /// Whether a part of the room is free again, so that it need not be made for each file.
@@ -56,7 +59,12 @@ impl DiskSpace {
     }
 
     fn taken(&self) -> u64 {
-        self.used() + self.arrived.load(Ordering::Relaxed)
+        self.used() + self.arrived.load(Ordering::Relaxed) + self.writing.load(Ordering::Relaxed)
+    }
+
+    /// A record of so many bytes is about to be written; none when it is a file.
+    pub(crate) fn set_writing(&self, bytes: u64) {
+        self.writing.store(bytes, Ordering::Relaxed);
     }
 
     /// A file of so many bytes is there.
@@ -123,6 +131,9 @@ impl Drop for Reservation {
 /// A twentieth.
 const SPARE_PART: u64 = 20;
 
+/// A fortieth is left for what arrives until the thread that writes has removed others.
+const ARRIVING_MEANWHILE_PART: u64 = 40;
+
 /// Half of the room is for contents that arrive: they must not displace everything before they are whole.
 const ARRIVING_PART: u64 = 2;
 
@@ -150,5 +161,10 @@ mod tests {
         assert!(!space.is_exceeded() && space.reserve(500).is_some());
         drop(first);
         assert!(space.reserve(501).is_none());
+        // A record counts before it is there.
+        space.set_writing(76);
+        assert_eq!((space.used(), space.is_exceeded()), (900, true));
+        space.set_writing(75);
+        assert!(!space.is_exceeded());
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serow_cache::{
     ContentFile, ContentReference, ContentWriter, KeptContent, KeptResource, Key, MemoryStore, Persistence,
-    PurgeRecord, Resource, encode,
+    PurgeRecord, Resource, content_numbers_of,
 };
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 pub struct DiskStore {
     pub(crate) folder: Arc<Folder>,
     pub(crate) purges: PurgeLog,
-    pub(crate) pending: Pending,
+    pub(crate) pending: Arc<Pending>,
     /// Nothing while another server uses the folder.
     claim: OnceLock<Claim>,
     /// The number of this server, which all its generations have.
@@ -78,7 +78,7 @@ impl DiskStore {
         Ok(Self {
             folder: Arc::new(folder),
             purges,
-            pending: Pending::default(),
+            pending: Arc::default(),
             claim: OnceLock::new(),
             server,
             space: Arc::new(DiskSpace::new(limit)),
@@ -145,13 +145,13 @@ impl DiskStore {
         self.claim.get().is_some_and(Claim::is_newest) && self.health.is_writable()
     }
 
-    /// Writes what is stored for a key, unless it is removed meanwhile.
-    pub(crate) fn write(&self, key: &Key, resource: &Resource) {
+    /// Writes the record of what is stored for a key, unless it is removed meanwhile.
+    pub(crate) fn write(&self, key: &Key, resource: &Resource, record: &[u8]) {
         if !self.is_writable() {
             self.pending.finish(|| ());
             return self.drop_response(resource);
         }
-        match self.replace(key, resource) {
+        match self.replace(key, resource, record) {
             Ok(true) => drop(self.counts.written.fetch_add(1, Ordering::Relaxed)),
             Ok(false) => {}
             Err(error) => {
@@ -169,18 +169,22 @@ impl DiskStore {
     }
 
     /// Writes the files of a key in place of those before; whether it was not removed meanwhile.
-    fn replace(&self, key: &Key, resource: &Resource) -> io::Result<bool> {
-        let (record, name) = (encode(key, resource), FileName::of_key(key));
-        let numbers = resource.content_files().map(|file| file.reference().number);
-        let kept: Vec<_> = numbers.map(|number| name.with_number(number)).collect();
+    fn replace(&self, key: &Key, resource: &Resource, record: &[u8]) -> io::Result<bool> {
+        let (name, numbers) = (FileName::of_key(key), content_numbers_of(record).unwrap_or_default());
+        let is_referred = |file: &&Arc<dyn ContentFile>| numbers.contains(&file.reference().number);
+        let (contents, purged): (Vec<_>, Vec<_>) = resource.all_content_files().partition(is_referred);
+        // By their tags, before the record was made.
+        purged.into_iter().for_each(|file| file.discard());
+        let kept: Vec<_> = numbers.iter().map(|number| name.with_number(*number)).collect();
         let mut named = Vec::new();
-        let written = name_contents(resource, &kept, &mut named).and_then(|are_there| {
+        let written = name_contents(&contents, &name, &mut named).and_then(|are_there| {
             // A record refers to nothing that is not there.
             if !are_there {
                 self.pending.finish(|| ());
+                discard(resource);
                 return Ok(false);
             }
-            self.replace_record(&record, &name, &kept)
+            self.replace_record(record, &name, &kept)
         });
         if !matches!(written, Ok(true)) {
             named.iter().for_each(|name| self.remove_content(name));
@@ -190,29 +194,24 @@ impl DiskStore {
 
     /// Writes a record, and removes contents that only the one before referred to; whether it was not removed meanwhile.
     fn replace_record(&self, record: &[u8], name: &FileName, kept: &[FileName]) -> io::Result<bool> {
-        let new = self.folder.write_new(record)?;
-        let (before, contents_before) = (self.folder.size(name), self.folder.contents_of(name));
-        match self.pending.finish(|| self.folder.rename(&new, name)) {
-            Some(Ok(())) => {
-                self.space.add(name, rounded(record.len() as u64));
-                self.space.subtract(name, before);
-                contents_before.iter().filter(|name| !kept.contains(name)).for_each(|name| self.remove_content(name));
-                Ok(true)
-            }
-            Some(Err(error)) => {
-                let _ = self.folder.remove(&new);
-                Err(error)
-            }
-            None => {
-                let _ = self.folder.remove(&new);
-                Ok(false)
-            }
-        }
+        let before = self.folder.size(name);
+        let contents_before = if before > 0 { self.folder.contents_of(name) } else { Vec::new() };
+        let mut new = Some(self.folder.write_record(record)?);
+        let published = self.pending.finish(|| new.take().map(|new| self.folder.publish(new, record, name)));
+        let Some(published) = published.flatten() else {
+            new.into_iter().for_each(|new| self.folder.withdraw(new));
+            return Ok(false);
+        };
+        published?;
+        self.space.add(name, rounded(record.len() as u64));
+        self.space.subtract(name, before);
+        contents_before.iter().filter(|name| !kept.contains(name)).for_each(|name| self.remove_content(name));
+        Ok(true)
     }
 
     /// Removes the contents that are to be removed.
     pub(crate) fn remove_discarded(&self) {
-        for name in self.folder.take_discarded() {
+        for (name, _room) in self.folder.take_discarded() {
             match name.is_of_new_file() {
                 // Nobody has counted it as a file.
                 true => drop(self.folder.remove(&name)),
@@ -244,7 +243,7 @@ impl DiskStore {
 }
 
 impl Persistence for DiskStore {
-    fn keep(&self, key: &Key, resource: &Arc<Resource>) {
+    fn keep(&self, key: &Key, resource: &Resource) {
         if !self.is_claimed() || !self.pending.add(key, resource) {
             self.drop_response(resource);
         }
@@ -261,8 +260,11 @@ impl Persistence for DiskStore {
         });
         match removed {
             Ok((was_there, size, contents)) => {
-                self.space.subtract(&name, size);
-                contents.into_iter().for_each(|name| self.folder.discard(name));
+                // Somebody else may just have removed it.
+                if was_there {
+                    self.space.subtract(&name, size);
+                }
+                contents.into_iter().for_each(|name| self.folder.discard(name, None));
                 was_pending || was_there
             }
             Err(error) => {
@@ -297,7 +299,7 @@ impl Persistence for DiskStore {
             return None;
         }
         let reservation = self.space.reserve(length.unwrap_or_default())?;
-        match ArrivingFile::create(&self.folder, &self.health, FileName::of_key(key), reservation) {
+        match ArrivingFile::create(&self.folder, &self.health, &self.pending, FileName::of_key(key), reservation) {
             Ok(file) => Some(Arc::new(file)),
             Err(error) => {
                 self.health.fail(&error);
@@ -321,17 +323,20 @@ impl Persistence for DiskStore {
 
 /// Removes contents that have no name yet, since no record will refer to them.
 fn discard(resource: &Resource) {
-    resource.content_files().for_each(|file| file.discard());
+    resource.all_content_files().for_each(|file| file.discard());
 }
 
-/// Gives contents their names, and adds those that have just got them; whether all contents are there.
-fn name_contents(resource: &Resource, names: &[FileName], named: &mut Vec<FileName>) -> io::Result<bool> {
-    for (file, name) in resource.content_files().zip(names) {
+/// Gives the contents of a record their names, and adds those that have just got them; whether all contents are there.
+fn name_contents(contents: &[&Arc<dyn ContentFile>], record: &FileName, named: &mut Vec<FileName>) -> io::Result<bool> {
+    for file in contents {
         match file.keep()? {
             KeptContent::Gone => return Ok(false),
             KeptContent::WasNamed => {}
-            KeptContent::Named => named.push(name.clone()),
+            KeptContent::Named => named.push(record.with_number(file.reference().number)),
         }
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
 //! The thread that writes files.
 
-use std::{io, sync::Arc, thread};
+use std::{io, sync::Arc, thread, time::Duration};
 
-use serow_cache::MemoryStore;
+use serow_cache::{MemoryStore, encode};
 
-use crate::{disk_store::DiskStore, pending::Work, sweep::Sweep};
+use crate::{disk_store::DiskStore, folder::rounded, pending::Work, sweep::Sweep};
 
 /// A thread that writes files and makes room, until this is dropped: then what waits is written.
 #[derive(Debug)]
@@ -31,11 +31,24 @@ fn run(disk: &DiskStore, store: &MemoryStore) {
     let mut sweep = Sweep::new();
     loop {
         disk.remove_discarded();
-        match disk.pending.next(sweep.pause()) {
+        if disk.is_claimed() {
+            sweep.make_room(disk, store);
+        }
+        let wants_spare_file = disk.folder.wants_spare_file();
+        let pause = if wants_spare_file { Duration::ZERO } else { sweep.pause() };
+        match disk.pending.next(pause) {
             Work::Write(key, resource) => {
-                disk.write(&key, &resource);
+                let record = encode(&key, &resource);
+                // It counts before it is there.
+                disk.space.set_writing(rounded(record.len() as u64));
                 sweep.make_room(disk, store);
+                disk.write(&key, &resource, &record);
+                disk.space.set_writing(0);
+                if sweep.is_overdue() && disk.is_claimed() {
+                    sweep.step(disk, store);
+                }
             }
+            Work::Idle if wants_spare_file => disk.folder.add_spare_file(),
             Work::Idle => {
                 disk.claim(store);
                 if disk.is_claimed() {

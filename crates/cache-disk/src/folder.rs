@@ -1,33 +1,33 @@
 //! The folder with the files.
 
 use std::{
-    collections::hash_map::RandomState,
     fmt,
     fs::{self, DirBuilder, File},
-    hash::BuildHasher,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read},
     os::unix::fs::{DirBuilderExt, MetadataExt, chown},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, renameat, statat, unlinkat},
+    fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, statat, unlinkat},
     io::Errno,
 };
 use serow_cache::content_numbers_of;
 
-use crate::file_name::FileName;
+use crate::{disk_space::Reservation, file_name::FileName, spare_files::SpareFiles};
 
 /// The folder with the files, open.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    directory: std::os::fd::OwnedFd,
-    /// Files that are to be removed by the thread that writes: a large one takes long.
-    discarded: Mutex<Vec<FileName>>,
+    pub(crate) directory: std::os::fd::OwnedFd,
+    /// Files that are to be removed by the thread that writes, since a large one takes long; with the room that each takes
+    /// until then, if it is not that of a file that is counted.
+    pub(crate) discarded: Mutex<Vec<(FileName, Option<Arc<Reservation>>)>>,
+    pub(crate) spares: SpareFiles,
 }
 
 /// A file that was looked at.
@@ -112,7 +112,7 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = open(path, flags, Mode::empty());
         let directory = directory.map_err(|error| FolderError::System(path.to_owned(), error.into()))?;
-        Ok(Self { path: path.to_owned(), directory, discarded: Mutex::default() })
+        Ok(Self { path: path.to_owned(), directory, discarded: Mutex::default(), spares: SpareFiles::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -180,32 +180,6 @@ impl Folder {
         openat(&self.directory, name.path(), flags, Mode::empty()).map(File::from)
     }
 
-    /// Creates a file that nobody sees yet.
-    pub(crate) fn new_file(&self) -> io::Result<(FileName, File)> {
-        // Unpredictable: two processes in containers of their own may have the same number.
-        let number = RandomState::new().hash_one(0_u8);
-        let name = FileName::of(format!("{NEW}/{number:016x}"), 0);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = openat(&self.directory, name.path(), flags, FILE_MODE)?.into();
-        Ok((name, file))
-    }
-
-    /// Writes a file that nobody sees yet; its name.
-    pub(crate) fn write_new(&self, content: &[u8]) -> io::Result<FileName> {
-        let (name, mut file) = self.new_file()?;
-        if let Err(error) = file.write_all(content) {
-            // It may be what fills the disk.
-            let _ = self.remove(&name);
-            return Err(error);
-        }
-        Ok(name)
-    }
-
-    /// Gives a new file its name, in place of the file before.
-    pub(crate) fn rename(&self, new: &FileName, name: &FileName) -> io::Result<()> {
-        Ok(renameat(&self.directory, new.path(), &self.directory, name.path())?)
-    }
-
     /// Removes a file; whether there was one.
     pub(crate) fn remove(&self, name: &FileName) -> io::Result<bool> {
         match unlinkat(&self.directory, name.path(), AtFlags::empty()) {
@@ -213,16 +187,6 @@ impl Folder {
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Has a file removed by the thread that writes.
-    pub(crate) fn discard(&self, name: FileName) {
-        self.discarded.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-    }
-
-    /// The files that are to be removed.
-    pub(crate) fn take_discarded(&self) -> Vec<FileName> {
-        std::mem::take(&mut *self.discarded.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Bytes that a file takes; none if there is none.
@@ -244,17 +208,7 @@ impl Folder {
         Ok(ShardFiles { records, contents })
     }
 
-    /// Removes what a crash has left while it was being written; if others may be writing, only what is old.
-    pub(crate) fn remove_unfinished(&self, is_alone: bool) -> io::Result<()> {
-        for file in self.files(NEW, 0)? {
-            if is_alone || file.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
-                self.remove(&file.name)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn files(&self, below: &str, shard: u8) -> io::Result<Vec<FileEntry>> {
+    pub(crate) fn files(&self, below: &str, shard: u8) -> io::Result<Vec<FileEntry>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let directory = openat(&self.directory, below, flags, Mode::empty())?;
         let mut files = Vec::new();
@@ -312,7 +266,7 @@ pub(crate) const NEW: &str = "new";
 pub(crate) const SHARDS: u16 = 256;
 
 /// Readable to this user only: responses may be for some clients only.
-const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+pub(crate) const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// Blocks of the usual file systems.
 const BLOCK: u64 = 4096;
@@ -329,7 +283,8 @@ pub(crate) const TOUCH_INTERVAL: Duration = Duration::from_secs(600);
 /// No file is left unwritten for so long while it arrives.
 pub(crate) const UNFINISHED_AGE: Duration = Duration::from_secs(600);
 
-const NOW: Timestamps = {
+/// The moment of the call.
+pub(crate) const NOW: Timestamps = {
     let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     Timestamps { last_access: now, last_modification: now }
 };

@@ -8,13 +8,14 @@
 //!                      large for memory, with its number after the name
 //! ```
 //!
-//! A file is written in `new` and renamed when it is whole, so a crash leaves the one before or the new one. Nothing has to
-//! be read at the start: a response is looked for when a request asks for it. A thread writes files and removes those that
-//! were used least recently.
+//! A file is written in `new` and renamed when it is whole, so a crash leaves the one before or the new one. It is created
+//! before it is needed, without a name, since that may take long. Nothing has to be read at the start: a response is looked
+//! for when a request asks for it. A thread writes files and removes those that were used least recently.
 //!
 //! | what | file |
 //! | --- | --- |
 //! | the folder, and its files | `folder.rs`, `file_name.rs` |
+//! | files that nobody sees yet; those that are created before they are needed | `new_files.rs`; `spare_files.rs` |
 //! | who uses it | `claim.rs` |
 //! | purges that concern more than one file | `purge_log.rs` |
 //! | what is kept, found and removed while the server runs | `disk_store.rs`, `pending.rs` |
@@ -32,8 +33,10 @@ mod disk_store;
 mod disk_thread;
 mod file_name;
 mod folder;
+mod new_files;
 mod pending;
 mod purge_log;
+mod spare_files;
 mod sweep;
 
 pub use self::{

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -17,17 +17,19 @@ pub(crate) struct Pending {
 
 #[derive(Debug, Default)]
 pub(crate) struct PendingState {
-    resources: HashMap<Key, Arc<Resource>>,
+    resources: HashMap<Key, Resource>,
     order: VecDeque<Key>,
     bytes: usize,
     /// What is being written, and whether it has been removed meanwhile.
-    writing: Option<(Key, Arc<Resource>, bool)>,
+    writing: Option<(Key, Resource, bool)>,
     is_ending: bool,
+    /// Whether there is something to do beside writing.
+    is_woken: bool,
 }
 
 /// What the writer does next.
 pub(crate) enum Work {
-    Write(Key, Arc<Resource>),
+    Write(Key, Resource),
     /// Nothing is to be written now.
     Idle,
     End,
@@ -35,7 +37,7 @@ pub(crate) enum Work {
 
 impl Pending {
     /// Adds what is stored for a key now; whether there is room for it.
-    pub(crate) fn add(&self, key: &Key, resource: &Arc<Resource>) -> bool {
+    pub(crate) fn add(&self, key: &Key, resource: &Resource) -> bool {
         let mut state = self.lock();
         let size = resource.memory_size();
         let before = state.resources.get(key).map_or(0, |before| before.memory_size());
@@ -43,7 +45,7 @@ impl Pending {
             return false;
         }
         state.bytes = state.bytes - before + size;
-        if state.resources.insert(key.clone(), Arc::clone(resource)).is_none() {
+        if state.resources.insert(key.clone(), resource.clone()).is_none() {
             state.order.push_back(key.clone());
         }
         drop(state);
@@ -51,7 +53,7 @@ impl Pending {
         true
     }
 
-    pub(crate) fn find(&self, key: &Key) -> Option<Arc<Resource>> {
+    pub(crate) fn find(&self, key: &Key) -> Option<Resource> {
         let state = self.lock();
         let written = || state.writing.as_ref().filter(|(other, _, is_removed)| other == key && !is_removed);
         state.resources.get(key).or_else(|| written().map(|(_, resource, _)| resource)).cloned()
@@ -76,16 +78,17 @@ impl Pending {
     /// Waits for work, at most for so long.
     pub(crate) fn next(&self, timeout: Duration) -> Work {
         let mut state = self.lock();
-        if state.order.is_empty() && !state.is_ending {
+        if state.order.is_empty() && !state.is_ending && !state.is_woken {
             let waited = self.changed.wait_timeout(state, timeout);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.is_woken = false;
         let Some(key) = state.order.pop_front() else {
             return if state.is_ending { Work::End } else { Work::Idle };
         };
         let Some(resource) = state.resources.remove(&key) else { return Work::Idle };
         state.bytes -= resource.memory_size();
-        state.writing = Some((key.clone(), Arc::clone(&resource), false));
+        state.writing = Some((key.clone(), resource.clone(), false));
         Work::Write(key, resource)
     }
 
@@ -94,6 +97,12 @@ impl Pending {
         let mut state = self.lock();
         let is_removed = state.writing.take().is_none_or(|(_, _, is_removed)| is_removed);
         (!is_removed).then(publish)
+    }
+
+    /// Ends the waiting of the thread that writes: there is something to do beside that.
+    pub(crate) fn wake(&self) {
+        self.lock().is_woken = true;
+        self.changed.notify_one();
     }
 
     /// What was added is written, and then there is no more work.

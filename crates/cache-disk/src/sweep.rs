@@ -18,6 +18,8 @@ pub(crate) struct Sweep {
     stage: Stage,
     /// The shard in which room is made next.
     cursor: u16,
+    /// When it looked last.
+    stepped: Instant,
 }
 
 #[derive(Debug)]
@@ -40,24 +42,27 @@ impl Sweep {
     pub(crate) fn new() -> Self {
         // Elsewhere after each start, so that no shard is emptied before others.
         let cursor = (std::process::id() % u32::from(SHARDS)) as u16;
-        Self { stage: Stage::Waiting { since: None }, cursor }
+        Self { stage: Stage::Waiting { since: None }, cursor, stepped: Instant::now() }
     }
 
     /// How long the thread may wait for other work.
     pub(crate) fn pause(&self) -> Duration {
         match self.stage {
-            Stage::Looking { .. } | Stage::Applied { .. } => Duration::ZERO,
+            Stage::Looking { .. } | Stage::Applied { .. } => STEP_PAUSE,
             Stage::Waiting { .. } => IDLE,
         }
     }
 
-    /// Looks at the next files, if it is time. There is nothing to be written now.
+    /// Whether it has waited for long, since there is always something to be written.
+    pub(crate) fn is_overdue(&self) -> bool {
+        !matches!(self.stage, Stage::Waiting { .. }) && self.stepped.elapsed() >= MAX_PAUSE
+    }
+
+    /// Looks at the next files, if it is time.
     pub(crate) fn step(&mut self, disk: &DiskStore, store: &MemoryStore) {
+        self.stepped = Instant::now();
         self.stage = match self.stage {
-            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => {
-                self.make_room(disk, store);
-                return;
-            }
+            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => return,
             Stage::Waiting { .. } => {
                 if let Err(error) = disk.folder.remove_unfinished(false) {
                     disk.health.warn("look into", &error);
@@ -183,6 +188,13 @@ fn thin_out(disk: &DiskStore, store: &MemoryStore, shard: u8, also_in_memory: bo
 
 /// Files that are removed on a full disk: so many that the next may be written without a search.
 const REPLACED: u64 = 32;
+
+/// Between two steps: to look at the files of a shard takes a millisecond or two, for which responses would wait that come in
+/// bursts.
+const STEP_PAUSE: Duration = Duration::from_millis(10);
+
+/// Between two steps while responses come all the time: all shards are looked at within half a minute.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long the thread waits for work where nothing is to be looked at.
 const IDLE: Duration = Duration::from_secs(1);

@@ -28,7 +28,7 @@ type Shard = Mutex<HashMap<FillKey, Arc<SharedFill>>>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FillKey {
     key: Key,
-    scope: u64,
+    scope: u32,
 }
 
 /// What a request is in a fill.
@@ -114,7 +114,7 @@ impl Fills {
     /// Joins the fill of this URI by this route, or begins one. A request does not join a fill that began before the URI
     /// was invalidated; then there is no fill for it.
     #[must_use]
-    pub fn join(self: &Arc<Self>, key: &Key, scope: u64, store: &MemoryStore) -> Option<Fill> {
+    pub fn join(self: &Arc<Self>, key: &Key, scope: u32, store: &MemoryStore) -> Option<Fill> {
         let version = store.version();
         let key = FillKey { key: key.clone(), scope };
         let mut fills = self.shard(&key);

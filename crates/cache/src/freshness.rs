@@ -76,13 +76,17 @@ impl Freshness {
     /// The age at this moment (`current_age`, §4.2.3).
     #[must_use]
     pub fn age(&self, now: Time) -> Duration {
-        Duration::from(self.initial_age) + now.since(self.received)
+        Duration::from_millis(self.age_millis(now))
+    }
+
+    fn age_millis(&self, now: Time) -> u64 {
+        self.initial_age.as_millis().saturating_add(now.as_millis().saturating_sub(self.received.as_millis()))
     }
 
     /// Whether it is fresh (§4.2).
     #[must_use]
     pub fn is_fresh(&self, now: Time) -> bool {
-        self.lifetime() > self.age(now)
+        self.lifetime.as_millis() > self.age_millis(now)
     }
 
     /// For how long it will be fresh; nothing if it is stale.
@@ -100,11 +104,9 @@ impl Freshness {
     /// The remaining freshness in seconds; negative for a stale response, as Cache-Status has it (RFC 9211 §2.5).
     #[must_use]
     pub fn ttl(&self, now: Time) -> i64 {
-        let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
-        match self.is_fresh(now) {
-            true => seconds(self.remaining(now)),
-            false => -seconds(self.staleness(now)),
-        }
+        let (lifetime, age) = (self.lifetime.as_millis(), self.age_millis(now));
+        let seconds = |millis: u64| i64::try_from(millis / 1000).unwrap_or(i64::MAX);
+        if lifetime > age { seconds(lifetime - age) } else { -seconds(age - lifetime) }
     }
 
     /// The same, fresh no longer: what HEAD responses do to it (§4.3.5).

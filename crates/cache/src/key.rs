@@ -107,10 +107,11 @@ impl Key {
 }
 
 /// A number for a part of a store, by its name: two routes may have different responses for the same URI. It is the same in
-/// every process.
+/// every process. Only routes that respond to the same URI must not share one: for two of them, that is one chance in four
+/// billion.
 #[must_use]
-pub fn scope(name: &str) -> u64 {
-    xxh3_64(name.as_bytes())
+pub fn scope(name: &str) -> u32 {
+    xxh3_64(name.as_bytes()) as u32
 }
 
 impl std::fmt::Debug for Key {

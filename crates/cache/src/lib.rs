@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | by which key a response is stored | `key.rs`, `vary.rs` |
 //! | what the request demands | `request_control.rs`, `directives.rs`, `delta.rs` |
-//! | whether a stored response is used, as it is or after a validation | `reuse.rs`, `freshness.rs` |
+//! | whether a stored response is used, as it is or after a validation | `reuse.rs`, `reuse_rules.rs`, `freshness.rs` |
 //! | what of it the request gets: all, a part, or 304 | `conditional.rs`, `entity_tag.rs` |
 //! | how much of the whole a response has | `extent.rs`, `content_range.rs` |
 //! | what to ask the origin, and what its answer changes | `validation.rs` |
@@ -55,6 +55,7 @@ mod record;
 mod request_control;
 mod response_control;
 mod reuse;
+mod reuse_rules;
 mod rules;
 mod store;
 mod stored;
@@ -86,9 +87,10 @@ pub use self::{
     request_control::RequestControl,
     response_control::{ResponseControl, Restriction},
     reuse::{Reuse, may_replace_error, reuse},
+    reuse_rules::{ReuseRules, StaleSpan, ValidationRule},
     rules::CacheRules,
     store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion, is_part_of_use},
-    stored::{ReuseRules, StaleSpan, Storable, Stored, StoredHead},
+    stored::{Storable, Stored, StoredHead},
     stored_body::{StoredBody, StoredPart},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},
     storing::{NotStored, StorableHead, StoringRequest, storable},

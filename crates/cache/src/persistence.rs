@@ -16,7 +16,7 @@ use crate::{
 /// What concerns one key is called in the order in which it happens, with a lock held: it should not take long.
 pub trait Persistence: std::fmt::Debug + Send + Sync {
     /// Keeps all that is stored for a key, in place of what was kept before.
-    fn keep(&self, key: &Key, resource: &Arc<Resource>);
+    fn keep(&self, key: &Key, resource: &Resource);
 
     /// Removes what is kept for a key; whether there was something.
     fn remove(&self, key: &Key) -> bool;
@@ -39,7 +39,7 @@ pub trait Persistence: std::fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub enum KeptResource {
     /// It has not been written yet.
-    Unwritten(Arc<Resource>),
+    Unwritten(Resource),
     /// What [`encode`](crate::encode) has written.
     Record(Bytes),
 }
@@ -61,7 +61,7 @@ pub(crate) mod tests {
     struct Reference(ContentReference);
 
     impl Persistence for References {
-        fn keep(&self, _: &Key, _: &Arc<Resource>) {}
+        fn keep(&self, _: &Key, _: &Resource) {}
 
         fn remove(&self, _: &Key) -> bool {
             false

@@ -22,7 +22,7 @@ pub enum PurgeTarget<'a> {
     /// Those of this URI, with all additions to its key.
     Uri(&'a str),
     /// Those of this URI, for both schemes, that the route with this number has stored, with all additions to its key.
-    UriOfRoute(&'a str, u64),
+    UriOfRoute(&'a str, u32),
     /// Those whose URIs begin so.
     Prefix(&'a str),
     /// Those with this tag.
@@ -47,7 +47,7 @@ pub struct PurgeRecord {
     pub(crate) mode: PurgeMode,
     kind: TargetKind,
     /// The only route that it concerns.
-    scope: Option<u64>,
+    scope: Option<u32>,
     /// The URI, its beginning or the tag.
     name: Box<[u8]>,
 }
@@ -90,7 +90,7 @@ impl PurgeRecord {
 
     /// Whether it concerns a response of this URI that this route requested at this version, for another reason than a
     /// tag.
-    pub(crate) fn concerns(&self, uri: &str, scope: u64, version: u64) -> bool {
+    pub(crate) fn concerns(&self, uri: &str, scope: u32, version: u64) -> bool {
         let is_named = match self.kind {
             TargetKind::Uri => *uri.as_bytes() == *self.name,
             TargetKind::Prefix => uri.as_bytes().starts_with(&self.name),

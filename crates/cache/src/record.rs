@@ -1,7 +1,7 @@
 //! Stored responses as bytes, for stores that outlive the process.
 //!
 //! ```text
-//! "SEROWRC4" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
+//! "SEROWRC5" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
@@ -19,8 +19,9 @@ use crate::{
     freshness::Freshness,
     key::Key,
     persistence::Persistence,
+    reuse_rules::{ReuseRules, StaleSpan, ValidationRule},
     store::Resource,
-    stored::{ReuseRules, StaleSpan, Storable, Stored, StoredHead},
+    stored::{Storable, Stored, StoredHead},
     stored_body::StoredBody,
     stored_content::{ContentReference, StoredContent},
     tags::TagNames,
@@ -112,7 +113,7 @@ impl Output {
     fn response(&mut self, stored: &Stored) {
         self.number(stored.version().0);
         self.number(stored.outdated_since().map_or(0, Time::as_millis));
-        self.number(stored.scope);
+        self.number(stored.scope.into());
         let StoredHead { status, headers, variant, freshness, reuse } = &stored.head;
         self.number(status.as_u16().into());
         self.number(headers.len() as u64);
@@ -131,11 +132,13 @@ impl Output {
         self.number(lifetime.as_millis());
         self.number(initial_age.as_millis());
         self.number(received.as_millis());
-        let ReuseRules { needs_validation, forbids_stale, is_immutable, stale_while_revalidate, stale_if_error } =
-            *reuse;
-        for is_set in [needs_validation, forbids_stale, is_immutable] {
-            self.number(is_set.into());
-        }
+        let ReuseRules { validation, is_immutable, stale_while_revalidate, stale_if_error } = *reuse;
+        self.number(match validation {
+            ValidationRule::Usually => USUALLY,
+            ValidationRule::IfStale => IF_STALE,
+            ValidationRule::Always => ALWAYS,
+        });
+        self.number(is_immutable.into());
         self.stale_span(stale_while_revalidate);
         self.stale_span(stale_if_error);
         self.number(stored.tags().len() as u64);
@@ -195,6 +198,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    fn validation_rule(&mut self) -> Option<ValidationRule> {
+        match self.number()? {
+            USUALLY => Some(ValidationRule::Usually),
+            IF_STALE => Some(ValidationRule::IfStale),
+            ALWAYS => Some(ValidationRule::Always),
+            _ => None,
+        }
+    }
+
     fn stale_span(&mut self) -> Option<StaleSpan> {
         let number = self.number()?;
         Some(Some(number).filter(|number| *number != u64::MAX).map(Duration::from_secs).into())
@@ -234,7 +246,7 @@ impl<'a> Input<'a> {
     }
 
     fn response(&mut self, content_of: &dyn Fn(ContentReference) -> StoredContent) -> Option<RecordedResponse> {
-        let (version, outdated_at, scope) = (self.number()?, self.number()?, self.number()?);
+        let (version, outdated_at, scope) = (self.number()?, self.number()?, u32::try_from(self.number()?).ok()?);
         let status = StatusCode::from_u16(u16::try_from(self.number()?).ok()?).ok()?;
         let mut headers = Headers::new();
         for _ in 0..self.number()? {
@@ -252,8 +264,7 @@ impl<'a> Input<'a> {
             received: Time::from_millis(self.number()?),
         };
         let reuse = ReuseRules {
-            needs_validation: self.flag()?,
-            forbids_stale: self.flag()?,
+            validation: self.validation_rule()?,
             is_immutable: self.flag()?,
             stale_while_revalidate: self.stale_span()?,
             stale_if_error: self.stale_span()?,
@@ -271,8 +282,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime).
-const MAGIC: &[u8; 8] = b"SEROWRC4";
+/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime, 4: with other numbers of routes).
+const MAGIC: &[u8; 8] = b"SEROWRC5";
 
 /// A content that shares the memory of its record has at least so many times as many bytes as the rest.
 const MAX_REST_PART: usize = 16;
@@ -280,6 +291,11 @@ const MAX_REST_PART: usize = 16;
 /// How much of the whole a body is.
 const WHOLE: u64 = 0;
 const PART: u64 = 1;
+
+/// When a response has to be validated.
+const USUALLY: u64 = 0;
+const IF_STALE: u64 = 1;
+const ALWAYS: u64 = 2;
 
 /// Where a content is.
 const IN_RECORD: u64 = 0;

@@ -1,6 +1,9 @@
 //! Whether a stored response is used for a request (RFC 9111 §4).
 
-use crate::{delta::Delta, request_control::RequestControl, rules::CacheRules, stored::StoredHead, time::Time};
+use crate::{
+    delta::Delta, request_control::RequestControl, reuse_rules::ValidationRule, rules::CacheRules, stored::StoredHead,
+    time::Time,
+};
 
 /// What is done with a stored response that a request matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +25,7 @@ pub fn reuse(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, 
     if control.no_cache {
         return Reuse::ValidateRequested;
     }
-    if stored.reuse.needs_validation {
+    if stored.reuse.validation == ValidationRule::Always {
         return Reuse::ValidateStale;
     }
     let is_fresh = freshness.is_fresh(now);
@@ -37,7 +40,7 @@ pub fn reuse(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, 
         return if is_fresh_enough { Reuse::Send } else { Reuse::ValidateRequested };
     }
     // A client that wants freshness for some time does not want a stale response.
-    if stored.reuse.forbids_stale || control.min_fresh != Delta::Absent {
+    if stored.reuse.validation != ValidationRule::Usually || control.min_fresh != Delta::Absent {
         return Reuse::ValidateStale;
     }
     let staleness = freshness.staleness(now);
@@ -55,7 +58,7 @@ pub fn reuse(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, 
 /// Whether a stored response is sent in place of an error of the origin (RFC 5861 §4).
 #[must_use]
 pub fn may_replace_error(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, now: Time) -> bool {
-    if stored.reuse.needs_validation || control.no_cache {
+    if stored.reuse.validation == ValidationRule::Always || control.no_cache {
         return false;
     }
     if stored.freshness.is_fresh(now) {
@@ -63,7 +66,8 @@ pub fn may_replace_error(stored: &StoredHead, control: &RequestControl, rules: &
         return control.max_age == Delta::Absent && control.min_fresh == Delta::Absent;
     }
     let allowed = stored.reuse.stale_if_error.get().or(rules.stale_if_error);
-    !stored.reuse.forbids_stale && allowed.is_some_and(|most| stored.freshness.staleness(now) <= most)
+    stored.reuse.validation == ValidationRule::Usually
+        && allowed.is_some_and(|most| stored.freshness.staleness(now) <= most)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 mod contents;
 mod persistent;
 mod purging;
+mod resource;
 mod succession;
-mod variants;
 
 use std::{
     collections::hash_map::RandomState,
@@ -16,7 +16,6 @@ use std::{
 };
 
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
-use serow_message::{Headers, Method};
 
 use crate::{
     invalidated::Invalidated,
@@ -24,22 +23,21 @@ use crate::{
     purge::PurgeMode,
     stored::{Storable, Stored, StoredHead},
     stored_body::StoredBody,
-    stored_content::ContentFile,
     tags::{TagNames, Tags},
     time::Time,
 };
 
-pub use self::{contents::ResourceSize, persistent::RecordVerdict, succession::is_part_of_use};
+pub use self::{contents::ResourceSize, persistent::RecordVerdict, resource::Resource, succession::is_part_of_use};
 use self::{
     persistent::PersistentPart,
+    resource::Uncacheable,
     succession::{combined, takes_place},
-    variants::Variants,
 };
 
 /// Stored responses in memory of a limited size, which all workers share. The index is of the S3-FIFO kind: a scan of
 /// URIs that are asked for once does not displace those that are asked for often.
 pub struct MemoryStore {
-    index: Cache<Key, Arc<Resource>, Weight, DefaultHashBuilder, Displacement>,
+    index: Cache<Key, Resource, Weight, DefaultHashBuilder, Displacement>,
     evictions: Arc<AtomicU64>,
     max_object: usize,
     hasher: RandomState,
@@ -54,17 +52,6 @@ pub struct MemoryStore {
     persistent: OnceLock<PersistentPart>,
 }
 
-/// What is stored for one URI.
-#[derive(Debug, Default)]
-pub struct Resource {
-    /// The variants, the newest first.
-    variants: Variants,
-    /// Until when responses of this route are expected not to be stored.
-    uncacheable: Option<Box<(u64, Time)>>,
-    /// How many requests have found it, or what it has replaced.
-    requests: AtomicU64,
-}
-
 /// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
 /// since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +61,9 @@ pub struct StoreVersion(pub(crate) u64);
 #[derive(Clone, Debug)]
 struct Weight;
 
-impl Weighter<Key, Arc<Resource>> for Weight {
-    fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
-        let variant = |stored: &Arc<Stored>| {
-            stored.body.memory_size() + stored.head.size() + size_of_val(stored.tags()) + VARIANT_SIZE
-        };
-        (key.as_bytes().len() + RESOURCE_SIZE + resource.variants.iter().map(variant).sum::<usize>()) as u64
+impl Weighter<Key, Resource> for Weight {
+    fn weight(&self, key: &Key, resource: &Resource) -> u64 {
+        (key.as_bytes().len() + INDEX_SIZE + resource.size()) as u64
     }
 }
 
@@ -89,15 +73,15 @@ struct Displacement {
     count: Arc<AtomicU64>,
 }
 
-impl Lifecycle<Key, Arc<Resource>> for Displacement {
-    type RequestState = [Option<(Key, Arc<Resource>)>; 2];
+impl Lifecycle<Key, Resource> for Displacement {
+    type RequestState = [Option<(Key, Resource)>; 2];
 
-    fn before_evict(&self, _: &mut Self::RequestState, _: &Key, _: &mut Arc<Resource>) {
+    fn before_evict(&self, _: &mut Self::RequestState, _: &Key, _: &mut Resource) {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Replaced ones come here, too.
-    fn on_evict(&self, state: &mut Self::RequestState, key: Key, resource: Arc<Resource>) {
+    fn on_evict(&self, state: &mut Self::RequestState, key: Key, resource: Resource) {
         // A response rarely displaces more; then they are freed at once.
         if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
             *place = Some((key, resource));
@@ -169,9 +153,9 @@ impl MemoryStore {
 
     /// What is stored for a URI.
     #[must_use]
-    pub fn find(&self, key: &Key) -> Option<Arc<Resource>> {
+    pub fn find(&self, key: &Key) -> Option<Resource> {
         let resource = self.index.get(key).or_else(|| self.find_persistent(key))?;
-        resource.requests.fetch_add(1, Ordering::Relaxed);
+        resource.add_requests(1);
         Some(resource)
     }
 
@@ -225,7 +209,7 @@ impl MemoryStore {
             return false;
         }
         let resource = self.stored(&key);
-        let before = resource.iter().flat_map(|resource| resource.variants.iter()).filter(|other| !other.is_removed());
+        let before = resource.iter().flat_map(Resource::all).filter(|other| !other.is_removed());
         let is_other = |other: &Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
         let (others, same): (Vec<_>, Vec<_>) = before.cloned().partition(is_other);
         let joined = same.iter().find_map(|before| {
@@ -239,9 +223,9 @@ impl MemoryStore {
         };
         // Parts are stored of what is too long to be stored as a whole.
         let is_part = matches!(stored.body, StoredBody::Part(_));
-        let uncacheable = resource.filter(|_| is_part).and_then(|resource| resource.uncacheable.clone());
+        let uncacheable = resource.as_ref().filter(|_| is_part).and_then(Resource::uncacheable);
         let variants = std::iter::once(stored).chain(others.into_iter().take(MAX_VARIANTS - 1)).collect();
-        self.put(key, Resource { variants, uncacheable, ..Resource::default() });
+        self.put(key, Resource::new(variants, uncacheable));
         true
     }
 
@@ -252,26 +236,24 @@ impl MemoryStore {
     }
 
     /// What is stored for a URI, for a change of it.
-    fn stored(&self, key: &Key) -> Option<Arc<Resource>> {
+    fn stored(&self, key: &Key) -> Option<Resource> {
         self.index.peek(key).or_else(|| self.kept(key))
     }
 
     /// Puts it into the index, and keeps it if there is a place for it. The caller has locked the stripe.
     fn put(&self, key: Key, resource: Resource) {
-        let kept = self.insert_in_place(key.clone(), resource);
+        self.insert_in_place(key.clone(), resource.clone());
         if let Some(persistent) = self.persistent.get() {
-            persistent.keep(&key, &kept);
+            persistent.keep(&key, &resource);
         }
     }
 
     /// Puts it into the index in place of what is there, whose requests it takes over.
-    fn insert_in_place(&self, key: Key, resource: Resource) -> Arc<Resource> {
+    fn insert_in_place(&self, key: Key, resource: Resource) {
         if let Some(before) = self.index.peek(&key) {
-            resource.requests.store(before.requests(), Ordering::Relaxed);
+            resource.take_over_requests(&before);
         }
-        let resource = Arc::new(resource);
-        self.index.insert(key, Arc::clone(&resource));
-        resource
+        self.index.insert(key, resource);
     }
 
     /// Replaces the head of a stored response, if it is still there, by one of this version. Tags replace those before.
@@ -286,22 +268,21 @@ impl MemoryStore {
         let after = Arc::new(self.with_head(before, version, head, tags));
         let _writer = self.lock(self.hasher.hash_one(key));
         if let Some(resource) = self.index.peek(key) {
-            let mut variants: Vec<_> = resource.variants.to_vec();
+            let mut variants = resource.all().to_vec();
             if let Some(place) = variants.iter().position(|stored| Arc::ptr_eq(stored, before)) {
                 variants.remove(place);
                 variants.insert(0, Arc::clone(&after));
-                self.put(key.clone(), Resource { variants: variants.into(), ..Resource::default() });
+                self.put(key.clone(), Resource::new(variants, None));
             }
         }
         after
     }
 
     /// Notes that responses of this route for this URI are not stored: until then, requests do not wait for one another.
-    pub fn note_uncacheable(&self, key: &Key, scope: u64, until: Time) {
+    pub fn note_uncacheable(&self, key: &Key, scope: u32, until: Time) {
         let _writer = self.lock(self.hasher.hash_one(key));
-        let variants = self.stored(key).map(|resource| resource.variants.clone()).unwrap_or_default();
-        let uncacheable = Some(Box::new((scope, until)));
-        self.insert_in_place(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
+        let variants = self.stored(key).map(|resource| resource.all().to_vec()).unwrap_or_default();
+        self.insert_in_place(key.clone(), Resource::new(variants, Some(Uncacheable { scope, until })));
     }
 
     fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
@@ -329,69 +310,6 @@ fn lock_stripe(stripe: &Mutex<Invalidated>) -> MutexGuard<'_, Invalidated> {
     stripe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Resource {
-    /// The same responses, to be put into the index again.
-    fn copy(&self) -> Self {
-        Self { variants: self.variants.clone(), uncacheable: self.uncacheable.clone(), requests: AtomicU64::new(0) }
-    }
-
-    /// How many requests have found it, or what it has replaced.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
-    }
-
-    /// Bytes of all contents in memory.
-    #[must_use]
-    pub fn memory_size(&self) -> usize {
-        self.variants.iter().map(|stored| stored.body.memory_size()).sum()
-    }
-
-    /// The contents in files of their own.
-    pub fn content_files(&self) -> impl Iterator<Item = &Arc<dyn ContentFile>> {
-        self.variants().filter_map(|stored| stored.body.file())
-    }
-
-    /// All of them, the newest last: in this order they are stored again.
-    pub(crate) fn variants(&self) -> impl Iterator<Item = &Stored> {
-        self.variants.iter().rev().map(|stored| &**stored).filter(|stored| !stored.is_removed())
-    }
-
-    /// The stored responses of this route, the newest first.
-    pub fn of_scope(&self, scope: u64) -> impl Iterator<Item = &Arc<Stored>> + Clone {
-        self.variants.iter().filter(move |stored| stored.scope == scope && !stored.is_removed())
-    }
-
-    /// The stored response of this route that a request with this method and these headers gets: the most recent that it
-    /// matches and that has what it wants (RFC 9111 §4).
-    #[must_use]
-    pub fn select(&self, scope: u64, method: &Method, request: &Headers) -> Option<&Arc<Stored>> {
-        latest(self.matching(scope, request).filter(|stored| stored.has_what_is_wanted(method, request)))
-    }
-
-    /// The part stored by this route that a request with these headers matches, whatever it wants of it.
-    #[must_use]
-    pub fn part(&self, scope: u64, request: &Headers) -> Option<&Arc<Stored>> {
-        latest(self.matching(scope, request).filter(|stored| matches!(stored.body, StoredBody::Part(_))))
-    }
-
-    fn matching(&self, scope: u64, request: &Headers) -> impl Iterator<Item = &Arc<Stored>> {
-        self.of_scope(scope).filter(move |stored| stored.head.variant.matches(request))
-    }
-
-    /// Whether a response of this route is expected not to be stored.
-    #[must_use]
-    pub fn is_uncacheable(&self, scope: u64, now: Time) -> bool {
-        self.uncacheable.as_deref().is_some_and(|(other, until)| *other == scope && now < *until)
-    }
-}
-
-/// The most recent of these, the first of those that are equally recent.
-fn latest<'a>(mut stored: impl Iterator<Item = &'a Arc<Stored>>) -> Option<&'a Arc<Stored>> {
-    let first = stored.next()?;
-    Some(stored.fold(first, |latest, other| if other.head.date() > latest.head.date() { other } else { latest }))
-}
-
 impl std::fmt::Debug for MemoryStore {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("MemoryStore").field("max_object", &self.max_object).finish_non_exhaustive()
@@ -411,17 +329,8 @@ const MAX_VARIANTS: usize = 32;
 /// Bytes of a combined part that is written to a folder: there, what is longer usually has a file of its own.
 const MAX_COMBINED_RECORD: usize = 256 << 10;
 
-/// Bytes that a resource takes beside key and variants: its place in the index, itself, and the counts of the `Arc`.
-const RESOURCE_SIZE: usize = INDEX_SIZE + size_of::<Resource>() + COUNTS_SIZE;
-
-/// Bytes that a variant takes beside its fields, its tags and its content.
-const VARIANT_SIZE: usize = size_of::<Stored>() + COUNTS_SIZE;
-
 /// What the index needs for an entry: key, value, the places of its neighbours, and a place in a table that is half full.
-const INDEX_SIZE: usize = 64;
-
-/// What an `Arc` has beside its value.
-const COUNTS_SIZE: usize = 2 * size_of::<usize>();
+const INDEX_SIZE: usize = 72;
 
 /// Bytes of a usual response, from which the index reserves its memory.
 const EXPECTED_OBJECT: u64 = 16 << 10;

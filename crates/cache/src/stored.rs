@@ -4,9 +4,8 @@ use std::{
     borrow::Cow,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
 use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode};
@@ -14,7 +13,7 @@ use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode};
 use crate::{
     conditional::select_of_part,
     freshness::Freshness,
-    response_control::{ResponseControl, Restriction},
+    reuse_rules::ReuseRules,
     store::StoreVersion,
     stored_body::StoredBody,
     storing::StorableHead,
@@ -38,25 +37,6 @@ pub struct StoredHead {
     pub reuse: ReuseRules,
 }
 
-/// What a stored response says about its reuse.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReuseRules {
-    /// It has to be validated before each reuse (`no-cache`).
-    pub needs_validation: bool,
-    /// It must not be reused stale.
-    pub forbids_stale: bool,
-    /// It does not change while it is fresh (RFC 8246).
-    pub is_immutable: bool,
-    /// For how long it may be sent stale while it is validated (RFC 5861 §3).
-    pub stale_while_revalidate: StaleSpan,
-    /// For how long it may be sent stale in place of an error (RFC 5861 §4).
-    pub stale_if_error: StaleSpan,
-}
-
-/// For how long a response may be sent stale, if it says that: seconds, in half the bytes of an `Option`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StaleSpan(u32);
-
 /// A stored response.
 #[derive(Debug)]
 pub struct Stored {
@@ -65,12 +45,14 @@ pub struct Stored {
     /// Its body: all of the representation, or a part.
     pub body: StoredBody,
     /// The route that it belongs to: routes may send the same URI to different origins.
-    pub scope: u64,
+    pub scope: u32,
     /// Purges from after this version concern it.
     version: StoreVersion,
     tags: Box<[Arc<Tag>]>,
-    /// The moment in milliseconds at which a purge of its URI made it stale; 0 before.
-    outdated_at: AtomicU64,
+    /// The second in which a purge of its URI made it stale; 0 before.
+    outdated_at: AtomicU32,
+    /// How many requests have found its URI while it was the newest response.
+    pub(crate) requests: AtomicU32,
 }
 
 /// What of a response is stored.
@@ -81,7 +63,7 @@ pub struct Storable {
     /// Its body: all of the representation, or a part.
     pub body: StoredBody,
     /// The route that it belongs to.
-    pub scope: u64,
+    pub scope: u32,
     /// Its tags.
     pub tags: TagNames,
 }
@@ -90,11 +72,11 @@ impl Stored {
     pub(crate) fn new(
         head: StoredHead,
         body: StoredBody,
-        scope: u64,
+        scope: u32,
         version: StoreVersion,
         tags: Box<[Arc<Tag>]>,
     ) -> Self {
-        Self { head, body, scope, version, tags, outdated_at: AtomicU64::new(0) }
+        Self { head, body, scope, version, tags, outdated_at: AtomicU32::new(0), requests: AtomicU32::new(0) }
     }
 
     /// The same response with the bytes of one before as well, and its tags, if it has none.
@@ -109,7 +91,8 @@ impl Stored {
 
     /// Since when a purge of its URI has it stale.
     pub(crate) fn outdated_at(&self) -> Option<Time> {
-        Some(self.outdated_at.load(Ordering::Acquire)).filter(|millis| *millis > 0).map(Time::from_millis)
+        let seconds = self.outdated_at.load(Ordering::Acquire);
+        (seconds > 0).then(|| Time::from_seconds(seconds.into()))
     }
 
     /// Since when a purge of its URI or its tags has it stale.
@@ -130,7 +113,8 @@ impl Stored {
 
     /// A purge of its URI makes it stale.
     pub(crate) fn outdate(&self, now: Time) {
-        self.outdated_at.store(now.as_millis().max(1), Ordering::Release);
+        // It is stale at once, and a second earlier is as good.
+        self.outdated_at.store(u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX).max(1), Ordering::Release);
     }
 
     /// Whether a request with this method and these headers can be answered by it, once it matches and is fresh: by a part,
@@ -143,6 +127,11 @@ impl Stored {
                 *method == Method::GET && select_of_part(request, &self.head, part.place()).is_some()
             }
         }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn size(&self) -> usize {
+        VARIANT_SIZE + self.body.memory_size() + self.head.size() + size_of_val(self.tags())
     }
 
     /// The head, as purges have left it.
@@ -194,46 +183,16 @@ impl StoredHead {
     }
 }
 
-impl ReuseRules {
-    pub(crate) fn of(control: &ResponseControl) -> Self {
-        Self {
-            needs_validation: control.no_cache == Restriction::All,
-            forbids_stale: control.forbids_stale(),
-            is_immutable: control.immutable,
-            stale_while_revalidate: control.stale_while_revalidate.span().into(),
-            stale_if_error: control.stale_if_error.span().into(),
-        }
-    }
-}
-
-impl StaleSpan {
-    const NONE: Self = Self(u32::MAX);
-
-    /// The span; `None` if the response does not say it.
-    #[must_use]
-    pub fn get(self) -> Option<Duration> {
-        (self != Self::NONE).then(|| Duration::from_secs(self.0.into()))
-    }
-}
-
-impl Default for StaleSpan {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
-impl From<Option<Duration>> for StaleSpan {
-    fn from(span: Option<Duration>) -> Self {
-        let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(u32::MAX).min(u32::MAX - 1);
-        span.map_or(Self::NONE, |span| Self(seconds(span)))
-    }
-}
+/// Bytes that a response takes beside its fields, its tags and its content: itself, and the counts of an `Arc`.
+pub(crate) const VARIANT_SIZE: usize = size_of::<Stored>() + 2 * size_of::<usize>();
 
 // A cache has millions of them.
-const _: () = assert!(size_of::<Stored>() <= 144);
+const _: () = assert!(size_of::<Stored>() <= 128);
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// These fields.

@@ -6,29 +6,37 @@ use std::time::{Duration, UNIX_EPOCH};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(u64);
 
-/// A span of time in milliseconds: half as large as a `Duration`, of which each stored response has several.
+/// A span of time, in a quarter of the bytes of a `Duration`, since each stored response has several: in milliseconds below 24
+/// days; beyond, in seconds, with the highest bit, as precise as `max-age` says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Span(u64);
+pub(crate) struct Span(u32);
 
 impl Span {
+    /// Longer ones count as 68 years, as RFC 9111 §1.2.2 allows.
     pub(crate) const fn from_millis(millis: u64) -> Self {
-        Self(millis)
+        let seconds = millis / 1000;
+        Self(match millis {
+            0..SECONDS => millis as u32,
+            _ if seconds < SECONDS => (SECONDS | seconds) as u32,
+            _ => u32::MAX,
+        })
     }
 
     pub(crate) const fn as_millis(self) -> u64 {
-        self.0
+        let number = self.0 as u64;
+        if number < SECONDS { number } else { (number - SECONDS) * 1000 }
     }
 }
 
 impl From<Duration> for Span {
     fn from(duration: Duration) -> Self {
-        Self(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+        Self::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
 impl From<Span> for Duration {
     fn from(span: Span) -> Self {
-        Self::from_millis(span.0)
+        Self::from_millis(span.as_millis())
     }
 }
 
@@ -84,6 +92,9 @@ impl Time {
     }
 }
 
+/// The bit of a span that counts seconds.
+const SECONDS: u64 = 1 << 31;
+
 /// The last second of the year 9999: dates have four digits for the year.
 const LAST_SECOND: u64 = 253_402_300_799;
 
@@ -114,5 +125,25 @@ mod tests {
         let (early, late) = (Time::from_seconds(1), Time::from_seconds(3));
         assert_eq!((late.since(early), early.since(late)), (Duration::from_secs(2), Duration::ZERO));
         assert_eq!(late.after(Duration::MAX), Time::from_millis(u64::MAX));
+    }
+
+    #[test]
+    fn spans_are_exact_up_to_24_days_and_keep_their_order() {
+        let day = 86_400_000;
+        let cases = [
+            (0, 0),
+            (1, 1),
+            (24 * day + 7, 24 * day + 7),
+            ((1 << 31) - 1, (1 << 31) - 1),
+            (1 << 31, (1 << 31) - 648),
+            (365 * day + 999, 365 * day),
+            (((1 << 31) - 1) * 1000, ((1 << 31) - 1) * 1000),
+            (1 << 42, ((1 << 31) - 1) * 1000),
+            (u64::MAX, ((1 << 31) - 1) * 1000),
+        ];
+        for (millis, expected) in cases {
+            assert_eq!(Span::from_millis(millis).as_millis(), expected, "{millis}");
+        }
+        assert!(cases.is_sorted_by_key(|(millis, _)| Span::from_millis(*millis)));
     }
 }

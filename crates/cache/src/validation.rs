@@ -7,8 +7,9 @@ use crate::{
     entity_tag,
     freshness::{Exchange, Freshness},
     response_control::ResponseControl,
+    reuse_rules::ReuseRules,
     rules::CacheRules,
-    stored::{ReuseRules, StoredHead},
+    stored::StoredHead,
 };
 
 /// Makes of a client's request one whose response can be stored: without conditions and ranges.

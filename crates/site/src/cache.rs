@@ -98,7 +98,7 @@ pub struct ResponseCache {
     store: CacheStore,
     settings: Arc<CacheSettings>,
     /// A digest of the route: two routes may forward the same URI to different servers.
-    scope: u64,
+    scope: u32,
 }
 
 impl CacheStore {

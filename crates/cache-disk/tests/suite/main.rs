@@ -8,6 +8,7 @@ mod parts;
 mod purges;
 mod restarts;
 mod servers;
+mod spares;
 
 use std::{
     fs,

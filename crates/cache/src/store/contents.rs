@@ -38,6 +38,6 @@ impl MemoryStore {
 impl Resource {
     /// How many responses are stored.
     pub(super) fn response_count(&self) -> usize {
-        self.variants.iter().filter(|stored| !stored.is_removed()).count()
+        self.all().iter().filter(|stored| !stored.is_removed()).count()
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
 };
 
-use super::{MemoryStore, Resource, StoreVersion, variants::Variants};
+use super::{MemoryStore, Resource, StoreVersion};
 use crate::{
     key::Key,
     persistence::{KeptResource, Persistence},
@@ -23,7 +23,7 @@ pub(super) struct PersistentPart {
 }
 
 impl PersistentPart {
-    pub(super) fn keep(&self, key: &Key, resource: &Arc<Resource>) {
+    pub(super) fn keep(&self, key: &Key, resource: &Resource) {
         self.persistence.keep(key, resource);
     }
 
@@ -33,7 +33,7 @@ impl PersistentPart {
     }
 
     /// What the purges of more than one key say about a response: removed, or stale since when.
-    fn judge(&self, key: &Key, scope: u64, version: u64) -> Option<PurgeMode> {
+    fn judge(&self, key: &Key, scope: u32, version: u64) -> Option<PurgeMode> {
         let purges = self.purges.read().unwrap_or_else(PoisonError::into_inner);
         let concerning = purges.iter().filter(|purge| purge.concerns(key.uri(), scope, version));
         let mut concerning = concerning.map(|purge| purge.mode);
@@ -104,9 +104,9 @@ impl MemoryStore {
     }
 
     /// Removes what is stored for a key, whose files are damaged, if it is still this.
-    pub fn forget(&self, key: &Key, damaged: &Arc<Resource>) {
+    pub fn forget(&self, key: &Key, damaged: &Resource) {
         let _writer = self.lock(self.hasher.hash_one(key));
-        if self.index.peek(key).is_some_and(|resource| Arc::ptr_eq(&resource, damaged)) {
+        if self.index.peek(key).is_some_and(|resource| resource.is(damaged)) {
             self.index.remove(key);
             if let Some(persistent) = self.persistent.get() {
                 persistent.remove(key);
@@ -133,8 +133,8 @@ impl MemoryStore {
         match resource {
             None => RecordVerdict::Gone,
             Some(resource) => {
-                let plain = resource.variants.iter().filter(is_current).count();
-                match resource.variants.len() == count && plain == was_plain {
+                let plain = resource.all().iter().filter(is_current).count();
+                match resource.all().len() == count && plain == was_plain {
                     true => RecordVerdict::Unchanged,
                     false => RecordVerdict::Changed,
                 }
@@ -142,7 +142,7 @@ impl MemoryStore {
         }
     }
 
-    pub(super) fn find_persistent(&self, key: &Key) -> Option<Arc<Resource>> {
+    pub(super) fn find_persistent(&self, key: &Key) -> Option<Resource> {
         self.persistent.get()?;
         let hash = self.hasher.hash_one(key);
         // With the lock, no purge is half done: what it has yet to remove must not come from there with its version.
@@ -159,30 +159,28 @@ impl MemoryStore {
         if let Some(newer) = self.index.peek(key) {
             return Some(newer);
         }
-        self.index.insert(key.clone(), Arc::clone(&resource));
+        self.index.insert(key.clone(), resource.clone());
         Some(resource)
     }
 
     /// What is kept for a key, without what was purged.
-    pub(super) fn kept(&self, key: &Key) -> Option<Arc<Resource>> {
+    pub(super) fn kept(&self, key: &Key) -> Option<Resource> {
         let persistence = &*self.persistent.get()?.persistence;
         match persistence.find(key)? {
             KeptResource::Unwritten(resource) => self.unpurged(key, resource),
-            KeptResource::Record(bytes) => {
-                self.resource_of(key, record::decode(key, &bytes, persistence)?).map(Arc::new)
-            }
+            KeptResource::Record(bytes) => self.resource_of(key, record::decode(key, &bytes, persistence)?),
         }
     }
 
     /// What purges of more than one key have left of what has not been written yet.
-    fn unpurged(&self, key: &Key, resource: Arc<Resource>) -> Option<Arc<Resource>> {
+    fn unpurged(&self, key: &Key, resource: Resource) -> Option<Resource> {
         let persistent = self.persistent.get()?;
         let is_left = |stored: &&Arc<Stored>| persistent.apply_purges(key, stored);
-        let variants: Variants = resource.variants.iter().filter(is_left).cloned().collect();
+        let variants: Vec<_> = resource.all().iter().filter(is_left).cloned().collect();
         match variants.len() {
             0 => None,
-            length if length == resource.variants.len() => Some(resource),
-            _ => Some(Arc::new(Resource { variants, ..Resource::default() })),
+            length if length == resource.all().len() => Some(resource),
+            _ => Some(Resource::new(variants, None)),
         }
     }
 
@@ -199,7 +197,7 @@ impl MemoryStore {
                 variants.push(Arc::new(stored));
             }
         }
-        (!variants.is_empty()).then(|| Resource { variants: variants.into(), ..Resource::default() })
+        (!variants.is_empty()).then(|| Resource::new(variants, None))
     }
 
     /// Notes purges for what is not in memory, and keeps them for the next process.

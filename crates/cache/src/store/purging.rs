@@ -6,7 +6,7 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use super::{MemoryStore, Resource, StoreVersion, lock_stripe, variants::Variants};
+use super::{MemoryStore, Resource, StoreVersion, lock_stripe};
 use crate::{
     key::Key,
     purge::{PurgeMode, PurgeTarget},
@@ -41,7 +41,7 @@ impl MemoryStore {
         Some(count)
     }
 
-    fn purge_uri_of_route(&self, uri: &str, scope: u64, mode: PurgeMode) -> usize {
+    fn purge_uri_of_route(&self, uri: &str, scope: u32, mode: PurgeMode) -> usize {
         let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
         let uris = ["http://", "https://"].map(|scheme| [scheme, rest].concat());
         let targets = uris.each_ref().map(|uri| PurgeTarget::UriOfRoute(uri, scope));
@@ -64,18 +64,17 @@ impl MemoryStore {
         count
     }
 
-    fn purge_key_of_route(&self, key: &Key, scope: u64, mode: PurgeMode) -> usize {
+    fn purge_key_of_route(&self, key: &Key, scope: u32, mode: PurgeMode) -> usize {
         let hash = self.hasher.hash_one(key);
         let mut invalidated = self.lock(hash);
         invalidated.note(hash, self.next_version());
         let Some(resource) = self.stored(key) else { return 0 };
-        let (purged, kept): (Vec<_>, Vec<_>) =
-            resource.variants.iter().cloned().partition(|stored| stored.scope == scope);
+        let (purged, kept): (Vec<_>, Vec<_>) = resource.all().iter().cloned().partition(|stored| stored.scope == scope);
         match mode {
             _ if purged.is_empty() => {}
             PurgeMode::Outdate(now) => {
                 purged.iter().for_each(|stored| stored.outdate(now));
-                self.put(key.clone(), resource.copy());
+                self.put(key.clone(), resource.clone());
             }
             PurgeMode::Remove if kept.is_empty() => {
                 self.index.remove(key);
@@ -84,8 +83,7 @@ impl MemoryStore {
                 }
             }
             PurgeMode::Remove => {
-                let (variants, uncacheable) = (kept.into(), resource.uncacheable.clone());
-                self.put(key.clone(), Resource { variants, uncacheable, ..Resource::default() });
+                self.put(key.clone(), Resource::new(kept, resource.uncacheable()));
             }
         }
         purged.iter().filter(|stored| !stored.is_removed()).count()
@@ -111,7 +109,7 @@ impl MemoryStore {
             PurgeMode::Outdate(_) => {
                 let Some(resource) = self.stored(key) else { return 0 };
                 let count = resource.purge(mode);
-                self.put(key.clone(), resource.copy());
+                self.put(key.clone(), resource.clone());
                 count
             }
         }
@@ -139,12 +137,11 @@ impl MemoryStore {
     fn remove_older(&self, key: &Key, version: u64) {
         let _writer = self.lock(self.hasher.hash_one(key));
         let Some(resource) = self.index.peek(key) else { return };
-        let newer: Variants =
-            resource.variants.iter().filter(|stored| stored.version().0 >= version).cloned().collect();
+        let newer: Vec<_> = resource.all().iter().filter(|stored| stored.version().0 >= version).cloned().collect();
         if newer.is_empty() {
             self.index.remove(key);
-        } else if newer.len() < resource.variants.len() {
-            self.insert_in_place(key.clone(), Resource { variants: newer, ..Resource::default() });
+        } else if newer.len() < resource.all().len() {
+            self.insert_in_place(key.clone(), Resource::new(newer, None));
         }
     }
 
@@ -165,7 +162,7 @@ impl Resource {
     /// A purge concerns these responses; how many there are.
     fn purge(&self, mode: PurgeMode) -> usize {
         if let PurgeMode::Outdate(now) = mode {
-            self.variants.iter().for_each(|stored| stored.outdate(now));
+            self.all().iter().for_each(|stored| stored.outdate(now));
         }
         self.response_count()
     }

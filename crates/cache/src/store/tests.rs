@@ -1,7 +1,7 @@
 //! Responses in memory, and what displaces them.
 
 use bytes::Bytes;
-use serow_message::{PackedHeaders, Scheme};
+use serow_message::{Headers, Method, PackedHeaders, Scheme};
 
 use super::*;
 use crate::{
@@ -17,13 +17,13 @@ fn key(path: &str) -> Key {
 }
 
 /// A response that varies on the field `a`, which the request had with this value.
-fn stored(scope: u64, value: &str, body: &'static str) -> Storable {
+fn stored(scope: u32, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
     let head = StoredHead { variant, ..head(200, &[]) };
     Storable { head, body: Bytes::from_static(body.as_bytes()).into(), scope, tags: TagNames::default() }
 }
 
-fn body(store: &MemoryStore, scope: u64, value: &str) -> Option<Bytes> {
+fn body(store: &MemoryStore, scope: u32, value: &str) -> Option<Bytes> {
     let resource = store.find(&key("/"))?;
     resource.select(scope, &Method::GET, &headers(&[("a", value)])).and_then(|stored| stored.body.memory().cloned())
 }
