@@ -13,6 +13,9 @@ from ..verdict import LOOKS, Verdict
 LIMIT_MS = 50
 # The issue's bar: the others wait for the limit at most, and these milliseconds.
 ROOM_MS = 5
+# Each thread may have a state at its limit of 16 MB, and memory of one before it that the allocator keeps: after 30 rounds it is not
+# more than after 3.
+GROWTH_MB = 64
 
 SCRIPT = """
 local kept = {}
@@ -75,7 +78,7 @@ def each_fails_alone(verdict: Verdict, folder: pathlib.Path, short: bool) -> Non
                 verdict.check(status in (("200", "500") if name == "nobody" else ("500",)), f"{name}: {status}")
                 verdict.check(ask(server, "/good") == "200", f"after {name}, /good fails")
         grown = (resident_bytes(server.serving()) - before) / 1e6
-        verdict.check(grown < 40, f"the server has grown by {grown:.1f} MB")
+        verdict.check(grown < GROWTH_MB, f"the server has grown by {grown:.1f} MB")
         verdict.check("panic" not in server.said(), server.said()[-300:])
         verdict.figure(f"{len(NAMES)} kinds of hostile scripts: 500 each, the memory grew by {max(grown, 0):.1f} MB")
 
