@@ -36,13 +36,17 @@ impl fmt::Display for FetchFailure {
 
 impl std::error::Error for FetchFailure {}
 
-/// The future of the response of another server.
-pub type Fetched = Pin<Box<dyn Future<Output = Result<Response, FetchFailure>>>>;
+/// The future of the response of another server; 502 or 504 if it is down.
+pub type Fetched = Pin<Box<dyn Future<Output = Response>>>;
 
 /// Asks other servers for scripts.
 pub trait Fetch: Send + Sync {
     /// Sends a request, and returns the response when its head has arrived.
-    fn fetch(&self, request: FetchRequest) -> Fetched;
+    ///
+    /// # Errors
+    ///
+    /// The request cannot be sent, because of what is written in it.
+    fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFailure>;
 }
 
 /// Asks no server.
@@ -50,8 +54,8 @@ pub trait Fetch: Send + Sync {
 pub struct NoFetch;
 
 impl Fetch for NoFetch {
-    fn fetch(&self, _: FetchRequest) -> Fetched {
-        Box::pin(async { Err(FetchFailure("there is no other server here".to_owned())) })
+    fn fetch(&self, _: FetchRequest) -> Result<Fetched, FetchFailure> {
+        Err(FetchFailure("there is no other server here".to_owned()))
     }
 }
 

@@ -12,14 +12,13 @@ use serow_scripts::{Begun, Fetch, FetchFailure, FetchRequest, Fetched, RouteChoi
 struct Services;
 
 impl Fetch for Services {
-    fn fetch(&self, request: FetchRequest) -> Fetched {
-        Box::pin(async move {
-            match &*request.url {
-                "catalogue/products/7" => Ok(Response::text("{\"name\":\"lamp\"}")),
-                "catalogue/products/8" => Ok(Response::new(StatusCode::NOT_FOUND)),
-                _ => Err(FetchFailure("the server is down".to_owned())),
-            }
-        })
+    fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFailure> {
+        let response = match &*request.url {
+            "catalogue/products/7" => Response::text("{\"name\":\"lamp\"}"),
+            "catalogue/products/8" => Response::new(StatusCode::NOT_FOUND),
+            _ => return Err(FetchFailure("the server is down".to_owned())),
+        };
+        Ok(Box::pin(async move { response }))
     }
 }
 

@@ -95,11 +95,9 @@ impl ScriptServers {
 }
 
 impl Fetch for ScriptServers {
-    fn fetch(&self, request: FetchRequest) -> Fetched {
-        match self.start(request) {
-            Ok((proxy, request)) => Box::pin(async move { Ok(proxy.respond(request).await) }),
-            Err(text) => Box::pin(async move { Err(FetchFailure(text)) }),
-        }
+    fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFailure> {
+        let (proxy, request) = self.start(request).map_err(FetchFailure)?;
+        Ok(proxy.respond(request))
     }
 }
 

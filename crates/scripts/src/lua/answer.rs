@@ -5,7 +5,7 @@ use serow_gateway::error_page;
 use serow_message::{Headers, KnownHeader, Response, content};
 
 use crate::lua::{
-    header_rules, known_keys,
+    header_rules,
     response_cell::final_status,
     value_kind::{self, kind},
 };
@@ -29,20 +29,25 @@ pub(crate) fn of(value: &Value, request: &Headers) -> Result<Option<Response>, S
 }
 
 fn of_table(table: &Table) -> Result<Response, String> {
-    known_keys::check(table, &["status", "headers", "body"])
-        .map_err(|name| format!("{name:?} is not a part of a response: there are status, headers and body"))?;
-    let get = |name: &str| table.raw_get::<Value>(name).map_err(|error| error.to_string());
-    let status = match get("status")? {
-        Value::Nil => serow_message::StatusCode::OK,
-        value => final_status(&value)?,
-    };
+    let (mut status, mut fields, mut body) = (Value::Nil, Value::Nil, Value::Nil);
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let name = key.to_string().unwrap_or_default();
+        match &*name {
+            "status" => status = value,
+            "headers" => fields = value,
+            "body" => body = value,
+            _ => return Err(format!("{name:?} is not a part of a response: there are status, headers and body")),
+        }
+    }
+    let status = if status.is_nil() { serow_message::StatusCode::OK } else { final_status(&status)? };
     let mut response = Response::new(status);
-    match get("headers")? {
+    match fields {
         Value::Nil => {}
         Value::Table(fields) => header_rules::fill(&mut response.headers, &fields)?,
         other => return Err(format!("the headers of a response are a table, not {}", kind(&other))),
     }
-    match get("body")? {
+    match body {
         Value::Nil => {}
         value => {
             let text = value_kind::text(&value);

@@ -83,9 +83,9 @@ impl Operation {
             Self::Fetch(mut request) => {
                 request.depth = depth;
                 let (time, max_body) = (request.timeout, request.max_body);
+                let asked = servers.fetch.fetch(*request).map_err(|failure| failure.to_string())?;
                 let asking = async {
-                    let Response { status, headers, body, .. } =
-                        servers.fetch.fetch(*request).await.map_err(|failure| failure.to_string())?;
+                    let Response { status, headers, body, .. } = asked.await;
                     let body = body.collect(max_body).await;
                     let body = body.map_err(|error| format!("the response cannot be read: {error}"))?;
                     fetched(lua, status.as_u16(), &headers, &body).map_err(|error| error.to_string())

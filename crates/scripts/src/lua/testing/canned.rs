@@ -154,15 +154,17 @@ impl Redis for CannedServers {
 }
 
 impl Fetch for CannedServers {
-    fn fetch(&self, request: FetchRequest) -> Fetched {
+    fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFailure> {
         let url = &request.url;
-        let found = match self.responses.lock().unwrap_or_else(PoisonError::into_inner).by_url.get(url) {
-            Some(Some(canned)) => Ok(canned.response()),
-            Some(None) => Err(FetchFailure("the server does not respond".to_owned())),
-            None => Err(FetchFailure(format!(
-                "the case has no response of {url:?}: write fetch = {{ [{url:?}] = {{ body = \"\" }} }}"
-            ))),
+        let response = match self.responses.lock().unwrap_or_else(PoisonError::into_inner).by_url.get(url) {
+            Some(Some(canned)) => canned.response(),
+            Some(None) => Response::new(StatusCode::BAD_GATEWAY),
+            None => {
+                return Err(FetchFailure(format!(
+                    "the case has no response of {url:?}: write fetch = {{ [{url:?}] = {{ body = \"\" }} }}"
+                )));
+            }
         };
-        Box::pin(async move { found })
+        Ok(Box::pin(async move { response }))
     }
 }
