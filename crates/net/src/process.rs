@@ -1,4 +1,4 @@
-//! Preparing a process: placing descriptors, forking, dropping privileges.
+//! Preparing a process, and ending it: placing descriptors, forking, dropping privileges.
 
 use std::{
     fs, io,
@@ -66,6 +66,13 @@ pub fn fork() -> io::Result<Side> {
         0 => Ok(Side::Child),
         _ => Ok(Side::Parent),
     }
+}
+
+/// Ends the process at once (_exit(2)), without what libraries do at its end: they free what other threads still use, and
+/// aws-lc aborts a thread that makes random numbers then. What is in a buffer for standard output is lost.
+pub fn exit_at_once(status: i32) -> ! {
+    // SAFETY: it has no conditions.
+    unsafe { libc::_exit(status) }
 }
 
 /// Drops privileges permanently: the process gets the rights of this user and these groups, of which the first is the

@@ -2,13 +2,14 @@
 //! there is a run.
 
 use std::{
-    io, process,
+    io,
     sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
 };
 
 use serow_load::Stopper;
+use serow_net::process::exit_at_once;
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
@@ -43,7 +44,8 @@ impl Interrupts {
                     first.get_or_insert_with(Instant::now);
                 }
             });
-            process::exit(INTERRUPTED);
+            // The others may be amid a TLS handshake.
+            exit_at_once(INTERRUPTED);
         })?;
         Ok(Self { run })
     }
