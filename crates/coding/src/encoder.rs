@@ -98,7 +98,7 @@ impl Encoder {
         let Self { settings, state } = self;
         match state {
             // It cannot begin again.
-            State::Brotli(encoder) => encoder.finish(output),
+            State::Brotli(encoder) => encoder.finish(output)?,
             State::Zstd(mut encoder) => {
                 encoder.finish(output)?;
                 encoder.reset()?;
