@@ -188,7 +188,14 @@ fn section_twice(text: &str, random: &mut Random) -> Option<String> {
 
 fn required(text: &str, random: &mut Random) -> Option<String> {
     let keys = ["root", "path", "redirect", "respond", "proxy", "name", "servers"];
-    let is_alone = |entry: &Entry<'_>| keys.contains(&entry.key) || (entry.key == "files" && !entry.is_at_root);
+    // A route need not have a name.
+    let is_of_route = |entry: &Entry<'_>| {
+        let section = text[..entry.line.start].rsplit("\n[[").next();
+        entry.key == "name" && section.is_some_and(|section| section.starts_with("site.route]]"))
+    };
+    let is_alone = |entry: &Entry<'_>| {
+        (keys.contains(&entry.key) && !is_of_route(entry)) || (entry.key == "files" && !entry.is_at_root)
+    };
     let entry = entry(text, random, is_alone)?;
     Some(replaced(text, entry.line, ""))
 }
