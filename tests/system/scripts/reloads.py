@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import pathlib
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 
 from ..restarts.running import Running, bench, outcome
 from ..server import program, resident_bytes
@@ -22,6 +24,18 @@ def replace(path: pathlib.Path, text: str) -> None:
     os.replace(other, path)
 
 
+def outcome_amid(run: subprocess.Popen, change: Callable[[int], object]) -> tuple[dict, int]:
+    """The outcome of a load beside which something changes each second, and how often it did. The report is longer than a pipe
+    holds, so it is read meanwhile."""
+    with concurrent.futures.ThreadPoolExecutor(1) as reader:
+        report, changes = reader.submit(outcome, run), 0
+        while not report.done():
+            changes += 1
+            change(changes)
+            time.sleep(1)
+        return report.result(), changes
+
+
 def another_version_each_second(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """1,000,000 requests while another version of the script is loaded every second; in short, 20,000."""
     server = Running(folder)
@@ -34,13 +48,12 @@ def another_version_each_second(verdict: Verdict, folder: pathlib.Path, short: b
         server.reload()
         before = resident_bytes(server.process.pid) + resident_bytes(server.serving())
         run = bench("-c32", "-t1", "-n", str(requests), "-R", "5000", url=f"http://127.0.0.1:{server.port}/")
-        version = 0
-        while run.poll() is None:
-            version += 1
-            replace(script, VERSION % (version, "x" * 100))
+
+        def next_version(number: int) -> None:
+            replace(script, VERSION % (number, "x" * 100))
             server.reload()
-            time.sleep(1)
-        found = outcome(run)
+
+        found, version = outcome_amid(run, next_version)
         errors = {kind: number for kind, number in found["errors"].items() if number}
         verdict.check(not errors and found["statuses"] == {"200": requests}, f"{errors} {found['statuses']}")
         url = f"http://127.0.0.1:{server.port}/"
@@ -113,12 +126,7 @@ def the_dictionary_outlives_reloads(verdict: Verdict, folder: pathlib.Path, shor
     requests = 20_000 if short else 200_000
     with counting_server(folder) as server:
         run = bench("-c32", "-t1", "-n", str(requests), "-R", "4000", url=f"http://127.0.0.1:{server.port}/")
-        reloads = 0
-        while run.poll() is None:
-            server.reload()
-            reloads += 1
-            time.sleep(1)
-        found = outcome(run)
+        found, reloads = outcome_amid(run, lambda _: server.reload())
         verdict.check(found["statuses"] == {"200": requests}, f"{found['errors']} {found['statuses']}")
         sum_after = counted(server)
         verdict.check(sum_after == requests + 1, f"{requests} requests, and 1: {sum_after}")
