@@ -2,12 +2,12 @@
 
 use mlua::{Table, Value};
 use serow_gateway::error_page;
-use serow_message::{Headers, KnownHeader, Response, content};
+use serow_message::{Headers, KnownHeader, Response};
 
 use crate::lua::{
     header_rules,
-    response_cell::final_status,
-    value_kind::{self, kind},
+    response_cell::{body_text, final_status},
+    value_kind::kind,
 };
 
 /// The response that a function returned; `None` if the request goes on.
@@ -50,11 +50,7 @@ fn of_table(table: &Table) -> Result<Response, String> {
     match body {
         Value::Nil => {}
         value => {
-            let text = value_kind::text(&value);
-            let text = text.ok_or_else(|| format!("the body of a response is text, not {}", kind(&value)))?;
-            if !content::is_possible(status) {
-                return Err(format!("a response with {} has no body", status.as_u16()));
-            }
+            let text = body_text(&value, status)?;
             if !response.headers.contains(KnownHeader::ContentType) {
                 let added = response.headers.append(KnownHeader::ContentType, "text/plain; charset=utf-8");
                 debug_assert!(added.is_ok(), "{added:?}");

@@ -83,11 +83,7 @@ pub(crate) fn set_field(response: &mut Response, name: &[u8], value: &Value) -> 
             response.status = status(value, response.status)?;
             Ok(())
         }
-        (b"body", value) => {
-            let text = value_kind::text(value);
-            let text = text.ok_or_else(|| format!("the body of a response is text, not {}", kind(value)))?;
-            replace_body(response, text)
-        }
+        (b"body", value) => replace_body(response, body_text(value, response.status)?),
         _ => Err(unknown(name)),
     }
 }
@@ -119,11 +115,18 @@ pub(crate) fn final_status(value: &Value) -> Result<StatusCode, String> {
     status.ok_or_else(|| format!("{number} is not a status: write one from 200 to 599"))
 }
 
+/// The body that a script writes for a response with this status.
+pub(crate) fn body_text(value: &Value, status: StatusCode) -> Result<Vec<u8>, String> {
+    let text = value_kind::text(value);
+    let text = text.ok_or_else(|| format!("the body of a response is text, not {}", kind(value)))?;
+    match content::is_possible(status) {
+        true => Ok(text),
+        false => Err(format!("a response with {} has no body", status.as_u16())),
+    }
+}
+
 /// Replaces the body of a response, and removes the fields that describe the one before.
 fn replace_body(response: &mut Response, text: Vec<u8>) -> Result<(), String> {
-    if !content::is_possible(response.status) {
-        return Err(format!("a response with {} has no body", response.status.as_u16()));
-    }
     if response.status == StatusCode::PARTIAL_CONTENT {
         return Err("a part of a body (206) cannot be replaced: remove `range` from the request".to_owned());
     }

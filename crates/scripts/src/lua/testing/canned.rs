@@ -10,7 +10,7 @@ use mlua::{LuaString, Table, Value};
 use serow_message::{Body, BodyKind, Headers, Response, StatusCode};
 
 use super::case::value;
-use crate::lua::{answer, value_kind::kind};
+use crate::lua::{answer, response_cell::final_status, value_kind::kind};
 use crate::{Fetch, FetchFailure, FetchRequest, Fetched, Redis, RedisAnswered, RedisValue};
 
 /// A response that is written in a case.
@@ -25,11 +25,7 @@ impl Canned {
     /// Reads a status, or a table with status, headers and body.
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         match value {
-            Value::Integer(status) => {
-                let status = u16::try_from(*status).ok().and_then(|status| StatusCode::from_u16(status).ok());
-                let status = status.ok_or("a status is a number from 200 to 599")?;
-                Ok(Self { status, ..Self::default() })
-            }
+            Value::Integer(_) => Ok(Self { status: final_status(value)?, ..Self::default() }),
             Value::Table(_) => {
                 let Response { status, headers, body, .. } = answer::of(value, &Headers::new())?.unwrap_or_default();
                 let body = match body.into_kind() {
