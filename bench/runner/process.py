@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -30,9 +32,11 @@ class Broken(Exception):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of 127.0.0.1 below the kernel's ephemeral ports: no connection of another test takes it meanwhile."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(10_100, 32_768)))
+            return probe.getsockname()[1]
 
 
 def connected(address: str, limit: float, tls: bool) -> socket.socket:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -41,9 +43,11 @@ def build_command(name: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of 127.0.0.1 below the kernel's ephemeral ports: no connection of another test takes it meanwhile."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(10_100, 32_768)))
+            return probe.getsockname()[1]
 
 
 def resident_bytes(pid: int) -> int:

@@ -105,7 +105,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let destination = Destination::Tcp(listener.local_addr().unwrap());
         block_on(async { destination.connect().await.unwrap() });
-        drop(listener);
+        let destination = Destination::Tcp(serow_ports::refusing_address());
         let refused = block_on(async { destination.connect().await.unwrap_err() });
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
 

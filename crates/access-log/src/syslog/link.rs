@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn unreachable_collectors_are_reported() {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let free = serow_ports::refusing_address();
         for (address, reason) in
             [(format!("tcp://{free}"), "Connection refused"), ("unix:/no/such/socket".to_owned(), "No such file")]
         {

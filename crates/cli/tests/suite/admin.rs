@@ -233,7 +233,7 @@ fn a_port_is_possible_for_this_machine_only() {
         assert!(line.starts_with(&format!("serow: --admin: {problem}")), "{line}");
         assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1));
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let port = format!("127.0.0.1:{}", serow_ports::free_port());
     let _server = Running::start(folder.path(), &["--admin", &port]);
     assert_eq!(status_of(&port).0, Some(0));
     // A page of somebody else's that has given its name this machine's address.

@@ -72,7 +72,7 @@ fn what_cannot_be_is_said_in_a_line() {
     let folder = site();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("script.lua"), "\nfunction request() return 5 end").unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = serow_ports::refusing_address();
     let server = Running::start(folder.path(), &[]);
     let (nobody, url) = (format!("http://{closed}/"), server.urls()[0]);
     let encrypted = url.replace("http://", "https://");

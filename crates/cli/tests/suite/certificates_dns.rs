@@ -3,11 +3,13 @@
 
 use std::{
     fs,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Instant,
 };
+
+use serow_ports::free_ports;
 
 use crate::running::{Running, eventually, serow, site};
 use rcgen::{CertificateParams, KeyPair};
@@ -59,11 +61,6 @@ impl Drop for Authority {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
-    let listeners = [(); COUNT].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
 fn name_server() -> NameServer {

@@ -192,7 +192,7 @@ fn clients_do_not_wait_for_a_mirror_that_does_not_respond() {
 
 #[test]
 fn unreachable_mirrors_are_counted() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = serow_ports::refusing_address();
     let (_, no_copies) = mpsc::channel();
     let site = Mirrored::with_copies("{ upstream = \"copies\" }", address, no_copies);
     for _ in 0..3 {

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     process::Output,
 };
 
@@ -292,8 +292,7 @@ fn other_methods_do_not_become_purges() {
 #[test]
 fn a_forged_host_does_not_purge_what_another_site_has_stored() {
     let (origin, folder) = (Origin::start(), tempfile::tempdir().unwrap());
-    let bound = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [any, own] = bound.map(|listener| listener.local_addr().unwrap().port());
+    let [any, own] = serow_ports::free_ports();
     let proxy = format!("cache = true\nproxy = {{ servers = \"{}\" }}\n", origin.address);
     let settings = format!(
         "listen = \"127.0.0.1:{any}\"\n[cache]\nmemory = \"1M\"\npurge-from = [\"127.0.0.1\"]\n\
@@ -316,8 +315,7 @@ fn a_forged_host_does_not_purge_what_another_site_has_stored() {
 #[test]
 fn routes_for_the_same_path_do_not_get_what_another_has_stored() {
     let (origins, folder) = ([(); 3].map(|()| Origin::start()), tempfile::tempdir().unwrap());
-    let bound = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [first, second] = bound.map(|listener| listener.local_addr().unwrap().port());
+    let [first, second] = serow_ports::free_ports();
     let [inside, outside, other] =
         origins.each_ref().map(|origin| format!("cache = true\nproxy = {{ servers = \"{}\" }}\n", origin.address));
     let settings = format!(

@@ -194,7 +194,7 @@ fn errors_have_the_pages_of_the_site() {
     let of_server = serow.get("/api/missing");
     assert_eq!((of_server.status(), of_server.text()), (404, "gone"));
 
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let dead = serow_ports::refusing_address().to_string();
     let (serow, _folder) = start(keys, &dead);
     let unreachable = serow.get("/api/json");
     assert_eq!((unreachable.status(), unreachable.text()), (502, "<h1>Sorry</h1>"));

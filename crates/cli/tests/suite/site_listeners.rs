@@ -1,18 +1,10 @@
 //! Sites with addresses of their own.
 
-use std::{
-    fs,
-    io::Write,
-    net::{TcpListener, TcpStream},
-};
+use std::{fs, io::Write, net::TcpStream};
+
+use serow_ports::free_ports;
 
 use crate::running::{Answer, Running, output, received, serow, site};
-
-/// Ports that are free now.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let bound = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    bound.map(|listener| listener.local_addr().unwrap().port())
-}
 
 fn ask(port: u16, host: &str) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -272,7 +272,7 @@ fn over_tcp_a_token_is_needed_to_change_something() {
 fn a_reload_may_change_the_token() {
     let (_folder, one) = named("one");
     let site = Site::new(&[one.address()]);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let port = format!("127.0.0.1:{}", serow_ports::free_port());
     let write = |token: &str| {
         fs::write(site.folder.path().join(token), token).unwrap();
         let text = format!(
@@ -299,7 +299,7 @@ fn a_reload_may_change_the_token() {
 #[test]
 fn the_list_has_tengines_formats() {
     let (_folder, one) = named("one");
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let port = format!("127.0.0.1:{}", serow_ports::free_port());
     let mut command = serow(["proxy", one.address(), "127.0.0.1:1", "--listen", "127.0.0.1:0", "--admin", &port]);
     command.args(["--check", "tcp", "--check-interval", "100ms", "--check-fall", "1"]);
     let _proxy = Running::of(command);

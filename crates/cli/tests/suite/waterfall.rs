@@ -129,7 +129,7 @@ fn mistakes() {
     let (_http1, plain) = server(folder.path(), &["--http", "1"]);
     let (_tls1, tls) = server(folder.path(), &["--http", "1", "--tls", "self-signed"]);
     let (_tls2, https) = server(folder.path(), &["--tls", "self-signed"]);
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = serow_ports::refusing_address();
     let cases: [(&[&str], &str, i32); 13] = [
         (&["http://no-such-host.invalid/"], "cannot find the host no-such-host.invalid: ", 1),
         (&[&format!("http://{closed}/")], &format!("cannot connect to {closed}: connection refused; is the server"), 1),

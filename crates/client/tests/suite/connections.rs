@@ -1,12 +1,6 @@
 //! Connections to a real server, in both versions.
 
-use std::{
-    future::poll_fn,
-    net::{Ipv4Addr, TcpListener},
-    rc::Rc,
-    thread,
-    time::Duration,
-};
+use std::{future::poll_fn, rc::Rc, thread, time::Duration};
 
 use bytes::Bytes;
 use serow::{Address, HandlerExt, Headers, Method, Request, RequestHead, Response, Server, Stopper, Target, Version};
@@ -165,10 +159,8 @@ fn http2_sends_bodies_beyond_the_windows() {
 
 #[test]
 fn why_there_is_no_connection() {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let destination = Destination::Tcp(listener.local_addr().unwrap());
+    let destination = Destination::Tcp(serow_ports::refusing_address());
     let limit = Duration::from_millis(50);
-    drop(listener);
     let refused = Dialer { destination, encryption: None, timeout: limit };
     let error = block_on(async { refused.dial(&Rc::default()).await.map(drop).unwrap_err() });
     assert!(matches!(error, DialError::Connect(_)), "{error:?}");

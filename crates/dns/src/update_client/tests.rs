@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::Ipv4Addr,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -143,9 +142,8 @@ async fn refused_updates_say_why() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_reported() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let key = "key a { algorithm hmac-sha256; secret \"YQ==\"; };".parse().unwrap();
-    let client = UpdateClient { server: (Ipv4Addr::LOCALHOST, port).into(), key };
+    let client = UpdateClient { server: serow_ports::refusing_address(), key };
     let error = client.update("example.com", NAME, "one", ADD).await.unwrap_err();
     assert!(matches!(error, UpdateError::Connection(_)), "{error}");
     let error = client.zone(NAME).await.unwrap_err().to_string();

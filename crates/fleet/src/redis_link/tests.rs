@@ -266,7 +266,7 @@ fn connections_are_encrypted_and_verified() {
     let (certificate, key) = (folder.path().join("a.pem"), folder.path().join("a.key"));
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let port = serow_ports::free_port().to_string();
     let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
     let options =
         ["--tls-port", &port, "--tls-auth-clients", "no", "--tls-cert-file", files[0], "--tls-key-file", files[1]];

@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Origin, Proxied, read_response, server, until, unused_address};
+use crate::support::{Origin, Proxied, read_response, server, until};
 use serow::{Request, Response, StatusCode};
+use serow_ports::refusing_address;
 use serow_proxy::{
     BackgroundTasks, CheckKind, CheckSettings, ForwardingSettings, HttpCheck, PassiveSettings, ServerReport,
     ServerState, UpstreamSettings,
@@ -92,7 +93,7 @@ fn a_server_that_fails_is_left_alone_until_it_is_well() {
 #[test]
 fn at_most_half_of_the_servers_are_left_alone() {
     for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
-        let servers: Vec<_> = (0..all).map(|_| unused_address()).collect();
+        let servers: Vec<_> = (0..all).map(|_| refusing_address()).collect();
         let passive = PassiveSettings { failures: 2, ejection: Duration::from_secs(60) };
         let proxied = proxied(&servers, passive);
         let mut client = proxied.connect();

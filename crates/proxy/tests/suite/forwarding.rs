@@ -54,7 +54,7 @@ fn truncated_responses_stay_truncated() {
 #[test]
 fn requests_survive_a_closed_server() {
     let first = Origin::serve(|_: Request| async move { Response::text("first") });
-    let gone = crate::support::unused_address();
+    let gone = serow_ports::refusing_address();
     let proxied = Proxied::new(&[first.address(), gone]);
     for _ in 0..10 {
         let mut client = proxied.connect();
@@ -220,7 +220,7 @@ fn attempts_are_in_the_extensions() {
     use serow::Handler;
     let origin = Origin::serve(|_: Request| async move { Response::text("done") });
     let servers =
-        vec![crate::support::server(crate::support::unused_address()), crate::support::server(origin.address())];
+        vec![crate::support::server(serow_ports::refusing_address()), crate::support::server(origin.address())];
     let upstream = serow_proxy::Upstream::new(serow_proxy::UpstreamSettings::new("test", servers));
     let forwarding = serow_proxy::ForwardingSettings { note_attempts: true, ..Default::default() };
     let proxy = serow_proxy::Proxy::new(upstream, forwarding);

@@ -14,11 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Origin, until, unused_address};
+use crate::support::{Origin, until};
 use bytes::Bytes;
 use serow::{Headers, Incoming, ProxyProtocol, Request, Response, Server, StatusCode, TlsSettings};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_files::Files;
+use serow_ports::refusing_address;
 use serow_proxy::{
     BackgroundTasks, CheckKind, CheckSettings, CheckStart, HttpCheck, ProxyHeader, ServerReport, ServerSettings,
     ServerState, Upstream, UpstreamSettings,
@@ -108,8 +109,8 @@ fn a_missing_file_takes_the_server_out_of_rotation() {
 fn servers_that_are_none() {
     let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nalive";
     let cases = [
-        (unused_address(), CheckKind::Tcp, Some("Connection refused")),
-        (unused_address(), http(HttpCheck::default()), Some("Connection refused")),
+        (refusing_address(), CheckKind::Tcp, Some("Connection refused")),
+        (refusing_address(), http(HttpCheck::default()), Some("Connection refused")),
         (scripted(b""), CheckKind::Tcp, None),
         (scripted(b""), http(HttpCheck::default()), Some("no response within 300ms")),
         (scripted(b""), CheckKind::Grpc(String::new()), Some("no response within 300ms")),
@@ -200,7 +201,7 @@ fn another_port_and_unix_sockets() {
     let origin = Origin::serve(picky);
     let check = http(HttpCheck { path: "/state".to_owned(), ..HttpCheck::default() });
     let elsewhere = CheckSettings { port: Some(origin.address().port()), ..quick(check.clone()) };
-    assert_eq!(verdict(&unused_address().to_string(), elsewhere.clone()), None);
+    assert_eq!(verdict(&refusing_address().to_string(), elsewhere.clone()), None);
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use serow::{Body, Headers, Method, Request, Response, Server, StatusCode, TlsSettings, Versions};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
+use serow_ports::refusing_address;
 use serow_proxy::{
     ForwardingSettings, KeepSettings, PassiveSettings, RetrySettings, ServerLocation, ServerSettings, UpstreamSettings,
     UpstreamTimeouts,
@@ -26,7 +27,6 @@ use crate::support::{
     multiplexed::{Client, End},
     multiplexing_server, read_response,
     script::Scripted,
-    unused_address,
 };
 
 /// Answers with the request that it received.
@@ -410,7 +410,7 @@ fn a_server_that_dies() {
     assert_eq!(client.response(next).text(), "another");
     assert_eq!(client.bytes(begun, 4).text(), "half");
     // Nothing listens there.
-    let proxied = Proxied::multiplexing(unused_address());
+    let proxied = Proxied::multiplexing(refusing_address());
     let client = Client::connect(proxied.address());
     let streams: Vec<_> = (0..10).map(|_| client.get("/")).collect();
     for stream in streams {

@@ -196,7 +196,7 @@ fn the_next_name_server_is_queried_after_a_failure() {
     name_server.set_addresses("app.example", 60, &["127.0.0.2"]);
     let failing = NameServer::start();
     failing.answer(Manner::Failing);
-    let servers = vec![crate::support::unused_address(), failing.address(), name_server.address()];
+    let servers = vec![serow_ports::refusing_address(), failing.address(), name_server.address()];
     let upstream = upstream(&["app.example:1"]);
     let settings = ResolverSettings { servers, ..asking(&name_server) };
     let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();

@@ -10,9 +10,10 @@ use std::{
 };
 
 use serow::{Request, Response, StatusCode};
+use serow_ports::refusing_address;
 use serow_proxy::{ForwardingSettings, PassiveSettings, RetrySettings, UpstreamSettings};
 
-use crate::support::{Origin, Proxied, read_response, server, unused_address};
+use crate::support::{Origin, Proxied, read_response, server};
 
 /// A server that answers with this status, and counts the requests.
 fn counting(status: u16) -> (Origin, Arc<AtomicU64>) {
@@ -75,7 +76,7 @@ fn safe_requests_are_retried() {
     let (breaking, _) = breaking();
     let (sick, _) = counting(503);
     let on_status = RetrySettings { on_status: vec![StatusCode::SERVICE_UNAVAILABLE], ..everything.clone() };
-    let gone = unused_address();
+    let gone = refusing_address();
     let cases = [
         ("no connection", gone, &everything, "GET", "", true),
         ("no connection", gone, &everything, "POST", "hello", true),

@@ -75,8 +75,7 @@ fn auth() {
 fn addr() {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
     let addresses = listeners.each_ref().map(|listener| listener.local_addr().expect("bound"));
-    // The third was somebody's a moment ago, and nobody listens there now.
-    let silent = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let silent = serow_ports::refusing_address();
     let ports = format!("wrk.ports = {{ {}, {}, {} }}\n", silent.port(), addresses[0].port(), addresses[1].port());
     let check = "local addr_setup = setup
         local all = {}

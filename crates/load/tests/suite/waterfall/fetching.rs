@@ -251,8 +251,6 @@ fn who_speaks_something_else() {
     server.join().unwrap();
     assert_eq!(error, "the server closes the connection without a response in HTTP/2");
 
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = serow_ports::refusing_address();
     assert!(matches!(record(&plan(address, &["/a"])), Err(FetchError::Connection(_))));
 }

@@ -7,7 +7,7 @@ pub mod script;
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -132,11 +132,6 @@ pub fn server(address: SocketAddr) -> ServerSettings {
 /// A server at this address that speaks HTTP/2 in the clear.
 pub fn multiplexing_server(address: SocketAddr) -> ServerSettings {
     ServerSettings::new(format!("h2c://{address}").parse().unwrap())
-}
-
-/// An address where nothing listens.
-pub fn unused_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// Reads up to the end of a head.
