@@ -39,17 +39,25 @@ def first_error(text: str) -> str:
     return next((line for line in lines if "error" in line), lines[-1] if lines else "failed without a word")
 
 
-def compiled_c(source: str, name: str) -> pathlib.Path:
+def compiled_c(source: str, name: str, *libraries: str) -> pathlib.Path:
     program, code = TARGET / name, BENCH / source
     newest = max(file.stat().st_mtime for file in code.parent.iterdir())
     if not program.exists() or program.stat().st_mtime < newest:
         TARGET.mkdir(exist_ok=True)
-        run(["cc", "-O2", "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(code)])
+        run(["cc", "-O2", "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(code), *libraries])
     return program
 
 
 def epoll() -> pathlib.Path:
     return compiled_c("epoll/epoll.c", "epoll")
+
+
+def epoll_proxy() -> pathlib.Path:
+    return compiled_c("epoll/proxy.c", "epoll-proxy")
+
+
+def io_uring() -> pathlib.Path:
+    return compiled_c("epoll/io_uring.c", "io-uring", "-luring")
 
 
 def load() -> pathlib.Path:
@@ -95,6 +103,8 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
     recipes = {
         "load": load,
         "epoll": epoll,
+        "epoll-proxy": epoll_proxy,
+        "io-uring": io_uring,
         "warp": warp,
         "hyper": hyper,
         "nginx": lambda: installed("nginx"),

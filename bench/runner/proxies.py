@@ -23,6 +23,8 @@ PROXIES = (
     Server("haproxy", "HAProxy", "haproxy", "haproxy",
            note="nbthread 1, http-reuse always; splice-response for 1 MB, which small responses would pay for"),
     Server("h2o", "h2o", "h2o", "h2o", note="one thread, connections to the upstream kept"),
+    Server("epoll", "C, epoll", "epoll-proxy", "epoll",
+           note="the limit: one thread, a connection to the upstream for each client, recv, send, recv, send a request"),
 )
 
 
@@ -37,10 +39,15 @@ class Case:
     transport: str
     bar: float
     peers: tuple[str, ...]
+    # The bar by the cost of the C program, which speaks no TLS.
+    limit: float | None = None
+
+    def has(self, proxy: Server) -> bool:
+        return not (self.tls and proxy.name == "epoll")
 
 
 CASES = (
-    Case("tcp", "HTTP/1.1, upstream on TCP", False, "tcp", 0.75, ("nginx", "haproxy")),
+    Case("tcp", "HTTP/1.1, upstream on TCP", False, "tcp", 0.75, ("nginx", "haproxy"), 1.5),
     Case("unix", "HTTP/1.1, upstream on a unix socket", False, "unix", 0.80, ("nginx",)),
     Case("http2", "HTTP/2 over TLS, upstream HTTP/1.1 on TCP", True, "tcp", 0.80, ("nginx",)),
 )
@@ -83,6 +90,10 @@ def arguments_of_serow(proxy: Proxy, pair: Pair) -> list[str]:
     tls = ["--tls", f"{pair[0]},{pair[1]}"] if pair else []
     return ["proxy", proxy.upstream.address, "--listen", proxy.place.address, "--workers", "1", "--access-log", "off",
             "--keep-idle", str(KEPT), *tls]
+
+
+def arguments_of_epoll(proxy: Proxy, _: Pair) -> list[str]:
+    return [proxy.place.address, proxy.upstream.address]
 
 
 def arguments_of_nginx(proxy: Proxy, pair: Pair) -> list[str]:
