@@ -4,11 +4,11 @@ use std::{fmt, future::poll_fn, io, net::SocketAddr, os::fd::OwnedFd, path::Path
 
 use rustix::{
     io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt},
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, socket_with},
 };
 use tokio::time::sleep;
 
-use crate::Socket;
+use crate::{Socket, sending::send_without_delay};
 
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Opens a connection, with TCP_NODELAY where it is TCP. There is no timeout; dropping the future cancels it.
+    /// Opens a connection; one of TCP sends without delay, and keeps little in the kernel for a server that does not read. There is no timeout; dropping the future cancels it.
     ///
     /// A unix socket whose backlog is full refuses with EAGAIN, and no event announces room (unix(7)); this tries
     /// again until there is some.
@@ -37,7 +37,7 @@ impl Destination {
             Self::Tcp(address) => {
                 let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
                 let socket = stream_socket(family)?;
-                sockopt::set_tcp_nodelay(&socket, true)?;
+                send_without_delay(&socket)?;
                 match connect(&socket, address) {
                     Ok(()) => Socket::new(socket),
                     Err(Errno::INPROGRESS | Errno::INTR) => established(Socket::new(socket)?).await,

@@ -16,6 +16,7 @@ mod port_lock;
 pub mod process;
 mod runtime;
 pub mod sandbox;
+mod sending;
 mod shared_memory;
 mod socket;
 pub mod socket_filter;

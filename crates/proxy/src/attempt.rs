@@ -18,13 +18,41 @@ use crate::{
     websocket,
 };
 
-impl Forwarding<'_> {
+/// What became of an attempt at a server that speaks HTTP/2, or may.
+enum Multiplexed {
+    Response(ServerResponse),
+    /// It speaks HTTP/1.1 for this request.
+    Http1(Lease),
+}
+
+impl Forwarding {
     /// One attempt at one server, which the lease is of: on a connection that is there, or on a new one.
-    pub(crate) async fn attempt(
-        &mut self,
-        mut lease: Lease,
-        server: &Arc<Server>,
-    ) -> Result<ServerResponse, AttemptError> {
+    ///
+    /// All but a request of HTTP/1.1 on a connection that is there is boxed: a future is as large as its largest branch,
+    /// and the allocator takes several times as long for more than 1 KiB.
+    pub(crate) async fn attempt(&mut self, lease: Lease) -> Result<ServerResponse, AttemptError> {
+        let mut lease = self.begin_attempt(lease);
+        if let Some(connections) = self.local.multiplexed(lease.server()) {
+            match Box::pin(self.attempt_multiplexed(lease, connections)).await? {
+                Multiplexed::Response(response) => return Ok(response),
+                Multiplexed::Http1(returned) => lease = returned,
+            }
+        }
+        let mut exchange = match self.idle_connection(lease.server()) {
+            Some(connection) => self.begin_exchange(lease, connection, true),
+            None => {
+                let connection = Box::pin(self.connect(Arc::clone(lease.server()))).await?;
+                self.begin_exchange(lease, connection, false)
+            }
+        };
+        let head = self.head.head_for(&exchange.server().settings().address);
+        let response = exchange.response(head, &mut self.body, &self.informational).await?;
+        exchange.into_answer(response, &self.head)
+    }
+
+    /// Counts and logs the attempt, and sets the body to its beginning.
+    fn begin_attempt(&mut self, mut lease: Lease) -> Lease {
+        let server = lease.server();
         server.counters.requests.add(1);
         self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server.shared_name()));
         lease.set_attempt_log(self.attempt_log.clone());
@@ -32,36 +60,42 @@ impl Forwarding<'_> {
             Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers.clone()),
             None => self.body.rewind(),
         }
-        if let Some(connections) = self.local.multiplexed(server) {
-            if self.head.upgrade.is_none()
-                && let Some(stream) = self.open_stream(&connections, server).await?
-            {
-                self.note_connection(false);
-                let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
-                self.set_timeouts(&mut exchange.deadline);
-                return exchange.answer(&mut self.body, &self.head).await;
-            }
-            // Where the protocol can be chosen, upgrades use HTTP/1.1.
-            if self.head.upgrade.is_some() && server.settings().address.protocol.is_some() {
-                return Box::pin(self.attempt_tunnel(lease, &connections)).await;
-            }
-        }
-        let idle = match self.connections {
+        lease
+    }
+
+    fn idle_connection(&self, server: &Arc<Server>) -> Option<Box<Http1>> {
+        match self.connections {
             Connections::Any => self.local.idle_connection(server),
             Connections::New => None,
-        };
-        let is_reused = idle.is_some();
-        let connection = match idle {
-            Some(connection) => connection,
-            // Boxed because it is rare: a future is as large as its largest branch.
-            None => Box::pin(self.connect(server)).await?,
-        };
+        }
+    }
+
+    fn begin_exchange(&self, lease: Lease, connection: Box<Http1>, is_reused: bool) -> http1::Exchange {
         self.note_connection(!is_reused);
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         self.set_timeouts(&mut exchange.deadline);
-        let head = self.head.head_for(&server.settings().address);
-        let response = exchange.response(head, &mut self.body, &self.informational).await?;
-        exchange.into_answer(response, &self.head)
+        exchange
+    }
+
+    /// An attempt at a server that speaks HTTP/2, or may.
+    async fn attempt_multiplexed(
+        &mut self,
+        lease: Lease,
+        connections: Rc<http2::Connections>,
+    ) -> Result<Multiplexed, AttemptError> {
+        if self.head.upgrade.is_none()
+            && let Some(stream) = self.open_stream(&connections, lease.server()).await?
+        {
+            self.note_connection(false);
+            let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
+            self.set_timeouts(&mut exchange.deadline);
+            return exchange.answer(&mut self.body, &self.head).await.map(Multiplexed::Response);
+        }
+        // Where the protocol can be chosen, upgrades use HTTP/1.1.
+        if self.head.upgrade.is_some() && lease.server().settings().address.protocol.is_some() {
+            return Box::pin(self.attempt_tunnel(lease, &connections)).await.map(Multiplexed::Response);
+        }
+        Ok(Multiplexed::Http1(lease))
     }
 
     /// Begins the request on a stream; `None` where the server turns out to speak HTTP/1.1.
@@ -116,10 +150,10 @@ impl Forwarding<'_> {
         }
     }
 
-    async fn connect(&self, server: &Server) -> Result<Box<Http1>, AttemptError> {
+    async fn connect(&self, server: Arc<Server>) -> Result<Box<Http1>, AttemptError> {
         let header = self.local.upstream.settings().proxy_header;
         let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
+        let wire = self.local.pool.dial(&server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.pool.thread.buffers), Limits::default())))
     }
 

@@ -5,7 +5,7 @@ mod outcome;
 
 use std::{rc::Rc, sync::Arc, time::Instant};
 
-use serow_gateway::{Attempts, BufferSettings, BufferedBody, ErrorReason, UnframedBody};
+use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
 use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
@@ -29,14 +29,14 @@ use crate::{
 };
 
 /// A request on its way.
-pub(crate) struct Forwarding<'a> {
+pub(crate) struct Forwarding {
     pub(crate) local: Rc<LocalUpstream>,
-    pub(crate) settings: &'a ForwardingSettings,
+    pub(crate) settings: Arc<ForwardingSettings>,
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
     /// The body, if it was buffered.
-    pub(crate) whole: Option<BufferedBody>,
+    pub(crate) whole: Option<Box<BufferedBody>>,
     pub(crate) informational: InformationalSender,
     /// The connection that the request came on.
     pub(crate) client: Connection,
@@ -45,7 +45,7 @@ pub(crate) struct Forwarding<'a> {
     attempts: u32,
     crashes: Crashes,
     pub(crate) connections: Connections,
-    failure: Option<AttemptError>,
+    failure: Option<Box<AttemptError>>,
     /// When all of it has to be over.
     pub(crate) until: Option<Instant>,
     /// The attempts, if the access log needs them, and the log of the current one.
@@ -62,7 +62,7 @@ pub(crate) enum Connections {
     New,
 }
 
-impl<'a> Forwarding<'a> {
+impl Forwarding {
     /// Prepares the head and the body, and finds out which servers may get the request.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl<'a> Forwarding<'a> {
     /// The response, if the request is not forwarded.
     pub(crate) fn new(
         local: Rc<LocalUpstream>,
-        settings: &'a ForwardingSettings,
+        settings: Arc<ForwardingSettings>,
         mut request: Request,
     ) -> Result<Self, Response> {
         let key = match &local.upstream.settings().balancing {
@@ -82,8 +82,8 @@ impl<'a> Forwarding<'a> {
         let informational = request.informational().clone();
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
-        let head = request_head::outgoing(&mut request, settings)
-            .map_err(|status| error_response::respond(status.into(), &request.headers, settings))?;
+        let head = request_head::outgoing(&mut request, &settings)
+            .map_err(|status| error_response::respond(status.into(), &request.headers, &settings))?;
         let connections = Connections::Any;
         let requirements = Requirements {
             key,
@@ -97,6 +97,7 @@ impl<'a> Forwarding<'a> {
         let total = settings.timeouts.and_then(|timeouts| timeouts.total);
         let total = total.or(local.upstream.settings().timeouts.total);
         let until = total.map(|total| Instant::now() + total);
+        let noted = settings.note_attempts.then(Attempts::default);
         Ok(Self {
             local,
             settings,
@@ -113,7 +114,7 @@ impl<'a> Forwarding<'a> {
             connections,
             failure: None,
             until,
-            noted: settings.note_attempts.then(Attempts::default),
+            noted,
             attempt_log: None,
         })
     }
@@ -136,9 +137,9 @@ impl<'a> Forwarding<'a> {
     }
 
     async fn attempts(&mut self) -> Response {
-        if let Some(buffering) = &self.settings.buffering
-            && self.has_body
-            && let Err(refusal) = Box::pin(self.take_body(buffering)).await
+        if self.has_body
+            && self.settings.buffering.is_some()
+            && let Err(refusal) = Box::pin(self.take_body()).await
         {
             return self.error_response(refusal);
         }
@@ -154,7 +155,7 @@ impl<'a> Forwarding<'a> {
             self.attempts += 1;
             self.note_crash_of_others(&server);
             let began = Instant::now();
-            match self.attempt(lease, &server).await {
+            match self.attempt(lease).await {
                 Ok(response) => {
                     self.note_answer(&server, &response, began);
                     if self.after(&server, Fault::Status(response.head.status), Processed::Maybe) == Decision::GiveUp {
@@ -165,7 +166,7 @@ impl<'a> Forwarding<'a> {
                     self.note_failure(&server, &failure, began.elapsed());
                     self.look_for_refusal(&failure);
                     let decision = self.after(&server, Fault::from(&failure), failure.processed);
-                    self.failure = Some(failure);
+                    self.failure = Some(Box::new(failure));
                     if decision == Decision::GiveUp {
                         return self.give_up();
                     }
@@ -174,10 +175,11 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    /// Buffers the body before a server is selected.
-    async fn take_body(&mut self, settings: &BufferSettings) -> Result<(), StatusCode> {
+    /// Buffers the body before a server is selected, if the settings say so.
+    async fn take_body(&mut self) -> Result<(), StatusCode> {
+        let Some(settings) = &self.settings.buffering else { return Ok(()) };
         match BufferedBody::read(std::mem::take(&mut self.body).into_body(), settings).await {
-            Ok(whole) => self.whole = Some(whole),
+            Ok(whole) => self.whole = Some(Box::new(whole)),
             Err(failure) => {
                 failure.log(&self.local.upstream.settings().name, settings);
                 return Err(failure.status());
@@ -240,7 +242,7 @@ impl<'a> Forwarding<'a> {
         let ServerResponse { head, content, is_unframed, .. } = response;
         let is_head = *self.head.method() == Method::HEAD;
         let origin = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
-        let mut response = response_head::returning(head, self.head.method(), self.settings, origin);
+        let mut response = response_head::returning(head, self.head.method(), &self.settings, origin);
         if is_unframed {
             response.extensions.insert(UnframedBody);
         }
@@ -259,7 +261,7 @@ impl<'a> Forwarding<'a> {
 
     /// The last attempt failed.
     fn give_up(&self) -> Response {
-        let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, AttemptError::status);
+        let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, |failure| failure.status());
         self.error_response(status)
     }
 
@@ -281,6 +283,6 @@ impl<'a> Forwarding<'a> {
 
     /// An response of our own.
     fn error_response(&self, reason: impl Into<ErrorReason>) -> Response {
-        error_response::respond(reason.into(), self.head.headers(), self.settings)
+        error_response::respond(reason.into(), self.head.headers(), &self.settings)
     }
 }

@@ -25,6 +25,7 @@ use crate::{
     request_body::{Piece, RequestBody},
     request_head,
     response_pipe::ResponsePipe,
+    server::Server,
     server_response::{ReceivedBody, ResponseContent, ServerResponse, pass_on},
     thread_local_pool::ThreadLocalPool,
 };
@@ -70,6 +71,10 @@ impl Exchange {
         let (deadline, request, body) = (ExchangeDeadline::new(&pool), RequestProgress::Whole, None);
         let (received_before, pipe) = (connection.received(), ResponsePipe::default());
         Self { pool, lease, connection, deadline, request, body, pipe, asked: None, is_reused, received_before, until }
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        self.lease.server()
     }
 
     /// Sends the request and waits for the response. The body is read only when the server has room for it;

@@ -1,6 +1,6 @@
 //! The handler.
 
-use std::{pin::Pin, sync::Arc};
+use std::{future::ready, pin::Pin, sync::Arc};
 
 use serow_message::{Handler, Request, Response};
 
@@ -9,48 +9,54 @@ use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::For
 /// Forwards requests to the servers of an upstream.
 #[derive(Clone, Debug)]
 pub struct Proxy {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
     upstream: Upstream,
-    forwarding: ForwardingSettings,
+    settings: Arc<ForwardingSettings>,
 }
 
 impl Proxy {
     /// Forwards requests to the servers of this upstream, which several proxies may share.
     #[must_use]
     pub fn new(upstream: Upstream, forwarding: ForwardingSettings) -> Self {
-        Self { shared: Arc::new(Shared { upstream, forwarding }) }
+        Self { upstream, settings: Arc::new(forwarding) }
     }
 
     /// The upstream.
     #[must_use]
     pub fn upstream(&self) -> &Upstream {
-        &self.shared.upstream
+        &self.upstream
     }
 }
 
 impl Proxy {
     /// Forwards a request to a server of the upstream.
     pub fn respond(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>> {
-        let shared = Arc::clone(&self.shared);
-        // Boxed, since futures are moved several times before they are polled, and this one is large.
-        Box::pin(async move {
-            let local = LocalUpstream::of(&shared.upstream);
-            // Separate from the await: the matched value would otherwise take space in the future all the time.
-            let mut forwarding = match Forwarding::new(local, &shared.forwarding, request) {
-                Ok(forwarding) => forwarding,
-                Err(refusal) => return refusal,
-            };
-            forwarding.respond().await
-        })
+        // Prepared before there is a future: one that began with the request would have room for it until its end, and
+        // be moved with it. Allocations above 1 KiB take the allocator several times as long.
+        match Forwarding::new(LocalUpstream::of(&self.upstream), Arc::clone(&self.settings), request) {
+            Ok(mut forwarding) => Box::pin(async move { forwarding.respond().await }),
+            Err(refusal) => Box::pin(ready(refusal)),
+        }
     }
 }
 
 impl Handler for Proxy {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         self.respond(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<F>(_: fn(Forwarding) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// mimalloc's `MI_SMALL_SIZE_MAX`: beyond, an allocation takes 280 instructions instead of 60.
+    #[test]
+    fn a_request_takes_a_small_allocation() {
+        let size = size_of_future(|mut forwarding| async move { forwarding.respond().await });
+        assert!(size <= 1024, "{size} bytes");
     }
 }

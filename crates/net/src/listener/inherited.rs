@@ -9,8 +9,8 @@ use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd, ioctl_fionbio
 use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, getsockname, sockopt};
 
 use super::bind_error::Cause;
-use super::{LOWEST_DESCRIPTOR, Listener, tcp};
-use crate::Address;
+use super::{LOWEST_DESCRIPTOR, Listener};
+use crate::{Address, sending::send_without_delay};
 
 /// Makes descriptor `number` a listener.
 ///
@@ -50,7 +50,7 @@ fn listener(socket: OwnedFd, number: RawFd) -> Result<Listener, Cause> {
     ioctl_fionbio(&socket, true).map_err(Cause::kernel)?;
     let local = getsockname(&socket).map_err(Cause::kernel)?;
     if matches!(local.address_family(), AddressFamily::INET | AddressFamily::INET6) {
-        tcp::send_without_delay(&socket).map_err(Cause::kernel)?;
+        send_without_delay(&socket).map_err(Cause::kernel)?;
     }
     Ok(Listener::new(address_of(local, number), None, socket))
 }

@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipp
 
 use super::bind_error::Cause;
 use super::{ListenOptions, Listener, backlog};
-use crate::{port_lock::PortLock, socket_filter};
+use crate::{port_lock::PortLock, sending::send_without_delay, socket_filter};
 
 /// Opens `count` sockets that listen on `address`, in one group if it is more than one.
 pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize) -> Result<Vec<Listener>, Cause> {
@@ -70,20 +70,9 @@ fn prepare(socket: &OwnedFd, address: SocketAddr, grouped: bool) -> Result<(), E
         // [::] means IPv4 too, whatever net.ipv6.bindv6only says.
         sockopt::set_ipv6_v6only(socket, false)?;
     }
+    // Linux copies the options to accepted sockets, so they cost no call per connection.
     send_without_delay(socket)?;
     bind(socket, &address)
-}
-
-/// Sets how connections send. Linux copies the options to accepted sockets, so they cost no call per connection.
-///
-/// Nagle's algorithm is off: it would hold back the last part of a response until the peer has acknowledged the part
-/// before. And the kernel queues no more than [`MAX_UNSENT`] that the peer has no room for.
-pub(super) fn send_without_delay(listening: &OwnedFd) -> Result<(), Errno> {
-    sockopt::set_tcp_nodelay(listening, true)?;
-    #[cfg(target_os = "linux")]
-    // A kernel that does not know it queues more.
-    let _ = socket2::SockRef::from(listening).set_tcp_notsent_lowat(MAX_UNSENT);
-    Ok(())
 }
 
 fn cause(errno: Errno, address: SocketAddr) -> Cause {
@@ -95,13 +84,6 @@ fn cause(errno: Errno, address: SocketAddr) -> Cause {
         errno => Cause::Kernel(io::Error::from(errno)),
     }
 }
-
-/// Without a bound the kernel takes up to 4 MB for each peer that does not read: a thousand of them cost 4 GB and three
-/// seconds of processor time, and were cut off at four times the time for bodies, since the queue kept moving. With
-/// this one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of
-/// it saves nothing more and takes wake-ups from clients that fetch 100 MB.
-#[cfg(target_os = "linux")]
-const MAX_UNSENT: u32 = 256 * 1024;
 
 /// The default of `net.ipv4.ip_unprivileged_port_start`; it only selects the error message.
 const UNPRIVILEGED_PORTS_START: u16 = 1024;

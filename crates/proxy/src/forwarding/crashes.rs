@@ -26,7 +26,7 @@ pub(crate) struct Crashes {
     is_innocent: bool,
 }
 
-impl Forwarding<'_> {
+impl Forwarding {
     /// An attempt at this server begins.
     pub(super) fn note_crash_of_others(&mut self, server: &Server) {
         self.crashes.is_innocent = self.local.upstream.settings().crashes.is_some() && server.has_just_crashed();

@@ -11,7 +11,7 @@ use crate::{
     warnings::warn_of_server,
 };
 
-impl Forwarding<'_> {
+impl Forwarding {
     pub(super) fn note_answer(&self, server: &Server, answer: &ServerResponse, began: Instant) {
         if let Some(attempt_log) = &self.attempt_log {
             attempt_log.note_head(answer.head.status);
