@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 
-from . import project
+from . import project, training
 from .error import ChannelError
 
 # Rust's name of a target -> the name of its architecture in Debian and in OCI images.
@@ -59,9 +59,18 @@ class Binaries:
 
 
 def build(target: str) -> pathlib.Path:
-    """Builds the binary with Zig as the C compiler, which compiles for every target from every machine."""
-    command = ["cargo", "zigbuild", "--profile", PROFILE, "--package", "serow-cli", "--features", "all"]
-    command += ["--target", target]
+    """Builds the binary, with the profile of the training run if there is one, and strips it."""
+    trained = training.flags(target)
+    if trained:
+        print(f"packages: {target} is optimised with {training.profile(target)}", file=sys.stderr, flush=True)
+    return stripped(target, build_with(target, trained, project.TARGET))
+
+
+def build_with(target: str, more: list[str], folder: pathlib.Path) -> pathlib.Path:
+    """Builds the binary in a folder with more flags of rustc. For targets of packages, Zig is the C compiler, which
+    compiles for every target from every machine."""
+    command = ["cargo", "zigbuild" if target in TARGETS else "build", "--profile", PROFILE, "--package", "serow-cli"]
+    command += ["--features", "all", "--target", target, "--target-dir", str(folder)]
     if target in LINKERS:
         command += ["--config", f'target.{target}.linker="{LINKERS[target]}"']
     print(f"packages: {' '.join(command)}", file=sys.stderr, flush=True)
@@ -69,18 +78,19 @@ def build(target: str) -> pathlib.Path:
     # Paths of the machine that builds do not belong into panic messages, and differ between machines.
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     flags = [environment.get("RUSTFLAGS", ""), f"--remap-path-prefix={home}=cargo"]
-    flags += [f"--remap-path-prefix={project.ROOT}=.", *(SMALL if target in LINKERS else ())]
+    flags += [f"--remap-path-prefix={project.ROOT}=.", *(SMALL if target in LINKERS else ()), *more]
     environment["RUSTFLAGS"] = " ".join(filter(None, flags))
     # LuaJIT's own program, which is built on the way, needs libunwind, which Zig does not link by itself; and this
     # machine's strip does not know every processor.
-    environment |= {"TARGET_LIBS": "-lunwind", "TARGET_STRIP": "true"}
+    if target in TARGETS:
+        environment |= {"TARGET_LIBS": "-lunwind", "TARGET_STRIP": "true"}
     try:
         ended = subprocess.run(command, cwd=project.ROOT, env=environment, check=False)
     except FileNotFoundError as error:
         raise ChannelError("cargo does not exist; install Rust") from error
     if ended.returncode != 0:
         raise ChannelError(f"the binary for {target} does not build; run: packages/install")
-    return stripped(target, project.TARGET / target / PROFILE / "serow")
+    return folder / target / PROFILE / "serow"
 
 
 def stripped(target: str, binary: pathlib.Path) -> pathlib.Path:
