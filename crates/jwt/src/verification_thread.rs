@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use serow_net::cores::InheritableCores;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -63,7 +64,10 @@ impl VerificationThread {
 
 fn start() -> io::Result<SyncSender<Work>> {
     let (sender, receiver) = sync_channel::<Work>(MAX_WAITING);
+    // It is started by the worker that needs it first.
+    let cores = InheritableCores::of_this_thread();
     thread::Builder::new().name("serow-tokens".to_owned()).spawn(move || {
+        cores.restore();
         for Work { task, verifier, now, outcome } in receiver {
             // Nobody waits for a client that has gone.
             if !outcome.is_closed() {

@@ -24,12 +24,15 @@ use crate::{
     status::Status,
     stop_warning,
     worker::{LogMaker, Worker},
+    worker_cores,
 };
 
 /// A server that is bound to its addresses and does not serve yet.
 pub struct BoundServer {
     /// For each worker, its sockets.
     pub(crate) endpoints: Vec<Vec<Endpoint>>,
+    /// For each worker, the core that it is pinned to; empty if they are not pinned.
+    pub(crate) cores: Vec<usize>,
     /// For each worker, its UDP sockets.
     pub(crate) quic: Vec<Vec<QuicSocket>>,
     pub(crate) port_drain: PortDrain,
@@ -90,7 +93,7 @@ impl BoundServer {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
         }
-        let Self { endpoints, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
+        let Self { endpoints, cores, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
         let clients = ClientPolicy::new(clients);
@@ -99,11 +102,12 @@ impl BoundServer {
         for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
             let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
-            let counters = Arc::clone(counters);
+            let (counters, core) = (Arc::clone(counters), cores.get(number).copied());
             let serve = move || {
+                let pinned = core.map_or(Ok(()), worker_cores::pin);
                 let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
-                accepting::run(worker, endpoints, quic, stop).inspect_err(|_| stopper.stop())
+                pinned.and_then(|()| accepting::run(worker, endpoints, quic, stop)).inspect_err(|_| stopper.stop())
             };
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
                 Ok(thread) => threads.push(thread),

@@ -46,6 +46,7 @@ mod stop;
 mod stop_warning;
 mod transport;
 mod worker;
+mod worker_cores;
 
 pub use bytes::Bytes;
 #[cfg(feature = "json")]
@@ -77,4 +78,5 @@ pub use self::{
         ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
     },
     stop::Stopper,
+    worker_cores::{WorkerCores, WorkerCoresError},
 };

@@ -10,7 +10,7 @@ use serow_reuse_port::PortDrain;
 use serow_tls::{SharedSecret, TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use crate::{
-    AccessLog, BoundServer, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
+    AccessLog, BoundServer, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions, WorkerCores,
     accepting::Endpoint,
     listener_terms::ListenerTerms,
     quic_sockets::{QuicSockets, QuicSource, SharedQuicSockets},
@@ -37,6 +37,7 @@ pub struct Server {
     shared_secret: Option<SharedSecret>,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
+    worker_cores: Option<WorkerCores>,
     settings: Settings,
     clients: ClientRules,
     log: Option<LogMaker>,
@@ -114,6 +115,22 @@ impl Server {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = NonZeroUsize::new(workers);
+        self
+    }
+
+    /// Pins each worker thread to a core; by default they run where the system schedules them. [`Self::bind`] reports
+    /// cores that the process may not use. Threads of `tokio::task::spawn_blocking` are not pinned; others that a handler
+    /// starts are, and so are processes.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), serow::WorkerCoresError> {
+    /// let server = serow::Server::new().worker_cores("0,2-3".parse()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn worker_cores(mut self, cores: WorkerCores) -> Self {
+        self.worker_cores = Some(cores);
         self
     }
 
@@ -225,9 +242,13 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If an address is invalid or the server cannot listen on it, or if the system refuses signal handlers.
+    /// If an address is invalid or the server cannot listen on it, if the process may not use a core of
+    /// [`Self::worker_cores`], or if the system refuses signal handlers.
     pub fn bind(self) -> Result<BoundServer, Error> {
-        let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let named = self.worker_cores.as_ref().and_then(WorkerCores::count);
+        let workers = self.workers.or(named).or_else(|| thread::available_parallelism().ok());
+        let workers = workers.map_or(1, NonZeroUsize::get);
+        let cores = self.worker_cores.map(|cores| cores.for_workers(workers)).transpose()?.unwrap_or_default();
         let mut places = self.places;
         if places.is_empty() {
             let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
@@ -264,6 +285,7 @@ impl Server {
         let Self { settings, clients, log, .. } = self;
         Ok(BoundServer {
             endpoints,
+            cores,
             quic: quic.into_workers(),
             port_drain,
             settings,
