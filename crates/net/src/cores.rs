@@ -1,6 +1,10 @@
 //! The processor cores that threads run on (CPU affinity, sched(7)).
 
-use std::{cell::Cell, fmt, io};
+use std::{
+    cell::Cell,
+    io,
+    thread::{self, JoinHandle},
+};
 
 use rustix::{
     io::Errno,
@@ -22,7 +26,7 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
 }
 
 /// Has the calling thread run on this core only. Threads and processes that it starts inherit that, except for those
-/// that call [`InheritableCores::restore`], as the blocking threads of [`thread_runtime`](crate::thread_runtime) do.
+/// of [`spawn_unpinned`] and the blocking threads of [`thread_runtime`](crate::thread_runtime).
 ///
 /// # Errors
 ///
@@ -39,30 +43,39 @@ pub fn pin_thread(core: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Starts a thread, which may use the cores that the calling thread had before it was pinned.
+///
+/// # Errors
+///
+/// The system refuses the thread.
+pub fn spawn_unpinned<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let cores = InheritableCores::of_this_thread();
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
+        cores.restore();
+        work()
+    })
+}
+
 /// The cores that a thread may use which another one starts: those that the other had before it was pinned.
 #[derive(Clone, Copy)]
-pub struct InheritableCores(Option<CpuSet>);
+pub(crate) struct InheritableCores(Option<CpuSet>);
 
 impl InheritableCores {
     /// Of the calling thread, which is about to start another one.
-    #[must_use]
-    pub fn of_this_thread() -> Self {
+    pub(crate) fn of_this_thread() -> Self {
         Self(BEFORE.get())
     }
 
     /// Lets the calling thread, which has just been started, use them. Without success it stays on the one core, where it
     /// works as well, only not beside the thread that started it.
-    pub fn restore(self) {
+    pub(crate) fn restore(self) {
         let Some(cores) = self.0 else { return };
         if let Err(error) = sched_setaffinity(None, &cores) {
             tracing::debug!(%error, "a thread stays on the core of the thread that started it");
         }
-    }
-}
-
-impl fmt::Debug for InheritableCores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("InheritableCores").field(&self.0.map(|cores| cores.count())).finish()
     }
 }
 
@@ -73,8 +86,6 @@ thread_local! {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use super::*;
     use crate::thread_runtime;
 
@@ -108,17 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_pinned_twice_lends_the_cores_of_the_beginning() {
+    fn an_unpinned_thread_has_the_cores_from_before_the_first_pin() {
         let all = allowed_cores().unwrap();
         let (first, last) = (all[0], *all.last().unwrap());
         let inherited = on_a_thread(move || {
             pin_thread(first).unwrap();
             pin_thread(last).unwrap();
-            let cores = InheritableCores::of_this_thread();
-            on_a_thread(move || {
-                cores.restore();
-                allowed_cores().unwrap()
-            })
+            spawn_unpinned("unpinned", || allowed_cores().unwrap()).unwrap().join().unwrap()
         });
         assert_eq!(inherited, all);
     }
