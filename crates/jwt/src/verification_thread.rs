@@ -6,9 +6,9 @@ use std::{
         Arc, Mutex, PoisonError,
         mpsc::{SyncSender, sync_channel},
     },
-    thread,
 };
 
+use serow_net::cores::spawn_unpinned;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -63,7 +63,8 @@ impl VerificationThread {
 
 fn start() -> io::Result<SyncSender<Work>> {
     let (sender, receiver) = sync_channel::<Work>(MAX_WAITING);
-    thread::Builder::new().name("serow-tokens".to_owned()).spawn(move || {
+    // It is started by the worker that needs it first.
+    spawn_unpinned("serow-tokens", move || {
         for Work { task, verifier, now, outcome } in receiver {
             // Nobody waits for a client that has gone.
             if !outcome.is_closed() {

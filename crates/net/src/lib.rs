@@ -8,6 +8,7 @@ mod buffers;
 pub mod channel;
 pub mod clock;
 mod connect;
+pub mod cores;
 pub mod deadlines;
 pub mod inheritance;
 mod listener;

@@ -4,14 +4,20 @@ use std::{cell::Cell, io};
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
-/// A runtime for the calling thread alone: its tasks need not be `Send`, and stay where they are.
+use crate::cores::InheritableCores;
+
+/// A runtime for the calling thread alone: its tasks need not be `Send`, and stay where they are. If the thread is pinned
+/// to a core by now ([`pin_thread`](crate::cores::pin_thread)), its blocking threads are not.
 ///
 /// # Errors
 ///
 /// When the process cannot open more descriptors.
 pub fn thread_runtime() -> io::Result<LocalRuntime> {
+    let cores = InheritableCores::of_this_thread();
     Builder::new_current_thread()
         .enable_all()
+        // The blocking threads, which the thread itself starts.
+        .on_thread_start(move || cores.restore())
         .event_interval(EVENT_INTERVAL)
         .on_thread_unpark(|| TURN.set(TURN.get().wrapping_add(1)))
         .build_local(LocalOptions::default())

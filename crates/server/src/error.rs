@@ -5,6 +5,8 @@ use std::{fmt, io};
 use serow_net::{AddressError, BindError};
 use serow_tls::TlsSettingsError;
 
+use crate::WorkerCoresError;
+
 /// The error of a server that could not start, or stopped. Its message is one line that says what to do.
 #[derive(Debug)]
 pub enum Error {
@@ -14,6 +16,8 @@ pub enum Error {
     Bind(BindError),
     /// The TLS settings cannot be applied.
     Tls(TlsSettingsError),
+    /// Workers cannot be pinned to these cores.
+    WorkerCores(WorkerCoresError),
     /// The system refused a thread, an event queue or signals, which every server needs.
     System(io::Error),
     /// [`Server::run`](crate::Server::run), which blocks, was called in a tokio runtime.
@@ -26,6 +30,7 @@ impl fmt::Display for Error {
             Self::Address(error) => error.fmt(formatter),
             Self::Bind(error) => error.fmt(formatter),
             Self::Tls(error) => error.fmt(formatter),
+            Self::WorkerCores(error) => error.fmt(formatter),
             Self::System(error) => write!(formatter, "the system refused a resource that the server needs: {error}"),
             Self::InRuntime => formatter.write_str(
                 "run() blocks, and was called in a tokio runtime: call serve(handler).await instead, or run() in a main \
@@ -42,6 +47,7 @@ impl std::error::Error for Error {
             Self::Address(error) => error.source(),
             Self::Bind(error) => error.source(),
             Self::Tls(error) => error.source(),
+            Self::WorkerCores(error) => error.source(),
             Self::System(error) => Some(error),
             Self::InRuntime => None,
         }
@@ -63,6 +69,12 @@ impl From<BindError> for Error {
 impl From<TlsSettingsError> for Error {
     fn from(error: TlsSettingsError) -> Self {
         Self::Tls(error)
+    }
+}
+
+impl From<WorkerCoresError> for Error {
+    fn from(error: WorkerCoresError) -> Self {
+        Self::WorkerCores(error)
     }
 }
 

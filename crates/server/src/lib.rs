@@ -20,6 +20,7 @@
 mod accepting;
 mod access_log;
 mod alternative_service;
+mod bound_server;
 mod client_rules;
 mod connection;
 mod connection_counter;
@@ -45,6 +46,7 @@ mod stop;
 mod stop_warning;
 mod transport;
 mod worker;
+mod worker_cores;
 
 pub use bytes::Bytes;
 #[cfg(feature = "json")]
@@ -65,14 +67,16 @@ pub use serow_tls::{
 
 pub use self::{
     access_log::{AccessLog, Served, ServedStream},
+    bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
     quic_sockets::SharedQuicSockets,
     serve::{ListeningSocket, Serve, ServeUntil, serve},
-    server::{BoundServer, Server},
+    server::Server,
     settings::{Limits, ProxyProtocol, Timeouts, Versions},
     status::{
         ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
     },
     stop::Stopper,
+    worker_cores::{WorkerCores, WorkerCoresError},
 };

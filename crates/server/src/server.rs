@@ -1,13 +1,6 @@
-//! The server builder, and the bound server.
+//! The server builder.
 
-use std::{
-    num::NonZeroUsize,
-    os::fd::OwnedFd,
-    rc::Rc,
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{num::NonZeroUsize, os::fd::OwnedFd, rc::Rc, sync::Arc, thread, time::Duration};
 
 use serow_message::{Handler, Scheme};
 use serow_net::{Address, AddressError, ListenOptions, Listener};
@@ -16,22 +9,15 @@ use serow_quic::EarlyData;
 use serow_reuse_port::PortDrain;
 use serow_tls::{SharedSecret, TlsAcceptor, TlsSettings, TlsSettingsError};
 
-use tokio::runtime::Handle;
-
 use crate::{
-    AccessLog, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
-    accepting::{self, Endpoint},
-    client_rules::ClientPolicy,
-    connection_counter::ConnectionCounter,
+    AccessLog, BoundServer, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions, WorkerCores,
+    accepting::Endpoint,
     listener_terms::ListenerTerms,
-    quic_accepting::QuicSocket,
     quic_sockets::{QuicSockets, QuicSource, SharedQuicSockets},
     settings::Settings,
-    shared_ports::leave,
     signals::Signals,
     status::Status,
-    stop_warning,
-    worker::{LogMaker, Worker},
+    worker::LogMaker,
 };
 
 /// A server builder: what the server listens on, and its settings.
@@ -51,6 +37,7 @@ pub struct Server {
     shared_secret: Option<SharedSecret>,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
+    worker_cores: Option<WorkerCores>,
     settings: Settings,
     clients: ClientRules,
     log: Option<LogMaker>,
@@ -128,6 +115,22 @@ impl Server {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = NonZeroUsize::new(workers);
+        self
+    }
+
+    /// Pins each worker thread to a core; by default they run where the system schedules them. [`Self::bind`] reports
+    /// cores that the process may not use. Threads of `tokio::task::spawn_blocking` are not pinned; others that a handler
+    /// starts are, and so are processes.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), serow::WorkerCoresError> {
+    /// let server = serow::Server::new().worker_cores("0,2-3".parse()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn worker_cores(mut self, cores: WorkerCores) -> Self {
+        self.worker_cores = Some(cores);
         self
     }
 
@@ -239,9 +242,13 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If an address is invalid or the server cannot listen on it, or if the system refuses signal handlers.
+    /// If an address is invalid or the server cannot listen on it, if the process may not use a core of
+    /// [`Self::worker_cores`], or if the system refuses signal handlers.
     pub fn bind(self) -> Result<BoundServer, Error> {
-        let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let named = self.worker_cores.as_ref().and_then(WorkerCores::count);
+        let workers = self.workers.or(named).or_else(|| thread::available_parallelism().ok());
+        let workers = workers.map_or(1, NonZeroUsize::get);
+        let cores = self.worker_cores.map(|cores| cores.for_workers(workers)).transpose()?.unwrap_or_default();
         let mut places = self.places;
         if places.is_empty() {
             let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
@@ -278,6 +285,7 @@ impl Server {
         let Self { settings, clients, log, .. } = self;
         Ok(BoundServer {
             endpoints,
+            cores,
             quic: quic.into_workers(),
             port_drain,
             settings,
@@ -337,157 +345,6 @@ impl Place {
             }
         }
     }
-}
-
-/// A server that is bound to its addresses and does not serve yet.
-pub struct BoundServer {
-    /// For each worker, its sockets.
-    endpoints: Vec<Vec<Endpoint>>,
-    /// For each worker, its UDP sockets.
-    quic: Vec<Vec<QuicSocket>>,
-    port_drain: PortDrain,
-    settings: Settings,
-    clients: ClientRules,
-    log: Option<LogMaker>,
-    signals: Signals,
-    stopper: Stopper,
-    status: Status,
-}
-
-impl BoundServer {
-    /// The addresses it listens on; a port 0 is replaced by the one that the kernel chose.
-    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
-        self.endpoints.first().into_iter().flatten().map(|endpoint| endpoint.listener.local_address())
-    }
-
-    /// The URLs of the server: `http://127.0.0.1:8080/`, `https://…` and so on, in the order of [`Self::addresses`].
-    pub fn urls(&self) -> impl Iterator<Item = String> {
-        let endpoints = self.endpoints.first().into_iter().flatten();
-        endpoints.map(|endpoint| {
-            let url = endpoint.listener.local_address().url();
-            if endpoint.terms.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
-        })
-    }
-
-    /// A handle that stops the server from another thread.
-    #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
-    }
-
-    /// A handle that reads the server's counters from any thread.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        self.status.clone()
-    }
-
-    /// Sets the access log, as [`Server::access_log`], for one that cannot be opened before the server is bound.
-    #[must_use]
-    pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
-        self.log = Some(Arc::new(move || Rc::new(log())));
-        self
-    }
-
-    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]. Then it accepts no more connections,
-    /// closes idle ones, and finishes requests in progress within [`Timeouts::grace`]. It leaves ports that other
-    /// processes share ([`ListenOptions::share`]) without losing a connection.
-    ///
-    /// Blocks the thread; in an async function call [`Self::serve`].
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose
-    /// other tasks
-    /// would be blocked.
-    pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
-        if Handle::try_current().is_ok() {
-            return Err(Error::InRuntime);
-        }
-        let Self { endpoints, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
-        let mut threads = Vec::with_capacity(endpoints.len());
-        let mut spawned = Ok(());
-        let clients = ClientPolicy::new(clients);
-        let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
-        let sockets = endpoints.into_iter().zip(quic);
-        for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
-            let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
-            let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
-            let counters = Arc::clone(counters);
-            let serve = move || {
-                let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
-                // One that cannot serve is not missed silently: the others finish, and the reason is given.
-                accepting::run(worker, endpoints, quic, stop).inspect_err(|_| stopper.stop())
-            };
-            match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    spawned = Err(error);
-                    break;
-                }
-            }
-        }
-        drop(handler);
-        if spawned.is_err() {
-            stopper.stop();
-        }
-        let grace = settings.timeouts.grace;
-        let draining = leave(port_drain, &stopper, &status, grace);
-        let telling = stop_warning::tell(&stopper, &status, grace);
-        let aside = async { _ = tokio::join!(draining, telling) };
-        wait(threads, signals, &stopper, aside)?;
-        Ok(spawned?)
-    }
-
-    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
-    /// each worker
-    /// thread has its own runtime. Dropping the future ends the server at once.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
-    pub async fn serve<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
-        let end = EndOnDrop(self.stopper());
-        let (done, outcome) = tokio::sync::oneshot::channel();
-        let thread = thread::Builder::new().name("serow-main".into()).spawn(move || {
-            let _ = done.send(self.run(handler));
-        })?;
-        let outcome = outcome.await;
-        drop(end);
-        match outcome {
-            Ok(outcome) => outcome,
-            // It panicked, and goes on with that here.
-            Err(_) => thread.join().map_err(|panic| std::panic::resume_unwind(panic)),
-        }
-    }
-}
-
-/// Stops a server whose future was dropped.
-struct EndOnDrop(Stopper);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-/// Waits until all workers have ended; meanwhile handles signals and drains shared ports (`aside`).
-fn wait(
-    threads: Vec<JoinHandle<Result<(), Error>>>,
-    signals: Signals,
-    stopper: &Stopper,
-    aside: impl Future<Output = ()>,
-) -> Result<(), Error> {
-    let (done, all_done) = tokio::sync::oneshot::channel();
-    let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
-        let mut outcome = Ok(());
-        for thread in threads {
-            outcome = outcome.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        let _ = done.send(());
-        outcome
-    })?;
-    signals.stop_until(stopper, aside, all_done);
-    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";

@@ -94,6 +94,10 @@ impl ServerSettings {
         let workers = workers(&listening);
         let listen_options = listen_options(&listening);
         let server = Server::new().workers(workers).listen_options(listen_options.clone());
+        let server = match &listening.worker_cores {
+            Some(cores) => server.worker_cores(cores.0.clone()),
+            None => server,
+        };
         let server = server.proxy_protocol(proxy_protocol(&listening));
         let server = server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts));
         let trusted: TrustedProxies = listening.trust.iter().map(|network| network.0).collect();
@@ -150,8 +154,9 @@ pub fn shares(listening: &ListeningOptions, cached_files: usize) -> Shares {
 }
 
 fn workers(options: &ListeningOptions) -> usize {
+    let named = || options.worker_cores.as_ref().and_then(|cores| cores.0.count()).map(usize::from);
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    options.workers.map_or_else(available, |workers| workers.in_memory())
+    options.workers.map(|workers| workers.in_memory()).or_else(named).unwrap_or_else(available)
 }
 
 fn listen_options(options: &ListeningOptions) -> ListenOptions {
@@ -237,10 +242,23 @@ mod tests {
     use serow_proxy::SpoolSpace;
 
     use super::*;
-    use crate::options::without_options;
+    use crate::{options::without_options, values::Count};
 
     /// Of a process that may open as many as it likes.
     const ALL: Shares = Shares { connections: 0, cached_files: 128 };
+
+    #[test]
+    fn workers_are_as_many_as_is_set_or_as_cores_are_named() {
+        let count = |workers, cores: Option<&str>| {
+            let mut options: GeneralOptions = without_options();
+            options.listening.workers = workers;
+            options.listening.worker_cores = cores.map(|cores| cores.parse().unwrap());
+            super::workers(&options.listening)
+        };
+        let three = Some(Count::of(3));
+        assert_eq!((count(three, Some("0,5")), count(three, Some("auto")), count(None, Some("0,5"))), (3, 3, 2));
+        assert_eq!(count(None, Some("auto")), count(None, None));
+    }
 
     #[test]
     fn without_options_the_parts_have_their_own_defaults() {

@@ -10,6 +10,7 @@ mod amount;
 mod certificate_names;
 pub mod choice;
 mod codings;
+mod cores;
 mod count;
 mod dns_provider;
 mod expected_field;
@@ -44,6 +45,7 @@ pub use self::{
     amount::{Amount, Period, Rate},
     certificate_names::CertificateNames,
     codings::Codings,
+    cores::Cores,
     count::Count,
     dns_provider::DnsProviderRule,
     expected_field::ExpectedField,

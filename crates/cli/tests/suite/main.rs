@@ -52,3 +52,4 @@ mod upstreams;
 mod versions;
 #[cfg(feature = "bench")]
 mod waterfall;
+mod worker_cores;

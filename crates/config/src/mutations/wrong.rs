@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 17] = [
+const SWITCHES: [&str; 18] = [
     "listing",
     "precompressed",
     "compress",
@@ -53,6 +53,7 @@ const SWITCHES: [&str; 17] = [
     "dev",
     "cache",
     "basic",
+    "client-certificate",
 ];
 
 /// Keys that take one of some words only, and the words.

@@ -154,6 +154,10 @@ const WORDS: &[(&str, &str)] = &[
     ("uwsgi_pass", "not available: run the application with `app`, or by HTTP with `proxy`"),
     ("valid_referers", "not available: check the field in the application"),
     ("worker_connections", "`max-connections`, at the root"),
+    (
+        "worker_cpu_affinity",
+        "`worker-cores`, at the root: `worker-cores = \"auto\"`, or a list of cores instead of masks",
+    ),
     ("worker_processes", "`workers`, at the root"),
 ];
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, ListenRule, Mode, NetworkRule};
+use crate::values::{Cores, Count, ListenRule, Mode, NetworkRule};
 
 /// Listening sockets and worker threads.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -26,6 +26,15 @@ pub struct ListeningOptions {
     /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub workers: Option<Count<1, 1024>>,
+
+    /// Cores that worker threads are pinned to: auto, or a list, as in 0-3 or 0,2,4-7 [default: not pinned]
+    ///
+    /// auto takes the cores that the process may use (containers, cpusets and taskset limit them), one for each worker
+    /// in turn. A list sets their order, and without --workers their number. Applications and threads that read files are
+    /// not pinned. Measure before you use it: a pinned worker cannot move away from a core that another program occupies,
+    /// and two servers with auto on one machine choose the same cores.
+    #[arg(long, value_name = "CORES")]
+    pub worker_cores: Option<Cores>,
 
     /// Maximum number of connections that wait to be accepted, for each socket.
     ///

@@ -1,0 +1,182 @@
+//! The server that is bound to its addresses, and its threads.
+
+use std::{
+    rc::Rc,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use serow_message::Handler;
+use serow_net::Address;
+use serow_reuse_port::PortDrain;
+
+use tokio::runtime::Handle;
+
+use crate::{
+    AccessLog, ClientRules, Error, Stopper,
+    accepting::{self, Endpoint},
+    client_rules::ClientPolicy,
+    connection_counter::ConnectionCounter,
+    quic_accepting::QuicSocket,
+    settings::Settings,
+    shared_ports::leave,
+    signals::Signals,
+    status::Status,
+    stop_warning,
+    worker::{LogMaker, Worker},
+    worker_cores,
+};
+
+/// A server that is bound to its addresses and does not serve yet.
+pub struct BoundServer {
+    /// For each worker, its sockets.
+    pub(crate) endpoints: Vec<Vec<Endpoint>>,
+    /// For each worker, the core that it is pinned to; empty if they are not pinned.
+    pub(crate) cores: Vec<usize>,
+    /// For each worker, its UDP sockets.
+    pub(crate) quic: Vec<Vec<QuicSocket>>,
+    pub(crate) port_drain: PortDrain,
+    pub(crate) settings: Settings,
+    pub(crate) clients: ClientRules,
+    pub(crate) log: Option<LogMaker>,
+    pub(crate) signals: Signals,
+    pub(crate) stopper: Stopper,
+    pub(crate) status: Status,
+}
+
+impl BoundServer {
+    /// The addresses it listens on; a port 0 is replaced by the one that the kernel chose.
+    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.endpoints.first().into_iter().flatten().map(|endpoint| endpoint.listener.local_address())
+    }
+
+    /// The URLs of the server: `http://127.0.0.1:8080/`, `https://…` and so on, in the order of [`Self::addresses`].
+    pub fn urls(&self) -> impl Iterator<Item = String> {
+        let endpoints = self.endpoints.first().into_iter().flatten();
+        endpoints.map(|endpoint| {
+            let url = endpoint.listener.local_address().url();
+            if endpoint.terms.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
+        })
+    }
+
+    /// A handle that stops the server from another thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// A handle that reads the server's counters from any thread.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status.clone()
+    }
+
+    /// Sets the access log, as [`Server::access_log`](crate::Server::access_log), for one that cannot be opened before the server is bound.
+    #[must_use]
+    pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
+        self.log = Some(Arc::new(move || Rc::new(log())));
+        self
+    }
+
+    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]. Then it accepts no more connections,
+    /// closes idle ones, and finishes requests in progress within [`Timeouts::grace`](crate::Timeouts::grace). It leaves ports that other
+    /// processes share ([`ListenOptions::share`](crate::ListenOptions::share)) without losing a connection.
+    ///
+    /// Blocks the thread; in an async function call [`Self::serve`].
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose
+    /// other tasks
+    /// would be blocked.
+    pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        if Handle::try_current().is_ok() {
+            return Err(Error::InRuntime);
+        }
+        let Self { endpoints, cores, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
+        let mut threads = Vec::with_capacity(endpoints.len());
+        let mut spawned = Ok(());
+        let clients = ClientPolicy::new(clients);
+        let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
+        let sockets = endpoints.into_iter().zip(quic);
+        for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
+            let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
+            let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
+            let (counters, core) = (Arc::clone(counters), cores.get(number).copied());
+            let serve = move || {
+                let pinned = core.map_or(Ok(()), worker_cores::pin);
+                let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
+                // One that cannot serve is not missed silently: the others finish, and the reason is given.
+                pinned.and_then(|()| accepting::run(worker, endpoints, quic, stop)).inspect_err(|_| stopper.stop())
+            };
+            match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    spawned = Err(error);
+                    break;
+                }
+            }
+        }
+        drop(handler);
+        if spawned.is_err() {
+            stopper.stop();
+        }
+        let grace = settings.timeouts.grace;
+        let draining = leave(port_drain, &stopper, &status, grace);
+        let telling = stop_warning::tell(&stopper, &status, grace);
+        let aside = async { _ = tokio::join!(draining, telling) };
+        wait(threads, signals, &stopper, aside)?;
+        Ok(spawned?)
+    }
+
+    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
+    /// each worker
+    /// thread has its own runtime. Dropping the future ends the server at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub async fn serve<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        let end = EndOnDrop(self.stopper());
+        let (done, outcome) = tokio::sync::oneshot::channel();
+        let thread = thread::Builder::new().name("serow-main".into()).spawn(move || {
+            let _ = done.send(self.run(handler));
+        })?;
+        let outcome = outcome.await;
+        drop(end);
+        match outcome {
+            Ok(outcome) => outcome,
+            // It panicked, and goes on with that here.
+            Err(_) => thread.join().map_err(|panic| std::panic::resume_unwind(panic)),
+        }
+    }
+}
+
+/// Stops a server whose future was dropped.
+struct EndOnDrop(Stopper);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Waits until all workers have ended; meanwhile handles signals and drains shared ports (`aside`).
+fn wait(
+    threads: Vec<JoinHandle<Result<(), Error>>>,
+    signals: Signals,
+    stopper: &Stopper,
+    aside: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    let (done, all_done) = tokio::sync::oneshot::channel();
+    let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
+        let mut outcome = Ok(());
+        for thread in threads {
+            outcome = outcome.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        let _ = done.send(());
+        outcome
+    })?;
+    signals.stop_until(stopper, aside, all_done);
+    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
