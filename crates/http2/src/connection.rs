@@ -282,7 +282,7 @@ impl Connection {
                 self.check_control()
             }
             Frame::Ping { payload, ack: true } => {
-                self.handle_answer(&payload);
+                self.handle_answer(&payload, now);
                 Ok(())
             }
             Frame::Priority { stream, dependency } => self.handle_priority(stream, dependency),
@@ -292,10 +292,10 @@ impl Connection {
     }
 
     /// The answer to a PING of ours, or to one that nobody sent.
-    fn handle_answer(&mut self, payload: &[u8; 8]) {
+    fn handle_answer(&mut self, payload: &[u8; 8], now: Duration) {
         if payload == SHUTDOWN_PING {
             self.finish_shutdown();
-        } else if payload == MEASURING && self.growth.end() {
+        } else if payload == MEASURING && self.growth.end(now) {
             self.give_back();
         }
     }

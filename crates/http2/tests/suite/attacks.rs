@@ -238,6 +238,7 @@ fn windows_grow_only_by_reading() {
             window -= bytes;
         }
         talk.drain();
+        talk.now += Duration::from_millis(50);
         talk.say("PING ack measure.");
         for line in talk.frames.drain(..) {
             if let Some(increment) = line.strip_prefix("WINDOW_UPDATE 1 ") {
