@@ -111,6 +111,14 @@ fn every_form_of_target_survives() {
 }
 
 #[test]
+fn a_request_of_untrusted_text_is_a_result() {
+    assert_eq!(Request::try_get("/a?b".to_owned()).unwrap().target.as_str(), "/a?b");
+    for target in ["", "a", "/a b", "/a\r\nb", "/a#b"] {
+        assert!(Request::try_get(target).is_err(), "{target:?}");
+    }
+}
+
+#[test]
 fn a_target_that_http_does_not_know_is_encoded() {
     let converted = there(request(Method::GET, "/a<b>|^`?\\"));
     assert_ne!(converted.uri(), &Uri::default(), "it must not become another path");
