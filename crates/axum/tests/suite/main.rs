@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod connections;
+mod encrypted;
 mod streams;
 mod support;
 mod web_sockets;
