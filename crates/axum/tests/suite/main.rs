@@ -3,6 +3,7 @@
 
 mod connections;
 mod encrypted;
+mod nested;
 mod streams;
 mod support;
 mod web_sockets;
