@@ -13,12 +13,17 @@
 //! ```
 //!
 //! [`axum::extract::ConnectInfo`] works as it does there. For WebSockets, import [`ws`] in place of `axum::extract::ws`.
+//! [`HandlerRoute`] makes a handler of `serow`, such as a folder or a proxy, a service of the router.
 #![forbid(unsafe_code)]
 
+mod handler_route;
 mod routes;
 pub mod ws;
 
-pub use self::routes::{Routes, RoutesHandler};
+pub use self::{
+    handler_route::{HandlerFuture, HandlerRoute},
+    routes::{Routes, RoutesHandler},
+};
 
 /// Serves a router on a socket that listens already: `axum::serve`, but for the server.
 ///

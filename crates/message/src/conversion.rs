@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
 
 use crate::{
-    Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, OnUpgrade, Request, Response, Target,
+    Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, KnownHeader, OnUpgrade, Priority, Request,
+    Response, Target,
     field::{ALL, COUNT},
 };
 
@@ -25,8 +26,10 @@ impl OnUpgrade {
 }
 
 impl From<Request> for http::Request<Body> {
-    /// Values share the received text. A service finds [`Connection`] and [`InformationalSender`] in the extensions.
+    /// Values share the received text. A service finds [`Connection`], [`InformationalSender`] and [`Priority`] in the
+    /// extensions; the latter as the request's field says, and the default without one.
     fn from(request: Request) -> Self {
+        let priority = Priority::of_fields(&request.headers).unwrap_or_default();
         let mut converted = Self::new(request.body);
         *converted.method_mut() = request.method;
         *converted.version_mut() = request.version;
@@ -35,6 +38,7 @@ impl From<Request> for http::Request<Body> {
         let mut extensions = request.extensions;
         extensions.insert(request.connection);
         extensions.insert(request.informational);
+        extensions.insert(priority);
         if request.upgrade.is_some() {
             extensions.insert(RidingUpgrade(Arc::new(Mutex::new(request.upgrade))));
         }
@@ -56,6 +60,8 @@ where
         let upgrade = OnUpgrade::take_from(&mut extensions);
         let connection = extensions.remove::<Connection>();
         let informational = extensions.remove::<InformationalSender>();
+        // The request's field says it.
+        extensions.remove::<Priority>();
         Ok(Self {
             method,
             target,
@@ -85,12 +91,16 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Fields that HTTP/1 cannot carry (obs-text aside, `http` does not accept others) are left out.
+    /// Fields that HTTP/1 cannot carry (obs-text aside, `http` does not accept others) are left out. A [`Priority`] in the
+    /// extensions becomes the field of that name (RFC 9218 §8), in place of one that is there.
     fn from(response: http::Response<B>) -> Self {
-        let (response::Parts { status, headers, extensions, .. }, body) = response.into_parts();
+        let (response::Parts { status, headers, mut extensions, .. }, body) = response.into_parts();
         let mut taken = Headers::new();
         for (name, value) in &headers {
             let _ = taken.append(name, value);
+        }
+        if let Some(priority) = extensions.remove::<Priority>() {
+            let _ = taken.insert(KnownHeader::Priority, priority.as_str());
         }
         Self { status, headers: taken, body: into_body(body), extensions }
     }

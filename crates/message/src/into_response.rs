@@ -13,6 +13,7 @@
 //! # is_handler(greet);
 //! ```
 
+use core::convert::Infallible;
 use std::{string::String, vec::Vec};
 
 use bytes::Bytes;
@@ -80,6 +81,13 @@ impl<T: Into<Response>, E: Into<Response>> From<Result<T, E>> for Response {
             Ok(response) => response.into(),
             Err(error) => error.into(),
         }
+    }
+}
+
+/// For functions that cannot fail, and return a `Result` as hyper's and tower's services do.
+impl From<Infallible> for Response {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 

@@ -1,8 +1,9 @@
 //! Requests.
 
+use bytes::Bytes;
 use http::{Extensions, Method, Version};
 
-use crate::{Body, Connection, Headers, InformationalSender, OnUpgrade, RequestHead, Target};
+use crate::{Body, Connection, Headers, InformationalSender, InvalidTarget, OnUpgrade, RequestHead, Target};
 
 /// A request, as a [`Handler`](crate::Handler) receives it.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl Request {
         }
     }
 
-    /// A GET for this path, for tests and in-process calls.
+    /// A GET for this path, for tests and in-process calls. For untrusted text, use [`Self::try_get`].
     ///
     /// # Panics
     ///
@@ -51,6 +52,15 @@ impl Request {
     pub fn get(target: &'static str) -> Self {
         let target = Target::parse(target.into(), false).expect("a valid request target");
         Self { target, ..Self::default() }
+    }
+
+    /// A GET for this path.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a valid request target.
+    pub fn try_get(target: impl Into<Bytes>) -> Result<Self, InvalidTarget> {
+        Ok(Self { target: Target::parse(target.into(), false)?, ..Self::default() })
     }
 
     /// The connection of the request.

@@ -3,18 +3,19 @@
 use std::{
     collections::HashMap,
     fmt,
+    path::Path,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use rustls::{
-    pki_types::{
-        CertificateDer, PrivateKeyDer,
-        pem::{self, PemObject},
-    },
+    pki_types::{CertificateDer, PrivateKeyDer},
     sign::CertifiedKey,
 };
 
-use crate::{OnDemandCertificates, TlsSettingsError, names, on_demand::OnDemandSource, provider::provider};
+use crate::{
+    OnDemandCertificates, TlsSettingsError, identity::Identity, names, on_demand::OnDemandSource, pem,
+    provider::provider,
+};
 
 /// The certificates of a server that change while it runs. Clones share them; a change applies to the next handshake of
 /// every worker.
@@ -101,16 +102,19 @@ impl ServerCertificate {
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.key.cert
     }
+
+    /// The names in the certificate, in lower case; `*.` is the wildcard for one label.
+    pub(crate) fn names(&self) -> Result<Vec<String>, TlsSettingsError> {
+        Ok(Identity::new(CertifiedKey::clone(&self.key))?.names)
+    }
 }
 
 fn of_pem(
     chain: &[u8],
     key: &[u8],
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsSettingsError> {
-    let not_pem = |what: &str, error: pem::Error| TlsSettingsError::NotPem(what.into(), error.to_string());
-    let chain = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>();
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| not_pem("the key", error))?;
-    Ok((chain.map_err(|error| not_pem("the certificate", error))?, key))
+    let (certificate, key_name) = (Path::new("the certificate"), Path::new("the key"));
+    Ok((pem::chain(certificate, chain)?, pem::key(key_name, key)?))
 }
 
 impl CertificateTable {

@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use rustls::{ServerConfig, server::ResolvesServerCert};
 
 use crate::{
-    CertificateTable, Protocol, SelfSigned, SharedSecret, TlsAcceptor, TlsSettingsError, identity::Identity,
-    provider::provider,
+    CertificateTable, Protocol, SelfSigned, ServerCertificate, SharedSecret, TlsAcceptor, TlsSettingsError,
+    identity::Identity, provider::provider,
 };
 
 /// TLS settings of a server.
@@ -122,6 +122,30 @@ impl TlsSettings {
     #[must_use]
     pub fn managed(files: Vec<CertificateFiles>, table: CertificateTable) -> Self {
         Self::new(Certificates::Managed { files, table })
+    }
+
+    /// TLS with one certificate in memory, for clients of any name: the certificate, followed by its intermediate
+    /// certificates, and its key, in PEM. To replace it while the server runs, or for several, use [`Self::managed`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    /// # let (chain, key) = (issued.cert.pem(), issued.signing_key.serialize_pem());
+    /// // From a store of secrets, for one:
+    /// let settings = serow_tls::TlsSettings::pem(chain.as_bytes(), key.as_bytes())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When that is not PEM, cannot be used, or the key is not the certificate's.
+    pub fn pem(chain: &[u8], key: &[u8]) -> Result<Self, TlsSettingsError> {
+        let certificate = ServerCertificate::from_pem(chain, key)?;
+        let table = CertificateTable::default();
+        table.install(&certificate.names()?, &certificate);
+        table.set_default(&certificate);
+        Ok(Self::managed(Vec::new(), table))
     }
 
     /// TLS with the program's own settings of rustls. If they name no application protocols, [`Self::protocols`] apply;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod connections;
+mod encrypted;
+mod nested;
 mod streams;
 mod support;
 mod web_sockets;

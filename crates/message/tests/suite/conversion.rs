@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Uri};
 use http_body::{Frame, SizeHint};
 use serow_message::{
-    Body, BodyKind, Connection, Headers, InformationalSender, KnownHeader, Method, Peer, PendingUpgrade, Request,
-    RequestHead, Response, Scheme, StatusCode, Target, Version,
+    Body, BodyKind, Connection, Headers, InformationalSender, KnownHeader, Method, Peer, PendingUpgrade, Priority,
+    Request, RequestHead, Response, Scheme, StatusCode, Target, Version,
 };
 
 fn request(method: Method, target: &'static str) -> Request {
@@ -62,6 +62,39 @@ fn a_request_comes_back_as_it_went() {
 }
 
 #[test]
+fn a_priority_is_an_extension_of_the_request() {
+    for (field, expected) in [
+        (None, Priority::DEFAULT),
+        (Some("u=1, i"), Priority { urgency: 1, incremental: true }),
+        (Some("i=?1;"), Priority::DEFAULT),
+    ] {
+        let mut original = request(Method::GET, "/");
+        if let Some(field) = field {
+            original.headers.append("priority", field).unwrap();
+        }
+        let converted = there(original);
+        assert_eq!(converted.extensions().get(), Some(&expected), "{field:?}");
+        let returned = back(converted);
+        assert_eq!(returned.extensions.get::<Priority>(), None);
+        assert_eq!(returned.headers.get_str("priority"), field);
+    }
+}
+
+#[test]
+fn a_priority_in_the_extensions_of_a_response_becomes_its_field() {
+    for field in [None, Some("u=1")] {
+        let mut response = http::Response::new(Body::empty());
+        if let Some(field) = field {
+            response.headers_mut().insert("priority", HeaderValue::from_static(field));
+        }
+        response.extensions_mut().insert(Priority { urgency: 6, incremental: false });
+        let converted = Response::from(response);
+        assert_eq!(converted.headers.get_all("priority").collect::<Vec<_>>(), [b"u=6"]);
+        assert_eq!(converted.extensions.get::<Priority>(), None);
+    }
+}
+
+#[test]
 fn every_form_of_target_survives() {
     for (method, target) in [
         (Method::GET, "/"),
@@ -74,6 +107,14 @@ fn every_form_of_target_survives() {
     ] {
         let returned = back(there(request(method, target)));
         assert_eq!(returned.target.as_str(), target);
+    }
+}
+
+#[test]
+fn a_request_of_untrusted_text_is_a_result() {
+    assert_eq!(Request::try_get("/a?b".to_owned()).unwrap().target.as_str(), "/a?b");
+    for target in ["", "a", "/a b", "/a\r\nb", "/a#b"] {
+        assert!(Request::try_get(target).is_err(), "{target:?}");
     }
 }
 

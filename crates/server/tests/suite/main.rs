@@ -24,6 +24,7 @@ mod proxy_header;
 mod refusals;
 mod request_bodies;
 mod serve;
+mod service_extensions;
 mod shared_ports;
 mod signals;
 mod status;

@@ -7,7 +7,7 @@ use rustls::{
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
-use serow_tls::{CertificateFiles, Certificates, ClientCertificates, TlsAcceptor, TlsSettings};
+use serow_tls::{CertificateFiles, Certificates, ClientCertificates, TlsAcceptor, TlsSettings, UnknownNames};
 
 use crate::{
     authority::{Authority, file},
@@ -120,6 +120,41 @@ fn the_programs_own_settings_of_rustls_are_used() {
     settings.ticket_secret = Some("tickets.secret".into());
     let error = TlsAcceptor::new(settings).unwrap_err().to_string();
     assert!(error.contains("leave out these settings here"), "{error}");
+}
+
+#[test]
+fn certificates_and_keys_may_be_in_memory() {
+    let authority = Authority::new();
+    let (issued, other) = (authority.issue(&["example.com", "*.example.org"]), authority.issue(&["example.com"]));
+    let mut settings = TlsSettings::pem(issued.certificate.as_bytes(), issued.key.as_bytes()).unwrap();
+    for (unknown, names) in [
+        (UnknownNames::Default, &["example.com", "www.example.org"][..]),
+        (UnknownNames::Refuse, &["example.com", "www.example.org"]),
+    ] {
+        settings.unknown_names = unknown;
+        let acceptor = TlsAcceptor::new(settings.clone()).unwrap();
+        for (version, name) in VERSIONS.into_iter().flat_map(|version| names.iter().map(move |name| (version, *name))) {
+            let config = client_config(authority.roots(), version);
+            let (mut client, mut server) = (connect(&Arc::new(config), name), Server::new(&acceptor));
+            exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+            client.write(b"request");
+            exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+            assert_eq!(&server.plaintext[..], b"request", "{version:?} {name}");
+        }
+    }
+    let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIF\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    for (certificate, key, expected) in [
+        ("", &*issued.key, "the certificate: there is no certificate"),
+        (&issued.key, &issued.key, "the certificate: there is no certificate"),
+        (&issued.certificate, "", "the key: there is no private key"),
+        (&issued.certificate, &issued.certificate, "the key: there is no private key"),
+        (&issued.certificate, encrypted, "the key: the key is encrypted"),
+        (&issued.certificate, &issued.key[..60], "the key: "),
+        (&issued.certificate, &other.key, "TLS cannot be set up: "),
+    ] {
+        let error = TlsSettings::pem(certificate.as_bytes(), key.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{error}");
+    }
 }
 
 #[test]
