@@ -16,6 +16,8 @@
 //! [`HandlerRoute`] makes a handler of `serow`, such as a folder or a proxy, a service of the router.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+mod guides;
 mod handler_route;
 mod routes;
 pub mod ws;
