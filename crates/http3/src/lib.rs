@@ -31,7 +31,9 @@ mod unidirectional;
 pub mod varint;
 
 pub use serow_message::{BodyLength, UsageError};
-pub use serow_streams::{BodyOrder, Counters, OpenError, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler};
+pub use serow_streams::{
+    BodyOrder, Counters, Follows, OpenError, ReceivedRequest, ReceivedResponse, StreamId, Turn, scheduler,
+};
 
 pub use self::{
     client::{Asking, Client, ClientRole},
@@ -40,7 +42,6 @@ pub use self::{
     limits::Limits,
     order::StreamOrder,
     own_streams::OwnStream,
-    sending::Follows,
     server::{Server, ServerRole},
     settings::Settings,
 };

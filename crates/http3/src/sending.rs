@@ -6,7 +6,7 @@ use serow_message::{
     BodyLength, Headers, KnownHeader, PartialPriority, ResponseHead, StatusCode, UsageError, content::NO_TRAILERS,
     refusal_text,
 };
-use serow_streams::{QueuedHead, Sending, has_trailers, show_headers};
+use serow_streams::{Follows, QueuedHead, Sending, has_trailers, show_headers};
 
 use crate::{
     StreamId, Turn,
@@ -14,22 +14,6 @@ use crate::{
     frame::{FrameHeader, HEADERS_ROOM, Kind, finish_headers},
     qpack::{Encoder, FieldSection},
 };
-
-/// What follows on a stream behind what was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the end of a message is the end of its stream"]
-pub enum Follows {
-    /// More of the message.
-    More,
-    /// Nothing: the last byte is to be sent with FIN (RFC 9000 §19.8).
-    Fin,
-}
-
-impl Follows {
-    pub(crate) fn of(sending: Sending) -> Self {
-        if sending == Sending::Done { Self::Fin } else { Self::More }
-    }
-}
 
 impl Connection {
     /// See [`Endpoint::next_turn`](crate::Endpoint::next_turn).

@@ -16,6 +16,7 @@ pub mod peer_credentials;
 mod port_lock;
 pub mod process;
 mod runtime;
+#[cfg(feature = "sandbox")]
 pub mod sandbox;
 mod sending;
 mod shared_memory;
@@ -23,6 +24,7 @@ mod socket;
 pub mod socket_filter;
 mod tcp_info;
 mod tunnel;
+#[cfg(feature = "udp")]
 mod udp;
 mod warning_pace;
 mod wire;
@@ -42,6 +44,7 @@ pub use runtime::{event_loop_turn, thread_runtime};
 pub use shared_memory::{OutsideError, SharedMemory};
 pub use socket::{More, Readable, Socket};
 pub use tunnel::Tunnel;
+#[cfg(feature = "udp")]
 pub use udp::{DatagramBatch, Datagrams, EcnCodepoint, Transmit, UdpSocket, bind_udp};
 pub use warning_pace::WarningPace;
 pub use wire::Wire;

@@ -1,5 +1,6 @@
 //! The socket of a connection, with or without TLS: callers see only plaintext.
 
+#[cfg_attr(not(feature = "tls"), path = "wire/no_encryption.rs")]
 mod encryption;
 
 use std::{
@@ -8,6 +9,7 @@ use std::{
 };
 
 use bytes::BytesMut;
+#[cfg(feature = "tls")]
 use serow_tls::{TlsDescription, TlsSession};
 
 use self::encryption::Encryption;
@@ -30,30 +32,11 @@ impl Wire {
         Self { socket, encryption: None, sent: 0, received: 0 }
     }
 
-    /// From now on everything is encrypted; `received` has already come. A ClientHello leaves with the
-    /// first [`Self::poll_handshake`].
-    pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
-        self.received = self.received.saturating_sub(received.len() as u64);
-        self.encryption = Some(Box::new(Encryption::new(session, received)));
-    }
-
     /// Whether it is encrypted.
     #[must_use]
     #[inline]
     pub fn is_encrypted(&self) -> bool {
         self.encryption.is_some()
-    }
-
-    /// The TLS session, where there is one.
-    #[must_use]
-    pub fn session(&self) -> Option<&TlsSession> {
-        self.encryption.as_ref().map(|encryption| encryption.session())
-    }
-
-    /// What was negotiated, once the handshake is complete.
-    #[must_use]
-    pub fn description(&self) -> Option<TlsDescription> {
-        self.session().and_then(TlsSession::description)
     }
 
     /// Whether a TLS handshake has begun and is not complete.
@@ -72,7 +55,7 @@ impl Wire {
     /// attacker on the path cannot forge.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
-        self.session().is_some_and(|session| !session.is_closed_by_peer())
+        self.encryption.as_ref().is_some_and(|encryption| !encryption.is_closed_by_peer())
     }
 
     /// Bytes handed to the kernel so far, encryption included; without those of `sendfile`.
@@ -196,10 +179,12 @@ impl Wire {
         }
     }
 
-    /// Bytes of plaintext in a record, from now on.
-    pub fn set_record_length(&mut self, length: usize) {
-        if let Some(encryption) = &mut self.encryption {
-            encryption.set_record_length(length);
+    /// From now on, records have at most `record` bytes, what TLS adds included; gives how much plaintext becomes
+    /// `bytes` bytes of them. Without TLS, that is all of them.
+    pub fn limit_records(&mut self, record: usize, bytes: usize) -> usize {
+        match &mut self.encryption {
+            None => bytes,
+            Some(encryption) => encryption.limit_records(record, bytes),
         }
     }
 
@@ -221,6 +206,28 @@ impl Wire {
             ready!(encryption.poll_close(&self.socket, context))?;
         }
         Poll::Ready(self.socket.shut_down())
+    }
+}
+
+#[cfg(feature = "tls")]
+impl Wire {
+    /// From now on everything is encrypted; `received` has already come. A ClientHello leaves with the
+    /// first [`Self::poll_handshake`].
+    pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
+        self.received = self.received.saturating_sub(received.len() as u64);
+        self.encryption = Some(Box::new(Encryption::new(session, received)));
+    }
+
+    /// The TLS session, where there is one.
+    #[must_use]
+    pub fn session(&self) -> Option<&TlsSession> {
+        self.encryption.as_ref().map(|encryption| encryption.session())
+    }
+
+    /// What was negotiated, once the handshake is complete.
+    #[must_use]
+    pub fn description(&self) -> Option<TlsDescription> {
+        self.session().and_then(TlsSession::description)
     }
 }
 

@@ -10,9 +10,9 @@ use tokio::{
 };
 
 use crate::{
-    Error, ProxyProtocol, connection,
+    Error, connection,
     listener_terms::ListenerTerms,
-    quic_accepting::{self, QuicSocket},
+    quic::{self, QuicSocket},
     stop::Phase,
     worker::Worker,
 };
@@ -39,7 +39,7 @@ pub(crate) fn run<H: Handler>(
         spawn_local(async move { asked.make_room_for_others().await });
         for socket in quic {
             // Connections receive by it to their end, also while the server stops.
-            spawn_local(quic_accepting::accept(Rc::clone(&worker), socket));
+            spawn_local(quic::accept(Rc::clone(&worker), socket));
         }
         serve(worker, listeners, stop).await
     })
@@ -172,7 +172,7 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Listene
     worker.counters.accepted_tls.add(terms.tls.is_some().into());
     let mut guard = worker.enter();
     if let serow_net::Peer::Tcp(address) = accepted.peer
-        && worker.settings.proxy_protocol == ProxyProtocol::Off
+        && !worker.settings.proxy_protocol.is_required()
     {
         match worker.clients.admit(address.ip()) {
             Ok(client) => guard.count_for(client),

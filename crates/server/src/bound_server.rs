@@ -17,7 +17,7 @@ use crate::{
     accepting::{self, Endpoint},
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
-    quic_accepting::QuicSocket,
+    quic::QuicSocket,
     settings::Settings,
     shared_ports::leave,
     signals::Signals,

@@ -1,20 +1,22 @@
 //! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll, time::Duration};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
-use bytes::Buf;
-use serow_message::{Connection, Encryption, Handler, HandshakeStage, Peer, PeerCredentials, Scheme};
-use serow_net::{Accepted, Socket};
-use serow_tls::{CertificateDemand, Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
+use serow_message::{Connection, Handler, Peer, PeerCredentials, Scheme};
+use serow_net::{Accepted, Socket, Wire};
 
+#[cfg(feature = "http2")]
+use crate::http2;
 use crate::{
-    ProxyProtocol, Versions,
     client_rules::ClientRefusal,
     connection_counter::ConnectionGuard,
-    http1, http2,
+    http1,
     listener_terms::ListenerTerms,
+    proxy_header,
     status::Counters,
+    tls::{self, TlsAcceptor},
     transport::{Transport, TransportError},
+    versions::SpokenVersion,
     worker::Worker,
 };
 
@@ -39,20 +41,18 @@ pub(crate) async fn serve<H: Handler>(
     let begun = match begin(&worker, &mut transport, peer, tls.as_ref(), &mut guard).await {
         Ok(begun) => begun,
         Err(reason) => {
-            reason.count(&worker.counters, transport.wire.session());
+            reason.count(&worker.counters, &transport.wire);
             return tracing::debug!(?peer, %reason, "a connection ended before its first request");
         }
     };
     let counters = Arc::clone(&worker.counters);
-    let (all, open) = match begun.version {
-        SpokenVersion::Http1 => (&counters.begun_http1, &counters.open_http1),
-        SpokenVersion::Http2 => (&counters.begun_http2, &counters.open_http2),
-    };
+    let (all, open) = begun.version.counters(&counters);
     all.add(1);
     let _open = open.enter();
     match begun.version {
         SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, guard).await,
         // Boxed, so that connections of HTTP/1 do not carry the room for it.
+        #[cfg(feature = "http2")]
         SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, guard)).await,
     }
 }
@@ -63,15 +63,8 @@ struct Begun {
     version: SpokenVersion,
 }
 
-/// The protocol that the client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SpokenVersion {
-    Http1,
-    Http2,
-}
-
 /// Why a connection ended before its first request.
-enum Ended {
+pub(crate) enum Ended {
     /// Not an error: the client disconnected, or the server stops.
     Quietly(&'static str),
     /// Its first bytes are invalid.
@@ -89,8 +82,8 @@ async fn begin<H: Handler>(
     tls: Option<&TlsAcceptor>,
     guard: &mut ConnectionGuard,
 ) -> Result<Begun, Ended> {
-    if worker.settings.proxy_protocol == ProxyProtocol::Required
-        && let Some(source) = receive_proxy_header(worker, transport).await?
+    if worker.settings.proxy_protocol.is_required()
+        && let Some(source) = proxy_header::receive(worker, transport).await?
     {
         // Whoever is connected is a proxy: the client counts.
         guard.count_for(worker.clients.admit(source.ip()).map_err(Ended::Client)?);
@@ -99,19 +92,15 @@ async fn begin<H: Handler>(
     let scheme = match tls {
         None => Scheme::Http,
         Some(acceptor) => {
-            if acceptor.obtains_on_demand() {
-                await_certificate(worker, transport, acceptor).await?;
-            }
-            let session = TlsSession::accept(acceptor).map_err(|_| Ended::Refused("TLS cannot be begun"))?;
-            transport.encrypt(session);
+            tls::begin(worker, transport, acceptor).await?;
             Scheme::Https
         }
     };
     let version = receive_version(worker, transport).await?;
     let local = transport.wire.socket().local_address();
     let credentials = credentials(transport, peer);
-    let connection = match transport.wire.description() {
-        Some(description) => Connection::encrypted(peer, local, encryption(&description)),
+    let connection = match tls::encryption(&transport.wire) {
+        Some(encryption) => Connection::encrypted(peer, local, encryption),
         None => Connection::new(peer, local, scheme),
     };
     Ok(Begun { connection: connection.with_credentials(credentials), version })
@@ -126,81 +115,16 @@ fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerC
     Some(PeerCredentials { process, user })
 }
 
-/// The properties of a handshake that handlers and logs see.
-fn encryption(description: &TlsDescription) -> Encryption {
-    Encryption {
-        version: match description.version() {
-            TlsVersion::Tls12 => "TLSv1.2",
-            TlsVersion::Tls13 => "TLSv1.3",
-        },
-        cipher_suite: description.cipher_suite(),
-        server_name: description.server_name().map(Into::into),
-        client_certificate: description.client_certificate().map(Into::into),
-        stage: HandshakeStage::Complete,
-    }
-}
-
-/// Takes the PROXY header from the front of the connection; gives the client's address, where it has one.
-async fn receive_proxy_header<H: Handler>(
-    worker: &Worker<H>,
-    transport: &mut Transport<H>,
-) -> Result<Option<std::net::SocketAddr>, Ended> {
-    receive(worker, transport, |transport| match serow_proxy_protocol::parse(&transport.input) {
-        Ok(Some((header, length))) => {
-            transport.input.advance(length);
-            ControlFlow::Break(Ok(header.source()))
-        }
-        Ok(None) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(Err(Ended::Refused("its PROXY header is malformed"))),
-    })
-    .await?
-}
-
-/// Waits until there is a certificate for the server name that the client requests, if one can be obtained.
-async fn await_certificate<H: Handler>(
-    worker: &Worker<H>,
-    transport: &mut Transport<H>,
-    acceptor: &TlsAcceptor,
-) -> Result<(), Ended> {
-    let demand = receive(worker, transport, |transport| match acceptor.demand(&transport.input) {
-        CertificateDemand::Unknown => ControlFlow::Continue(()),
-        demand => ControlFlow::Break(demand),
-    });
-    if let CertificateDemand::Pending(certificate) = demand.await? {
-        let time = worker.settings.timeouts.head;
-        transport.allow_any_time();
-        // Without a certificate, the handshake goes on as for any unknown name.
-        let _ = tokio::time::timeout(time.min(MAX_CERTIFICATE_WAIT), certificate).await;
-        transport.allow_idle(time);
-    }
-    Ok(())
-}
-
-/// How long a handshake waits for a certificate at most: browsers give up after a similar time, and a connection that
-/// waits costs memory, whoever opened it.
-const MAX_CERTIFICATE_WAIT: Duration = Duration::from_secs(30);
-
 /// Determines the version of HTTP that the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113 §3.3:
 /// prior knowledge). If the server speaks only one version, it is that one.
 async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
     let versions = worker.settings.versions;
     let received = receive(worker, transport, |transport| {
         let input = &transport.input[..];
-        let agreed = transport.wire.session().and_then(TlsSession::protocol);
-        match agreed {
+        match tls::agreed_version(&transport.wire) {
             _ if input.is_empty() => ControlFlow::Continue(()),
-            Some(Protocol::Http2) => ControlFlow::Break(SpokenVersion::Http2),
-            Some(Protocol::Http1) => ControlFlow::Break(SpokenVersion::Http1),
-            None if versions == Versions::Http1 => ControlFlow::Break(SpokenVersion::Http1),
-            // RFC 9113 §3.3: who wants HTTP/2 over TLS has to say so in the handshake.
-            None if versions != Versions::Http2 && transport.wire.is_encrypted() => {
-                ControlFlow::Break(SpokenVersion::Http1)
-            }
-            // Whether it is one, the machine finds out.
-            None if versions == Versions::Http2 => ControlFlow::Break(SpokenVersion::Http2),
-            None if input.starts_with(serow_http2::PREFACE) => ControlFlow::Break(SpokenVersion::Http2),
-            None if serow_http2::PREFACE.starts_with(input) => ControlFlow::Continue(()),
-            None => ControlFlow::Break(SpokenVersion::Http1),
+            Some(version) => ControlFlow::Break(version),
+            None => versions.recognize(input, transport.wire.is_encrypted()),
         }
     });
     match received.await {
@@ -211,7 +135,7 @@ async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transpo
 }
 
 /// Receives until `look` has found what it looks for.
-async fn receive<H: Handler, T>(
+pub(crate) async fn receive<H: Handler, T>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
     look: impl Fn(&mut Transport<H>) -> ControlFlow<T>,
@@ -244,14 +168,13 @@ async fn receive<H: Handler, T>(
 
 impl Ended {
     #[cold]
-    fn count(&self, counters: &Counters, session: Option<&TlsSession>) {
-        match (self, session) {
-            (Self::Quietly(_), _) => {}
-            (Self::Refused(_), _) => counters.refused.add(1),
-            (Self::Client(refusal), _) => counters.note_refused_client(*refusal),
-            (Self::TransportError(error), _) if error.is_validation() => {}
-            (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
-            (Self::TransportError(_), _) => {}
+    fn count(&self, counters: &Counters, wire: &Wire) {
+        match self {
+            Self::Quietly(_) => {}
+            Self::Refused(_) => counters.refused.add(1),
+            Self::Client(refusal) => counters.note_refused_client(*refusal),
+            Self::TransportError(error) if tls::has_failed(wire, error) => counters.handshakes_failed.add(1),
+            Self::TransportError(_) => {}
         }
     }
 }

@@ -3,21 +3,26 @@
 use std::{fmt, io};
 
 use serow_net::{AddressError, BindError};
+#[cfg(feature = "tls")]
 use serow_tls::TlsSettingsError;
 
 use crate::WorkerCoresError;
 
 /// The error of a server that could not start, or stopped. Its message is one line that says what to do.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The text is not an address to listen on.
     Address(AddressError),
     /// The server cannot listen on the address.
     Bind(BindError),
     /// The TLS settings cannot be applied.
+    #[cfg(feature = "tls")]
     Tls(TlsSettingsError),
     /// Workers cannot be pinned to these cores.
     WorkerCores(WorkerCoresError),
+    /// A listener for TLS, in a build without the cargo feature `tls`.
+    WithoutTls,
     /// The system refused a thread, an event queue or signals, which every server needs.
     System(io::Error),
     /// [`Server::run`](crate::Server::run), which blocks, was called in a tokio runtime.
@@ -29,8 +34,12 @@ impl fmt::Display for Error {
         match self {
             Self::Address(error) => error.fmt(formatter),
             Self::Bind(error) => error.fmt(formatter),
+            #[cfg(feature = "tls")]
             Self::Tls(error) => error.fmt(formatter),
             Self::WorkerCores(error) => error.fmt(formatter),
+            Self::WithoutTls => {
+                formatter.write_str("this program was built without TLS: add the cargo feature `tls` of the crate `serow`")
+            }
             Self::System(error) => write!(formatter, "the system refused a resource that the server needs: {error}"),
             Self::InRuntime => formatter.write_str(
                 "run() blocks, and was called in a tokio runtime: call serve(handler).await instead, or run() in a main \
@@ -46,10 +55,11 @@ impl std::error::Error for Error {
             // Their messages are the inner error's.
             Self::Address(error) => error.source(),
             Self::Bind(error) => error.source(),
+            #[cfg(feature = "tls")]
             Self::Tls(error) => error.source(),
             Self::WorkerCores(error) => error.source(),
             Self::System(error) => Some(error),
-            Self::InRuntime => None,
+            Self::WithoutTls | Self::InRuntime => None,
         }
     }
 }
@@ -66,6 +76,7 @@ impl From<BindError> for Error {
     }
 }
 
+#[cfg(feature = "tls")]
 impl From<TlsSettingsError> for Error {
     fn from(error: TlsSettingsError) -> Self {
         Self::Tls(error)

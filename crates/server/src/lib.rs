@@ -15,7 +15,23 @@
 //!
 //! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where
 //! it was accepted, so futures need not be `Send`, and requests do not take locks.
+//!
+//! # Cargo features
+//!
+//! | feature | by default | what it adds |
+//! | --- | --- | --- |
+//! | `tls` | yes | TLS on TCP connections: [`Server::listen_tls`], [`Server::tls`] |
+//! | `http2` | yes | HTTP/2: [`Server::versions`] |
+//! | `http3` | yes | HTTP/3: [`Server::http3`], and `tls` |
+//! | `proxy-protocol` | yes | the client's address from a proxy in front: [`Server::proxy_protocol`] |
+//! | `json` | no | values as responses: `Json` |
+//!
+//! With `default-features = false` it serves HTTP/1.1 in cleartext, without any code in C, and compiles in a third of the
+//! time; the methods and types of the other features do not exist then. There is no feature for compression, since this
+//! crate does not compress: a `tower` layer does, or the crate `serow-files`.
 #![forbid(unsafe_code)]
+// What only the versions of HTTP use that are left out.
+#![cfg_attr(not(all(feature = "http2", feature = "http3")), allow(dead_code))]
 
 mod accepting;
 mod access_log;
@@ -28,13 +44,23 @@ mod connection_deadline;
 mod error;
 mod exchange;
 mod http1;
+#[cfg(feature = "http2")]
 mod http2;
+#[cfg(feature = "http3")]
 mod http3;
 mod listener_terms;
+#[cfg(any(feature = "http2", feature = "http3"))]
 mod multiplexed;
 mod oversized;
+#[cfg_attr(not(feature = "proxy-protocol"), path = "no_proxy_header.rs")]
+mod proxy_header;
+#[cfg_attr(not(feature = "http3"), path = "no_quic.rs")]
+mod quic;
+#[cfg(feature = "http3")]
 mod quic_accepting;
+#[cfg(feature = "http3")]
 mod quic_handshakes;
+#[cfg(feature = "http3")]
 mod quic_sockets;
 mod serve;
 mod server;
@@ -44,7 +70,11 @@ mod signals;
 mod status;
 mod stop;
 mod stop_warning;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod transport;
+#[cfg_attr(not(feature = "http2"), path = "no_versions.rs")]
+mod versions;
 mod worker;
 mod worker_cores;
 
@@ -59,21 +89,28 @@ pub use serow_message::{
     Upgraded, User, Version, is_token_byte, websocket,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+#[cfg(any(feature = "http2", feature = "http3"))]
 pub use serow_pacing::Pacing;
+#[cfg(feature = "tls")]
 pub use serow_tls::{
     CertificateFiles, CertificateTable, Certificates, ClientCertificates, KeepError, SelfSigned, ServerCertificate,
     SharedSecret, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames, kept_text,
 };
 
+#[cfg(feature = "proxy-protocol")]
+pub use self::proxy_header::ProxyProtocol;
+#[cfg(feature = "http3")]
+pub use self::quic_sockets::SharedQuicSockets;
+#[cfg(feature = "http2")]
+pub use self::versions::Versions;
 pub use self::{
     access_log::{AccessLog, Served, ServedStream},
     bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
-    quic_sockets::SharedQuicSockets,
     serve::{ListeningSocket, Serve, ServeUntil, serve},
     server::Server,
-    settings::{Limits, ProxyProtocol, Timeouts, Versions},
+    settings::{Limits, Timeouts},
     status::{
         ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
     },

@@ -1,8 +1,6 @@
 //! What the connections of a listener have in common.
 
-use serow_tls::TlsAcceptor;
-
-use crate::alternative_service::AlternativeService;
+use crate::{alternative_service::AlternativeService, tls::TlsAcceptor};
 
 /// What the connections of a listener have in common.
 #[derive(Clone, Default)]

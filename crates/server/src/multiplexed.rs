@@ -15,8 +15,8 @@ mod websocket;
 
 use std::{rc::Rc, sync::Arc};
 
-use serow_http3::Follows;
 use serow_message::Connection;
+use serow_streams::Follows;
 
 pub(crate) use self::{exchanges::Exchanges, machine::Machine, turn::give_way};
 use crate::{access_log::RequestLog, status::StreamCounter, worker::Worker};

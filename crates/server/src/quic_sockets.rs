@@ -5,12 +5,12 @@ use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc, time::Duration};
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
 use serow_quic::{EarlyData, Secrets, ServerSettings, TransportSettings};
 use serow_reuse_port::quic_steering::{SLOTS, steering_program};
-use serow_tls::TlsAcceptor;
 
 use crate::{
     alternative_service::{AlternativeService, DEFAULT_AGE},
     quic_accepting::QuicSocket,
     settings::Settings,
+    tls::TlsAcceptor,
 };
 
 /// UDP sockets that another process opened and passed on: the process that holds the sockets of all generations of a
@@ -21,6 +21,15 @@ pub struct SharedQuicSockets {
     pub sockets: Vec<(SocketAddr, Vec<(OwnedFd, u8)>)>,
     /// What all generations make stateless resets and tokens with.
     pub secret: [u8; 32],
+}
+
+/// The settings of HTTP/3 of a server that is not bound yet.
+#[derive(Clone, Default)]
+pub(crate) struct QuicPlan {
+    pub(crate) source: QuicSource,
+    pub(crate) early_data: EarlyData,
+    /// How long clients remember that HTTP/3 is served; `None`: as long as by default.
+    pub(crate) alternative_service_age: Option<Duration>,
 }
 
 /// How a server gets its UDP sockets.
@@ -50,15 +59,21 @@ pub(crate) struct QuicSockets {
 }
 
 impl QuicSockets {
-    pub(crate) fn new(workers: usize, source: QuicSource, share: bool, settings: &Settings) -> Self {
-        let age = settings.alternative_service_age.unwrap_or(DEFAULT_AGE);
-        let transport = settings.limits.quic(settings.timeouts.idle);
+    pub(crate) fn new(workers: usize, plan: QuicPlan, share: bool, settings: &Settings) -> Self {
+        let QuicPlan { source, early_data, alternative_service_age } = plan;
+        let age = alternative_service_age.unwrap_or(DEFAULT_AGE);
+        let transport = TransportSettings {
+            streams: settings.limits.http3().streams,
+            stream_window: QUIC_STREAM_WINDOW,
+            window: QUIC_WINDOW,
+            idle: settings.timeouts.idle,
+        };
         let workers = (0..workers).map(|_| Vec::new()).collect();
         let secrets = match &source {
             QuicSource::Shared(shared) => Secrets::derive(&shared.secret),
             QuicSource::Off | QuicSource::Withdrawn | QuicSource::Own => Secrets::random(),
         };
-        Self { workers, source, share, secrets, transport, early_data: settings.early_data, age }
+        Self { workers, source, share, secrets, transport, early_data, age }
     }
 
     /// Opens sockets at this address; gives what responses say of it.
@@ -126,3 +141,10 @@ fn of_address(shared: &SharedQuicSockets, address: SocketAddr) -> Option<Vec<(Ow
     let cloned = sockets.iter().map(|(socket, slot)| Ok((socket.try_clone()?, *slot))).collect::<std::io::Result<_>>();
     cloned.inspect_err(|error| tracing::warn!("HTTP/3 is off at {address}: {error}")).ok()
 }
+
+/// The memory that a QUIC connection may make us use for what nobody reads: 8 streams' worth. nghttp2's and quinn's
+/// defaults lie around it.
+const QUIC_WINDOW: u32 = 4 << 20;
+
+/// What a stream may send before its reader has read anything: 40 Mbit/s over 100 ms.
+const QUIC_STREAM_WINDOW: u32 = 512 * 1024;

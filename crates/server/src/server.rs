@@ -1,22 +1,31 @@
 //! The server builder.
 
-use std::{num::NonZeroUsize, os::fd::OwnedFd, rc::Rc, sync::Arc, thread, time::Duration};
+#[cfg(feature = "http3")]
+mod http3;
+#[cfg(feature = "tls")]
+mod tls;
+
+use std::{num::NonZeroUsize, os::fd::OwnedFd, rc::Rc, sync::Arc, thread};
 
 use serow_message::{Handler, Scheme};
 use serow_net::{Address, AddressError, ListenOptions, Listener};
-use serow_pacing::Pacing;
-use serow_quic::EarlyData;
 use serow_reuse_port::PortDrain;
-use serow_tls::{SharedSecret, TlsAcceptor, TlsSettings, TlsSettingsError};
 
+#[cfg(any(feature = "http2", feature = "http3"))]
+use crate::Pacing;
+#[cfg(feature = "proxy-protocol")]
+use crate::ProxyProtocol;
+#[cfg(feature = "http2")]
+use crate::Versions;
 use crate::{
-    AccessLog, BoundServer, ClientRules, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions, WorkerCores,
+    AccessLog, BoundServer, ClientRules, Error, Limits, Stopper, Timeouts, WorkerCores,
     accepting::Endpoint,
     listener_terms::ListenerTerms,
-    quic_sockets::{QuicSockets, QuicSource, SharedQuicSockets},
+    quic::{QuicPlan, QuicSockets},
     settings::Settings,
     signals::Signals,
     status::Status,
+    tls::{TlsPlan, missing},
     worker::LogMaker,
 };
 
@@ -33,8 +42,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Server {
     places: Vec<(Place, Scheme)>,
-    tls: Option<TlsSettings>,
-    shared_secret: Option<SharedSecret>,
+    tls: TlsPlan,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
     worker_cores: Option<WorkerCores>,
@@ -42,7 +50,7 @@ pub struct Server {
     clients: ClientRules,
     log: Option<LogMaker>,
     ignores_signals: bool,
-    quic: QuicSource,
+    quic: QuicPlan,
 }
 
 /// A listener.
@@ -70,13 +78,6 @@ impl Server {
         self
     }
 
-    /// Adds an address to listen on for TLS connections, with the settings of [`Self::tls`].
-    #[must_use]
-    pub fn listen_tls(mut self, address: impl AsRef<str>) -> Self {
-        self.places.push((Place::At(address.as_ref().parse()), Scheme::Https));
-        self
-    }
-
     /// Adds listening sockets of one address, which another process opened and passed on. The server divides
     /// them among
     /// the workers.
@@ -86,22 +87,8 @@ impl Server {
         self
     }
 
-    /// Sets the TLS settings of [`Self::listen_tls`].
-    #[must_use]
-    pub fn tls(mut self, settings: TlsSettings) -> Self {
-        self.tls = Some(settings);
-        self
-    }
-
     pub(crate) fn has_tls(&self) -> bool {
-        self.tls.is_some()
-    }
-
-    /// Sets [`TlsSettings::shared_secret`].
-    #[must_use]
-    pub fn shared_secret(mut self, secret: SharedSecret) -> Self {
-        self.shared_secret = Some(secret);
-        self
+        self.tls.is_set()
     }
 
     /// Sets the socket options.
@@ -155,7 +142,8 @@ impl Server {
         self
     }
 
-    /// Sets whether connections begin with a PROXY header.
+    /// Sets whether connections begin with a PROXY header. With the cargo feature `proxy-protocol`.
+    #[cfg(feature = "proxy-protocol")]
     #[must_use]
     pub fn proxy_protocol(mut self, proxy_protocol: ProxyProtocol) -> Self {
         self.settings.proxy_protocol = proxy_protocol;
@@ -163,53 +151,11 @@ impl Server {
     }
 
     /// Sets the versions of HTTP that the server speaks. With TLS this takes precedence over
-    /// [`TlsSettings::protocols`].
+    /// [`TlsSettings::protocols`](crate::TlsSettings::protocols). With the cargo feature `http2`.
+    #[cfg(feature = "http2")]
     #[must_use]
     pub fn versions(mut self, versions: Versions) -> Self {
         self.settings.versions = versions;
-        self
-    }
-
-    /// Also serves HTTP/3 (RFC 9114), at the same addresses over UDP, wherever TLS is served on a TCP port; by default it
-    /// does not. Responses over HTTP/1.1 and HTTP/2 tell clients so (Alt-Svc). Where an address cannot be bound for UDP, a
-    /// warning says so, and the server goes on without it.
-    #[must_use]
-    pub fn http3(mut self, enabled: bool) -> Self {
-        self.quic = if enabled { QuicSource::Own } else { QuicSource::Off };
-        self
-    }
-
-    /// Does not serve HTTP/3 any more: responses over HTTP/1.1 and HTTP/2 tell clients that remember it to forget it
-    /// (`Alt-Svc: clear`), for as long after the start as they would have remembered it.
-    #[must_use]
-    pub fn withdraw_http3(mut self) -> Self {
-        self.quic = QuicSource::Withdrawn;
-        self
-    }
-
-    /// How long clients remember that HTTP/3 is served (`ma` of Alt-Svc, RFC 7838 §3.1), in whole seconds; a day. Zero: they
-    /// are not told at all.
-    #[must_use]
-    pub fn alternative_service_age(mut self, age: Duration) -> Self {
-        self.settings.alternative_service_age = Some(age);
-        self
-    }
-
-    /// Whether requests over HTTP/3 are answered that clients send with their first packets, before the TLS handshake is
-    /// complete (early data, 0-RTT); by default they wait for it. The client must have been there before, must have shown
-    /// that its address is its own, and uses each session once; only GET, HEAD and OPTIONS without a body are answered,
-    /// and have the field `Early-Data: 1` (RFC 8470). Not where clients are asked for certificates.
-    #[must_use]
-    pub fn early_data(mut self, accepted: bool) -> Self {
-        self.settings.early_data = if accepted { EarlyData::Accepted } else { EarlyData::Refused };
-        self
-    }
-
-    /// As [`Self::http3`], with sockets that another process opened; those of an address belong to the listener of
-    /// [`Self::listen_on`] with the same address.
-    #[must_use]
-    pub fn http3_on(mut self, sockets: SharedQuicSockets) -> Self {
-        self.quic = QuicSource::Shared(Arc::new(sockets));
         self
     }
 
@@ -222,7 +168,9 @@ impl Server {
         self
     }
 
-    /// How much the kernel may hold unsent of connections that carry several responses at a time (HTTP/2).
+    /// How much the kernel may hold unsent of connections that carry several responses at a time (HTTP/2). With one of the
+    /// cargo features `http2` and `http3`.
+    #[cfg(any(feature = "http2", feature = "http3"))]
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
         self.settings.pacing = pacing;
@@ -251,22 +199,16 @@ impl Server {
         let cores = self.worker_cores.map(|cores| cores.for_workers(workers)).transpose()?.unwrap_or_default();
         let mut places = self.places;
         if places.is_empty() {
-            let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
+            let scheme = if self.tls.is_set() { Scheme::Https } else { Scheme::Http };
             places.push((Place::At(DEFAULT_ADDRESS.parse()), scheme));
         }
-        let versions = self.settings.versions;
-        let tls = self.tls.map(|tls| TlsSettings {
-            protocols: versions.choose(tls.protocols),
-            shared_secret: self.shared_secret.or(tls.shared_secret),
-            ..tls
-        });
-        let tls = tls.map(TlsAcceptor::new).transpose()?;
+        let tls = self.tls.acceptor(self.settings.versions)?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
         let mut quic = QuicSockets::new(workers, self.quic, self.listen.share, &self.settings);
         for (place, scheme) in places {
             let tls = match scheme {
                 Scheme::Http => None,
-                Scheme::Https => Some(tls.clone().ok_or(TlsSettingsError::NoCertificate)?),
+                Scheme::Https => Some(tls.clone().ok_or_else(missing)?),
             };
             let listeners = place.listeners(&self.listen, workers)?;
             let address = listeners.first().and_then(|listeners| listeners.first()).map(Listener::local_address);

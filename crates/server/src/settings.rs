@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serow_pacing::Pacing;
-use serow_quic::{EarlyData, TransportSettings};
-use serow_tls::Protocol;
+
+use crate::{proxy_header::ProxyProtocol, versions::Versions};
 
 /// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late,
 /// longer ones
@@ -79,17 +79,14 @@ impl Limits {
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
 
+    #[cfg(feature = "http3")]
     pub(crate) fn http3(&self) -> serow_http3::Limits {
         let Self { body, head, fields, target, .. } = *self;
         let target = target.min(MAX_TARGET_LENGTH);
         serow_http3::Limits { body, head, fields, target, ..serow_http3::Limits::default() }
     }
 
-    pub(crate) fn quic(&self, idle: Duration) -> TransportSettings {
-        let streams = self.http3().streams;
-        TransportSettings { streams, stream_window: QUIC_STREAM_WINDOW, window: QUIC_WINDOW, idle }
-    }
-
+    #[cfg(feature = "http2")]
     pub(crate) fn http2(&self) -> serow_http2::Limits {
         let Self { body, head, fields, target, .. } = *self;
         let target = target.min(MAX_TARGET_LENGTH);
@@ -97,55 +94,11 @@ impl Limits {
     }
 }
 
-/// The memory that a QUIC connection may make us use for what nobody reads: 8 streams' worth. nghttp2's and quinn's
-/// defaults lie around it.
-const QUIC_WINDOW: u32 = 4 << 20;
-
-/// What a stream may send before its reader has read anything: 40 Mbit/s over 100 ms.
-const QUIC_STREAM_WINDOW: u32 = 512 * 1024;
-
 /// Room for a photograph or a document; nginx allows 1 MiB, which many administrators raise first.
 const MAX_BODY: u64 = 10 << 20;
 
 /// The limit of `http::Uri`: a longer target could not be passed to a service.
 const MAX_TARGET_LENGTH: usize = u16::MAX as usize - 1;
-
-/// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front
-/// sends the client's address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ProxyProtocol {
-    /// They do not begin with one.
-    #[default]
-    Off,
-    /// All do; the server closes a connection that does not. Only for listeners that only the proxy can
-    /// reach: a client
-    /// that sends the header can claim any address.
-    Required,
-}
-
-/// The versions of HTTP that a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Versions {
-    /// HTTP/1 and HTTP/2, as the client chooses: by ALPN (RFC 7301), or without TLS by its first bytes (RFC
-    /// 9113 §3.3).
-    #[default]
-    Both,
-    /// HTTP/1.1 and 1.0.
-    Http1,
-    /// HTTP/2 only. A connection that does not begin with its preface gets a GOAWAY and is closed (RFC 9113 §3.4).
-    Http2,
-}
-
-impl Versions {
-    /// The protocols that the server offers by ALPN.
-    pub(crate) fn choose(self, protocols: Vec<Protocol>) -> Vec<Protocol> {
-        match self {
-            Self::Both => protocols,
-            Self::Http1 => vec![Protocol::Http1],
-            Self::Http2 => vec![Protocol::Http2],
-        }
-    }
-}
 
 /// All settings of a running server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,6 +108,4 @@ pub(crate) struct Settings {
     pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) pacing: Pacing,
     pub(crate) versions: Versions,
-    pub(crate) alternative_service_age: Option<Duration>,
-    pub(crate) early_data: EarlyData,
 }

@@ -5,8 +5,13 @@
 
 mod counter;
 mod counters;
+#[cfg(feature = "http2")]
+mod http2_errors;
+#[cfg(feature = "http3")]
+mod http3_errors;
 mod report;
 mod stream_counters;
+#[cfg(any(feature = "http2", feature = "http3"))]
 mod streams;
 
 use std::{
@@ -16,7 +21,9 @@ use std::{
 
 use serow_pacing::DelayHistogram;
 
-pub(crate) use self::{counter::Counter, counters::Counters, stream_counters::StreamCounters, streams::StreamCounter};
+#[cfg(any(feature = "http2", feature = "http3"))]
+pub(crate) use self::streams::StreamCounter;
+pub(crate) use self::{counter::Counter, counters::Counters, stream_counters::StreamCounters};
 
 pub use self::report::{
     ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, StatusReport, StreamCounts,
@@ -91,10 +98,10 @@ impl Status {
                 }
             }
         }
-        let [http2, http3] = errors;
-        report.http2.set_connection_errors(&http2, |place| serow_http2::ErrorCode(place).name());
-        let of_http3 = |place: u32| counters::HTTP3_ERRORS.get(place.checked_sub(1)? as usize)?.name();
-        report.http3.set_connection_errors(&http3, of_http3);
+        #[cfg(feature = "http2")]
+        report.http2.set_connection_errors(&errors[0], http2_errors::name);
+        #[cfg(feature = "http3")]
+        report.http3.set_connection_errors(&errors[1], http3_errors::name);
         report.pacing.queue_delay = DelayCounts::of(&delays);
         report
     }

@@ -12,7 +12,6 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler, PipedBytes};
 use serow_net::{More, Socket, Wire};
-use serow_tls::{TlsError, TlsSession};
 use tokio::task::yield_now;
 
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
@@ -43,14 +42,6 @@ pub(crate) enum TransportError {
     TimedOut,
     /// The response cannot be finished: a file changed while it was sent, or a body has another length than announced.
     Unfinished(io::Error),
-}
-
-impl TransportError {
-    /// Whether the connection validated a name (tls-alpn-01), and so ended as intended.
-    pub(crate) fn is_validation(&self) -> bool {
-        let Self::Lost(error) = self else { return false };
-        error.get_ref().and_then(|inner| inner.downcast_ref()) == Some(&TlsError::Validated)
-    }
 }
 
 /// Whether a task may go on sending.
@@ -151,11 +142,6 @@ impl<H: Handler> Transport<H> {
             self.worker.buffers.give_output(std::mem::take(&mut self.output));
         }
         self.wire.rest(&self.worker.buffers);
-    }
-
-    /// Encrypts everything from now on, including the input that was received and not parsed.
-    pub(crate) fn encrypt(&mut self, session: TlsSession) {
-        self.wire.encrypt(session, std::mem::take(&mut self.input));
     }
 
     /// Whether the input is empty.

@@ -14,7 +14,7 @@ use crate::{
     AccessLog,
     client_rules::ClientPolicy,
     connection_counter::{ConnectionCounter, ConnectionGuard},
-    quic_handshakes::Handshakes,
+    quic::Handshakes,
     settings::Settings,
     status::Counters,
 };

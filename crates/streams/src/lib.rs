@@ -10,6 +10,7 @@ pub mod compression;
 mod counters;
 mod event;
 pub mod fields;
+mod follows;
 mod message;
 pub mod request;
 pub mod response;
@@ -23,6 +24,7 @@ pub use self::{
     budget::Budget,
     counters::Counters,
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
+    follows::Follows,
     message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
     sent_fields::{has_trailers, show_headers, show_length},
     sent_request::{BodyOrder, FieldEncoder, OpenError, SentRequest},

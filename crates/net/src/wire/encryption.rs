@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_tls::{MAX_RECORD_PLAINTEXT, TlsError, TlsSession, UnexpectedProtocol};
+use serow_tls::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD, TlsError, TlsSession, UnexpectedProtocol};
 
 use super::make_room;
 use crate::{Buffers, More, Socket};
@@ -71,8 +71,15 @@ impl Encryption {
         self.sent_before + self.sent as u64
     }
 
-    pub(super) fn set_record_length(&mut self, length: usize) {
-        self.record_length = length;
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        self.session.is_closed_by_peer()
+    }
+
+    /// Limits the records to this length; gives how much plaintext becomes `bytes` bytes of them.
+    pub(super) fn limit_records(&mut self, record: usize, bytes: usize) -> usize {
+        self.record_length = record.saturating_sub(RECORD_OVERHEAD).max(1);
+        let records = bytes.div_ceil(record.max(1));
+        bytes.saturating_sub(records * RECORD_OVERHEAD).max(self.record_length / 2)
     }
 
     /// Ready when the handshake is complete and all of ours has left; bytes after it stay where they are.

@@ -10,7 +10,6 @@ use std::{
 
 use serow_net::Wire;
 use serow_pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
-use serow_tls::RECORD_OVERHEAD;
 use tokio::time::{Sleep, sleep};
 
 /// The pacing of one connection.
@@ -73,13 +72,7 @@ impl Pace {
             }
             if allowance.bytes > 0 {
                 self.timer = None;
-                if !wire.is_encrypted() {
-                    return Poll::Ready(Ok(allowance.bytes));
-                }
-                let content = allowance.record.saturating_sub(RECORD_OVERHEAD).max(1);
-                wire.set_record_length(content);
-                let records = allowance.bytes.div_ceil(allowance.record.max(1));
-                return Poll::Ready(Ok(allowance.bytes.saturating_sub(records * RECORD_OVERHEAD).max(content / 2)));
+                return Poll::Ready(Ok(wire.limit_records(allowance.record, allowance.bytes)));
             }
             self.delay.get_or_insert_default();
             match allowance.retry_after {

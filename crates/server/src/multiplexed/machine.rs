@@ -2,9 +2,8 @@
 
 use std::fmt::Display;
 
-use serow_http3::Follows;
 use serow_message::{BodyLength, Headers, Priority, ResponseHead, StatusCode, UsageError};
-use serow_streams::{Counters, StreamId};
+use serow_streams::{Counters, Follows, StreamId};
 
 use crate::status;
 
@@ -139,6 +138,7 @@ macro_rules! delegate {
     };
 }
 
+#[cfg(feature = "http2")]
 impl Machine for serow_http2::Server {
     type Code = serow_http2::ErrorCode;
 
@@ -203,6 +203,7 @@ impl Machine for serow_http2::Server {
     delegate!(serow_http2::Server);
 }
 
+#[cfg(feature = "http3")]
 impl Machine for serow_http3::Server {
     type Code = serow_http3::ErrorCode;
 

@@ -3,9 +3,8 @@
 use std::{future::Future, pin::pin, task::Context};
 
 use bytes::Buf;
-use serow_http3::Follows;
 use serow_message::{FileRange, Handler, Request, Response, UsageError};
-use serow_streams::{StreamId, Turn};
+use serow_streams::{Follows, StreamId, Turn};
 use tokio::task::yield_now;
 
 use super::{

@@ -75,55 +75,11 @@ impl Counters {
         [self.refused_banned.count(), self.refused_crowded.count()]
     }
 
-    /// Counts an HTTP/2 connection that the server closed with this error code.
-    #[cold]
-    pub(crate) fn note_http2_error(&self, code: serow_http2::ErrorCode) {
-        if code != serow_http2::ErrorCode::NO_ERROR {
-            let known = code.name().is_some();
-            self.streams_http2.note_connection_error(if known { code.0 as usize } else { 0 });
-        }
-    }
-
-    /// Counts an HTTP/3 connection that the server closed with this error code.
-    #[cold]
-    pub(crate) fn note_http3_error(&self, code: serow_http3::ErrorCode) {
-        if code != serow_http3::ErrorCode::NO_ERROR {
-            let place = HTTP3_ERRORS.iter().position(|known| *known == code).map_or(0, |place| place + 1);
-            self.streams_http3.note_connection_error(place);
-        }
-    }
-
     /// Finished requests by the class of their status; index 0: the client disconnected before the response.
     pub(super) fn answered(&self) -> [u64; 10] {
         self.answered.each_ref().map(Counter::count)
     }
 }
-
-/// The codes of HTTP/3 that are errors, in the order of their counters.
-pub(super) const HTTP3_ERRORS: [serow_http3::ErrorCode; 19] = {
-    use serow_http3::ErrorCode;
-    [
-        ErrorCode::GENERAL_PROTOCOL_ERROR,
-        ErrorCode::INTERNAL_ERROR,
-        ErrorCode::STREAM_CREATION_ERROR,
-        ErrorCode::CLOSED_CRITICAL_STREAM,
-        ErrorCode::FRAME_UNEXPECTED,
-        ErrorCode::FRAME_ERROR,
-        ErrorCode::EXCESSIVE_LOAD,
-        ErrorCode::ID_ERROR,
-        ErrorCode::SETTINGS_ERROR,
-        ErrorCode::MISSING_SETTINGS,
-        ErrorCode::REQUEST_REJECTED,
-        ErrorCode::REQUEST_CANCELLED,
-        ErrorCode::REQUEST_INCOMPLETE,
-        ErrorCode::MESSAGE_ERROR,
-        ErrorCode::CONNECT_ERROR,
-        ErrorCode::VERSION_FALLBACK,
-        ErrorCode::QPACK_DECOMPRESSION_FAILED,
-        ErrorCode::QPACK_ENCODER_STREAM_ERROR,
-        ErrorCode::QPACK_DECODER_STREAM_ERROR,
-    ]
-};
 
 /// See [`crate::exchange::client_left`].
 const CLIENT_LEFT: u16 = 499;
@@ -139,22 +95,6 @@ mod tests {
             counters.note_answered(StatusCode::from_u16(status).unwrap());
         }
         assert_eq!(counters.answered(), [2, 1, 2, 1, 1, 1, 0, 0, 0, 1]);
-    }
-
-    #[test]
-    fn errors_are_counted_by_their_code() {
-        let counters = Counters::default();
-        for code in [0, 1, 1, 13, 14, u32::MAX] {
-            counters.note_http2_error(serow_http2::ErrorCode(code));
-        }
-        for code in [0x100, 0x101, 0x101, 0x202, 0x203, u64::MAX] {
-            counters.note_http3_error(serow_http3::ErrorCode(code));
-        }
-        let seen = [&counters.streams_http2, &counters.streams_http3].map(|streams| {
-            let errors = streams.connection_errors();
-            (errors[0], errors[1], errors[13], errors[19])
-        });
-        assert_eq!(seen, [(2, 2, 1, 0), (2, 2, 0, 1)]);
     }
 
     #[test]

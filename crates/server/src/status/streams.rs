@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serow_http2::Counters as Counted;
+use serow_streams::Counters as Counted;
 
 use super::{Counters, stream_counters::StreamCounters};
 

@@ -106,6 +106,7 @@ fn the_head_of_the_response_is_told() {
     }
 }
 
+#[cfg(feature = "http2")]
 #[test]
 fn streams_are_told_with_their_priority_in_the_end() {
     let noted = Noted::default();

@@ -184,6 +184,7 @@ fn a_body_that_is_not_as_long_as_announced_ends_the_connection() {
     assert_eq!(client.get("/next").text(), "/next");
 }
 
+#[cfg(feature = "http2")]
 #[test]
 fn late_frames_of_a_stream_over_http_2_never_reach_another() {
     let seen = Seen::default();
@@ -216,6 +217,7 @@ fn late_frames_of_a_stream_over_http_2_never_reach_another() {
     seen.has_no_smuggled_request("HTTP/2");
 }
 
+#[cfg(feature = "http2")]
 #[test]
 fn a_response_that_was_given_up_is_not_sent_on_the_next_stream() {
     let server = Seen::default().server();

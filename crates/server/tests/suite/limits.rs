@@ -100,6 +100,7 @@ fn idle_connections_of_every_kind_make_room_for_ten_new_ones() {
     }
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn half_finished_handshakes_make_room_for_new_connections() {
     let server = limited(3).timeouts(patient()).listen("127.0.0.1:0").listen_tls("127.0.0.1:0").workers(1);

@@ -1,17 +1,21 @@
 //! The engine from outside: real sockets against servers in this process.
 #![allow(clippy::unwrap_used)]
+#![cfg_attr(not(all(feature = "http2", feature = "http3")), allow(dead_code, unused_imports))]
 
 mod access;
 mod adapters;
 mod bodies;
 mod descriptors;
 mod disconnects;
+#[cfg(all(feature = "http2", feature = "tls"))]
 mod encrypted;
 mod expectations;
 mod extensions;
 mod fairness;
 mod files;
+#[cfg(feature = "http2")]
 mod http2;
+#[cfg(all(feature = "http2", feature = "http3"))]
 mod http3;
 mod informational;
 mod isolation;
@@ -20,6 +24,7 @@ mod limits;
 mod listening;
 mod panics;
 mod pipelining;
+#[cfg(all(feature = "http2", feature = "proxy-protocol", feature = "tls"))]
 mod proxy_header;
 mod refusals;
 mod request_bodies;
@@ -27,6 +32,7 @@ mod serve;
 mod service_extensions;
 mod shared_ports;
 mod signals;
+#[cfg(all(feature = "http2", feature = "proxy-protocol", feature = "tls"))]
 mod status;
 mod stopping;
 mod streaming;

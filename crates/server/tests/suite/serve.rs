@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "tls")]
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serow::{
-    BoxedHandler, Certificates, HandlerExt, ListeningSocket, Request, Response, SelfSigned, Server, TlsSettings,
-};
+use serow::{BoxedHandler, HandlerExt, ListeningSocket, Request, Response, Server};
+#[cfg(feature = "tls")]
+use serow::{Certificates, SelfSigned, TlsSettings};
 use tokio::sync::oneshot;
 
 use crate::support::{Client, eventually};
@@ -76,6 +77,7 @@ async fn it_serves_on_unix_sockets() {
     std::fs::remove_file(&path).unwrap();
 }
 
+#[cfg(feature = "tls")]
 #[tokio::test(flavor = "multi_thread")]
 async fn with_tls_settings_connections_begin_with_tls() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serow::{Address, KnownHeader, Method, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
+use serow::{Address, KnownHeader, Method, Request, Response, Server, StatusCode, Timeouts};
 use tokio::{io::AsyncReadExt, sync::watch};
 
 use crate::support::{Asked, BOTH, Client, Pieces, Running, eventually, patient};
@@ -66,9 +66,10 @@ fn idle_connections_are_closed_without_being_waited_for() {
     }
 }
 
+#[cfg(feature = "proxy-protocol")]
 #[test]
 fn a_proxy_that_has_said_nothing_is_not_waited_for() {
-    let server = Server::new().timeouts(patient()).proxy_protocol(ProxyProtocol::Required);
+    let server = Server::new().timeouts(patient()).proxy_protocol(serow::ProxyProtocol::Required);
     let mut server = Running::with(server, |_: Request| async { "hello" });
     let clients: Vec<_> = (0..3).map(|_| server.connect()).collect();
     std::thread::sleep(Duration::from_millis(50));

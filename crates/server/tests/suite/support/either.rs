@@ -20,7 +20,12 @@ pub(crate) enum Spoken {
 }
 
 /// Those that a test goes through.
+#[cfg(feature = "http2")]
 pub(crate) const BOTH: [Spoken; 2] = [Spoken::Http1, Spoken::Http2];
+
+/// The one that the server speaks.
+#[cfg(not(feature = "http2"))]
+pub(crate) const BOTH: [Spoken; 1] = [Spoken::Http1];
 
 /// A connection of either version, with one exchange at a time.
 pub(crate) enum Either {

@@ -1,0 +1,7 @@
+//! What HTTP/3 adds to a server: UDP sockets, and the connections of QUIC on them.
+
+pub(crate) use crate::{
+    quic_accepting::{QuicSocket, accept},
+    quic_handshakes::Handshakes,
+    quic_sockets::{QuicPlan, QuicSockets},
+};
