@@ -26,8 +26,8 @@
 //! | `proxy-protocol` | yes | the client's address from a proxy in front: [`Server::proxy_protocol`] |
 //! | `json` | no | values as responses: `Json` |
 //!
-//! With `default-features = false` it serves HTTP/1.1 in cleartext, without any code in C, and compiles in a third of the
-//! time; the methods and types of the other features do not exist then. There is no feature for compression, since this
+//! With `default-features = false` it serves HTTP/1.1 in cleartext, without any code in C, and there is much less to compile;
+//! the methods and types of the other features do not exist then. There is no feature for compression, since this
 //! crate does not compress: a `tower` layer does, or the crate `serow-files`.
 #![forbid(unsafe_code)]
 // What only the versions of HTTP use that are left out.
