@@ -229,6 +229,13 @@ fn foreign_terms(settings: &TlsSettings, config: &ServerConfig) -> Result<Terms,
     if has_clients || !settings.client_revocation_lists.is_empty() || settings.ticket_secret.is_some() {
         return Err(TlsSettingsError::SettingsOfRustls);
     }
+    // `traffic.rs` reads and writes the records, and would neither read early data nor keep to another length.
+    if config.max_early_data_size > 0 {
+        return Err(TlsSettingsError::UnsupportedOfRustls("max_early_data_size"));
+    }
+    if config.max_fragment_size.is_some() {
+        return Err(TlsSettingsError::UnsupportedOfRustls("max_fragment_size"));
+    }
     let mut config = config.clone();
     if config.alpn_protocols.is_empty() {
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();

@@ -55,6 +55,8 @@ pub enum TlsSettingsError {
     RevocationWithoutAuthorities,
     /// Settings of rustls are given, and others that contradict them.
     SettingsOfRustls,
+    /// A setting of rustls that the records after the handshake would not follow, by its name.
+    UnsupportedOfRustls(&'static str),
     /// The system has no authorities, and possibly why.
     NoAuthorities(Option<String>),
     /// A self-signed certificate cannot be generated.
@@ -74,17 +76,12 @@ impl fmt::Display for TlsSettingsError {
         let mut about = |path: &Path, text: &str| write!(formatter, "{}: {text}", path.display());
         match self {
             Self::NoCertificate => formatter.write_str("TLS needs a certificate: configure one"),
+            Self::UnsupportedOfRustls(name) => write!(formatter, "rustls' `{name}` is not supported: leave it out"),
             Self::SettingsOfRustls => formatter.write_str(
                 "the settings of rustls decide about clients' certificates and tickets: leave out these settings here",
             ),
             Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
-            Self::Read(path, error) => match error.kind() {
-                io::ErrorKind::NotFound => about(path, "there is no such file: name the one that holds it"),
-                io::ErrorKind::PermissionDenied => {
-                    about(path, "the server may not read this file: let its user or group read it")
-                }
-                _ => about(path, &format!("this file cannot be read: {error}")),
-            },
+            Self::Read(path, error) => about(path, &unreadable(error)),
             Self::TooLarge(path) => about(path, "the file is too large for a certificate or a key: name another one"),
             Self::Empty(path) => about(path, "the file is empty: put the certificate or the key there"),
             Self::CertificateMissing(path) => about(
@@ -130,6 +127,16 @@ impl fmt::Display for TlsSettingsError {
             Self::SelfSigned(error) => write!(formatter, "the self-signed certificate cannot be generated: {error}"),
             Self::Rustls(error) => write!(formatter, "TLS cannot be set up: {error}"),
         }
+    }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file: name the one that holds it".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "the server may not read this file: let its user or group read it".to_owned()
+        }
+        _ => format!("this file cannot be read: {error}"),
     }
 }
 

@@ -116,6 +116,17 @@ fn the_programs_own_settings_of_rustls_are_used() {
             assert_eq!(client.alpn_protocol(), expected.or(Some(b"h2")), "{version:?}");
         }
     }
+    type Change = fn(&mut ServerConfig);
+    let changes: [(Change, &str); 2] = [
+        (|config| config.max_early_data_size = 1, "`max_early_data_size`"),
+        (|config| config.max_fragment_size = Some(512), "`max_fragment_size`"),
+    ];
+    for (change, name) in changes {
+        let mut config = config.clone();
+        change(&mut config);
+        let error = TlsAcceptor::new(TlsSettings::rustls(Arc::new(config))).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
     let mut settings = TlsSettings::rustls(Arc::new(config));
     settings.ticket_secret = Some("tickets.secret".into());
     let error = TlsAcceptor::new(settings).unwrap_err().to_string();
