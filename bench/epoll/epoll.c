@@ -8,20 +8,13 @@
  * the request beyond its end and is no server for anything but this comparison.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../load/address.h"
 
 /* As many responses as pipelined requests are answered by one send; benchmarks often pipeline 16 deep. */
 #define BATCH 16
@@ -89,51 +82,25 @@ static void prepare(const char *path)
     }
 }
 
-static int listen_on(const char *address, int *tcp)
+static int listen_on(const char *text, int *tcp)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_un un;
-    } where = {0};
-    socklen_t size;
+    struct address address;
     int fd, on = 1;
 
-    if (strncmp(address, "unix:", 5) == 0) {
-        const char *path = address + 5;
-        if (strlen(path) >= sizeof where.un.sun_path) {
-            fprintf(stderr, "%s: too long for a unix socket\n", path);
-            exit(2);
-        }
-        where.un.sun_family = AF_UNIX;
-        strcpy(where.un.sun_path, path);
-        unlink(path);
-        size = sizeof where.un;
-    } else {
-        char host[64];
-        const char *colon = strrchr(address, ':');
-        if (!colon || (size_t)(colon - address) >= sizeof host) {
-            fprintf(stderr, "%s: not 127.0.0.1:PORT or unix:/path\n", address);
-            exit(2);
-        }
-        memcpy(host, address, (size_t)(colon - address));
-        host[colon - address] = 0;
-        where.in.sin_family = AF_INET;
-        where.in.sin_port = htons((unsigned short)atoi(colon + 1));
-        if (inet_pton(AF_INET, host, &where.in.sin_addr) != 1) {
-            fprintf(stderr, "%s: not an IPv4 address\n", host);
-            exit(2);
-        }
-        size = sizeof where.in;
+    if (address_parse(&address, text)) {
+        fprintf(stderr, "%s: not 127.0.0.1:PORT or unix:/path\n", text);
+        exit(2);
     }
-    *tcp = where.any.sa_family == AF_INET;
-    fd = socket(where.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    *tcp = !address.is_unix;
+    if (address.is_unix)
+        unlink(address.to.un.sun_path);
+    fd = socket(address.to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         die("socket");
     if (*tcp)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, &where.any, size) || listen(fd, BACKLOG))
-        die(address);
+    if (bind(fd, &address.to.any, address.size) || listen(fd, BACKLOG))
+        die(text);
     return fd;
 }
 

@@ -10,17 +10,11 @@
  * anything but this comparison.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
 #include <liburing.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../load/address.h"
 
 #define ENTRIES 2048
 #define COMPLETIONS 8192
@@ -37,7 +31,7 @@ static struct io_uring ring;
 static struct io_uring_buf_ring *provided;
 static char *buffers, response[512];
 static int response_size, is_proxy, other[2 * CONNECTIONS];
-static struct sockaddr_in upstream;
+static struct address upstream;
 
 static void die(const char *what, int error)
 {
@@ -45,43 +39,34 @@ static void die(const char *what, int error)
     exit(1);
 }
 
-static struct sockaddr_in parse(const char *text)
+static void parse(const char *text, struct address *where)
 {
-    struct sockaddr_in where = {.sin_family = AF_INET};
-    char host[64];
-    const char *colon = strrchr(text, ':');
-    if (!colon || (size_t)(colon - text) >= sizeof host) {
+    if (address_parse(where, text) || where->is_unix) {
         fprintf(stderr, "%s: not 127.0.0.1:PORT\n", text);
         exit(2);
     }
-    memcpy(host, text, (size_t)(colon - text));
-    host[colon - text] = 0;
-    where.sin_port = htons((unsigned short)atoi(colon + 1));
-    if (inet_pton(AF_INET, host, &where.sin_addr) != 1) {
-        fprintf(stderr, "%s: not an IPv4 address\n", host);
-        exit(2);
-    }
-    return where;
 }
 
-static struct io_uring_sqe *submission(enum operation operation, int number)
+static struct io_uring_sqe *submission(void)
 {
     struct io_uring_sqe *next = io_uring_get_sqe(&ring);
     if (!next) {
         io_uring_submit(&ring);
         next = io_uring_get_sqe(&ring);
     }
-    /* The prepare functions clear it: the caller sets it again. */
-    next->user_data = ((unsigned long long)operation << 32) | (unsigned)number;
     return next;
+}
+
+static void describe(struct io_uring_sqe *entry, enum operation operation, int number)
+{
+    entry->user_data = ((unsigned long long)operation << 32) | (unsigned)number;
 }
 
 #define SUBMIT(operation, number, prepare, ...)                                          \
     do {                                                                                 \
-        struct io_uring_sqe *entry = submission(operation, number);                      \
-        unsigned long long data = entry->user_data;                                      \
+        struct io_uring_sqe *entry = submission();                                       \
         prepare(entry, __VA_ARGS__);                                                     \
-        entry->user_data = data;                                                         \
+        describe(entry, operation, number);                                              \
         if (operation != ACCEPT && !is_proxy)                                            \
             entry->flags |= IOSQE_FIXED_FILE;                                            \
         if (operation == RECEIVED) {                                                     \
@@ -114,7 +99,7 @@ static void begin(int fd)
     if (is_proxy) {
         up = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         setsockopt(up, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        if (up >= 2 * CONNECTIONS || connect(up, (struct sockaddr *)&upstream, sizeof upstream))
+        if (up >= 2 * CONNECTIONS || connect(up, &upstream.to.any, upstream.size))
             die("connect", errno);
         other[up] = fd;
         other[fd] = up;
@@ -126,9 +111,9 @@ static void begin(int fd)
 static void finish(int fd)
 {
     if (!is_proxy) {
-        struct io_uring_sqe *entry = submission(SENT, 0);
+        struct io_uring_sqe *entry = submission();
         io_uring_prep_close_direct(entry, (unsigned)fd);
-        entry->user_data = (unsigned long long)FORGOTTEN << 32;
+        describe(entry, FORGOTTEN, 0);
         return;
     }
     if (other[fd]) {
@@ -190,22 +175,22 @@ static void prepare(void)
 
 int main(int count, char **arguments)
 {
-    struct sockaddr_in here;
+    struct address here;
     int listener, on = 1;
 
     if (count < 2 || count > 3) {
         fprintf(stderr, "usage: %s ADDR [UPSTREAM]\n", arguments[0]);
         return 2;
     }
-    here = parse(arguments[1]);
+    parse(arguments[1], &here);
     is_proxy = count == 3;
     if (is_proxy)
-        upstream = parse(arguments[2]);
+        parse(arguments[2], &upstream);
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     /* Accepted sockets inherit it: a registered descriptor cannot be given to setsockopt. */
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (bind(listener, (struct sockaddr *)&here, sizeof here) || listen(listener, BACKLOG))
+    if (bind(listener, &here.to.any, here.size) || listen(listener, BACKLOG))
         die(arguments[1], errno);
     prepare();
     if (is_proxy)

@@ -7,37 +7,23 @@
  * passes bytes and does not know HTTP: no proxy for anything but this comparison.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+
+#include "../load/address.h"
 
 #define EVENTS 512
 /* What a proxy keeps for a connection at most: HAProxy's and nginx's buffers for bodies are as large. */
 #define RECEIVE 16384
 #define BACKLOG 4096
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in in;
-    struct sockaddr_un un;
-};
-
 struct side {
     int fd;
     struct side *other;
     int ended;          /* the pair is closed and freed after the round: other events of the round may name it */
     int readable;       /* bytes may be waiting that nobody has read, since the other side was full */
-    size_t held, from;  /* bytes for this side that its socket did not take */
+    size_t held;        /* bytes for this side that its socket did not take */
     char *bytes;
 };
 
@@ -49,43 +35,12 @@ static void die(const char *what)
     exit(1);
 }
 
-static socklen_t parse(const char *text, union address *where)
+static void parse(const char *text, struct address *where)
 {
-    memset(where, 0, sizeof *where);
-    if (strncmp(text, "unix:", 5) == 0) {
-        if (strlen(text + 5) >= sizeof where->un.sun_path) {
-            fprintf(stderr, "%s: too long for a unix socket\n", text);
-            exit(2);
-        }
-        where->un.sun_family = AF_UNIX;
-        strcpy(where->un.sun_path, text + 5);
-        return sizeof where->un;
-    }
-    const char *colon = strrchr(text, ':');
-    char host[64];
-    if (!colon || (size_t)(colon - text) >= sizeof host) {
+    if (address_parse(where, text)) {
         fprintf(stderr, "%s: not 127.0.0.1:PORT or unix:/path\n", text);
         exit(2);
     }
-    memcpy(host, text, (size_t)(colon - text));
-    host[colon - text] = 0;
-    where->in.sin_family = AF_INET;
-    where->in.sin_port = htons((unsigned short)atoi(colon + 1));
-    if (inet_pton(AF_INET, host, &where->in.sin_addr) != 1) {
-        fprintf(stderr, "%s: not an IPv4 address\n", host);
-        exit(2);
-    }
-    return sizeof where->in;
-}
-
-static int open_socket(const union address *where, int flags)
-{
-    int on = 1, fd = socket(where->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-    if (fd < 0)
-        die("socket");
-    if (where->any.sa_family == AF_INET)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return fd;
 }
 
 static void watch(struct side *side, int operation, int blocked)
@@ -95,7 +50,7 @@ static void watch(struct side *side, int operation, int blocked)
         die("epoll_ctl");
 }
 
-static void accept_all(int listener, const union address *upstream, socklen_t size)
+static void accept_all(int listener, const struct address *upstream)
 {
     for (;;) {
         int on = 1, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -107,12 +62,9 @@ static void accept_all(int listener, const union address *upstream, socklen_t si
         if (!pair)
             die("calloc");
         pair[0].fd = fd;
-        /* Blocks until the kernel has accepted it, which loopback does at once; then the socket does not block. */
-        pair[1].fd = open_socket(upstream, 0);
-        if (connect(pair[1].fd, &upstream->any, size))
+        pair[1].fd = address_connect(upstream, 0);
+        if (pair[1].fd < 0)
             die("connect");
-        if (fcntl(pair[1].fd, F_SETFL, O_NONBLOCK))
-            die("fcntl");
         pair[0].other = &pair[1];
         pair[1].other = &pair[0];
         watch(&pair[0], EPOLL_CTL_ADD, 0);
@@ -131,7 +83,6 @@ static int deliver(struct side *to, const char *bytes, size_t size)
             if (!to->bytes && !(to->bytes = malloc(RECEIVE)))
                 die("malloc");
             memmove(to->bytes, bytes, size);
-            to->from = 0;
             to->held = size;
             watch(to, EPOLL_CTL_MOD, 1);
             return 1;
@@ -172,7 +123,7 @@ static int resume(struct side *to)
     if (!held)
         return 1;
     to->held = 0;
-    if (!deliver(to, to->bytes + to->from, held))
+    if (!deliver(to, to->bytes, held))
         return 0;
     if (to->held)
         return 1;
@@ -185,8 +136,7 @@ int main(int count, char **arguments)
     static struct epoll_event events[EVENTS];
     static struct side *ended[2 * EVENTS];
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-    union address here, upstream;
-    socklen_t here_size, upstream_size;
+    struct address here, upstream;
     int listener, on = 1;
 
     if (count != 3) {
@@ -194,13 +144,13 @@ int main(int count, char **arguments)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    here_size = parse(arguments[1], &here);
-    upstream_size = parse(arguments[2], &upstream);
-    if (here.any.sa_family == AF_UNIX)
-        unlink(here.un.sun_path);
-    listener = open_socket(&here, SOCK_NONBLOCK);
+    parse(arguments[1], &here);
+    parse(arguments[2], &upstream);
+    if (here.is_unix)
+        unlink(here.to.un.sun_path);
+    listener = socket(here.to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(listener, &here.any, here_size) || listen(listener, BACKLOG))
+    if (bind(listener, &here.to.any, here.size) || listen(listener, BACKLOG))
         die(arguments[1]);
     poller = epoll_create1(EPOLL_CLOEXEC);
     if (poller < 0 || epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event))
@@ -213,7 +163,7 @@ int main(int count, char **arguments)
             struct side *side = events[i].data.ptr;
             int alive = 1;
             if (!side) {
-                accept_all(listener, &upstream, upstream_size);
+                accept_all(listener, &upstream);
                 continue;
             }
             if (side->ended)
