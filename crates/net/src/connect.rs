@@ -20,7 +20,8 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Opens a connection; one of TCP sends without delay, and keeps little in the kernel for a server that does not read. There is no timeout; dropping the future cancels it.
+    /// Opens a connection; one of TCP sends without delay, and keeps little in the kernel for a server that does not read.
+    /// There is no timeout; dropping the future cancels it.
     ///
     /// A unix socket whose backlog is full refuses with EAGAIN, and no event announces room (unix(7)); this tries
     /// again until there is some.

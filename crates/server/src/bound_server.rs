@@ -71,7 +71,8 @@ impl BoundServer {
         self.status.clone()
     }
 
-    /// Sets the access log, as [`Server::access_log`](crate::Server::access_log), for one that cannot be opened before the server is bound.
+    /// Sets the access log, as [`Server::access_log`](crate::Server::access_log), for one that cannot be opened before the
+    /// server is bound.
     #[must_use]
     pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(move || Rc::new(log())));
