@@ -41,7 +41,7 @@ impl Forwarding {
         let mut exchange = match self.idle_connection(lease.server()) {
             Some(connection) => self.begin_exchange(lease, connection, true),
             None => {
-                let connection = Box::pin(self.connect(Arc::clone(lease.server()))).await?;
+                let connection = Box::pin(self.connect(lease.server())).await?;
                 self.begin_exchange(lease, connection, false)
             }
         };
@@ -150,10 +150,10 @@ impl Forwarding {
         }
     }
 
-    async fn connect(&self, server: Arc<Server>) -> Result<Box<Http1>, AttemptError> {
+    async fn connect(&self, server: &Server) -> Result<Box<Http1>, AttemptError> {
         let header = self.local.upstream.settings().proxy_header;
         let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.pool.dial(&server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
+        let wire = self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.pool.thread.buffers), Limits::default())))
     }
 
