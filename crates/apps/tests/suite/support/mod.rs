@@ -38,6 +38,7 @@ pub fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
             Ok(answer) => return answer,
             Err(state) => assert!(Instant::now() < deadline, "{state}"),
         }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
