@@ -60,9 +60,9 @@ class Binaries:
 
 def build(target: str) -> pathlib.Path:
     """Builds the binary, with the profile of the training run if there is one, and strips it."""
-    trained = training.flags(target)
+    trained = training.flags()
     if trained:
-        print(f"packages: {target} is optimised with {training.profile(target)}", file=sys.stderr, flush=True)
+        print(f"packages: {target} is optimised with {training.PROFILE}", file=sys.stderr, flush=True)
     return stripped(target, build_with(target, trained, project.TARGET))
 
 

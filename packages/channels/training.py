@@ -27,18 +27,19 @@ SCRIPT = b"""return { request = function(request) request.headers["x-trained"] =
 """
 
 
-def profile(target: str) -> pathlib.Path:
-    """The profile of a target: `packages/train` writes it, builds of the target use it if it exists."""
-    return FOLDER / f"{target}.profdata"
+# `packages/train` writes it, and builds for every target use it if it exists: it counts functions and their branches
+# before they become instructions, which are nearly the same for each processor and libc.
+PROFILE = FOLDER / "serow.profdata"
 
 
-def flags(target: str) -> list[str]:
-    """What a build of the target adds to RUSTFLAGS."""
-    path = profile(target)
-    return [f"-Cprofile-use={path}", "-Cllvm-args=-pgo-warn-missing-function=false"] if path.exists() else []
+def flags() -> list[str]:
+    """What a build adds to RUSTFLAGS."""
+    # A function that a target has differently is optimised as without a profile.
+    quiet = "-Cllvm-args=-pgo-warn-missing-function=false -Cllvm-args=-no-pgo-warn-mismatch"
+    return [f"-Cprofile-use={PROFILE}", quiet] if PROFILE.exists() else []
 
 
-def train(binary: pathlib.Path, target: str) -> pathlib.Path:
+def train(binary: pathlib.Path) -> pathlib.Path:
     """Runs the instrumented binary and writes the profile."""
     with tempfile.TemporaryDirectory(prefix="serow-training-") as scratch:
         raw = pathlib.Path(scratch, "raw")
@@ -48,10 +49,9 @@ def train(binary: pathlib.Path, target: str) -> pathlib.Path:
         files = sorted(raw.iterdir())
         if not files:
             raise ChannelError(f"{binary} wrote no profile; is it instrumented?")
-        path = profile(target)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        project.run([str(merger()), "merge", "-o", str(path), *map(str, files)])
-    return path
+        PROFILE.parent.mkdir(parents=True, exist_ok=True)
+        project.run([str(merger()), "merge", "-o", str(PROFILE), *map(str, files)])
+    return PROFILE
 
 
 def merger() -> pathlib.Path:
