@@ -31,7 +31,7 @@ pub use self::{
 ///
 /// It takes a `Router`, a `MethodRouter`, and what `into_make_service` and `into_make_service_with_connect_info` make of
 /// them; the type of the latter has to be [`Connected`](axum::extract::connect_info::Connected) to a `SocketAddr`, as
-/// `SocketAddr` itself is. Even without it, handlers can extract `ConnectInfo<SocketAddr>`.
+/// `SocketAddr` itself is. Over a unix socket, the address is `0.0.0.0:0`.
 ///
 /// The router runs on threads of its own, one per core: see [`serow::serve`], also for settings and graceful shutdown.
 pub fn serve<R: Routes>(listener: impl serow::ListeningSocket, routes: R) -> serow::Serve<RoutesHandler<R>> {

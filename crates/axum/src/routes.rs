@@ -10,8 +10,9 @@ use std::{
 
 use axum::{
     Router,
+    body::{Body as AxumBody, HttpBody},
     extract::{
-        ConnectInfo, Request as AxumRequest,
+        Request as AxumRequest,
         connect_info::{Connected, IntoMakeServiceWithConnectInfo},
     },
     response::Response as AxumResponse,
@@ -43,13 +44,12 @@ impl<R: Routes> RoutesHandler<R> {
 }
 
 impl<R: Routes> Handler for RoutesHandler<R> {
-    fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let client = match request.connection().peer() {
             Peer::Tcp(address) => address,
             // A unix socket has no such address.
             _ => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         };
-        request.extensions.insert(ConnectInfo(client));
         let router = self.routes.router(client);
         async move {
             match router {
@@ -74,7 +74,8 @@ impl<S: Service<AxumRequest>> Service<http::Request<serow::Body>> for Converted<
     }
 
     fn call(&mut self, request: http::Request<serow::Body>) -> S::Future {
-        self.0.call(request.map(axum::body::Body::new))
+        // Unlike any other, an empty body is not allocated.
+        self.0.call(request.map(|body| if body.is_end_stream() { AxumBody::empty() } else { AxumBody::new(body) }))
     }
 }
 

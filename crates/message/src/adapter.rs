@@ -18,8 +18,8 @@ use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 /// A `tower` service (an axum router, a stack of middleware) as a handler. The service is cloned for each
 /// request, as in hyper and axum.
 ///
-/// The client's address, the local one and TLS are in the extension [`Connection`](crate::Connection): use
-/// `Extension(connection): Extension<Connection>`. axum's extractor `ConnectInfo` needs the handler of the crate
+/// The client's address, the local one and TLS are in the extension [`RequestContext`](crate::RequestContext): use
+/// `Extension(context): Extension<RequestContext>`. axum's extractor `ConnectInfo` needs the handler of the crate
 /// `serow-axum`, which also has an extractor for WebSockets; axum's own responds with 426, since it supports only hyper's
 /// connections. By hand, a route upgrades by [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets
 /// over HTTP/2:

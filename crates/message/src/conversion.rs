@@ -1,48 +1,36 @@
 //! Conversions between Serow's messages and those of the `http` crate.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
 
 use crate::{
-    Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, KnownHeader, OnUpgrade, Priority, Request,
-    Response, Target,
+    Body, BoxError, Headers, InvalidHeader, KnownHeader, OnUpgrade, Priority, Request, RequestContext, Response,
+    Target,
     field::{ALL, COUNT},
 };
-
-/// The future of an upgrade in the extensions of an `http::Request`: those must be `Clone`, but it can be taken only
-/// once.
-#[derive(Clone)]
-struct RidingUpgrade(Arc<Mutex<Option<OnUpgrade>>>);
 
 impl OnUpgrade {
     /// Takes the connection of an `http::Request` that was made of a [`Request`], from its extensions:
     /// for extractors. `None` if the request cannot be upgraded, or the connection was taken before.
     pub fn take_from(extensions: &mut http::Extensions) -> Option<Self> {
-        let riding = extensions.remove::<RidingUpgrade>()?;
-        riding.0.lock().ok()?.take()
+        extensions.get::<RequestContext>()?.take_upgrade()
     }
 }
 
 impl From<Request> for http::Request<Body> {
-    /// Values share the received text. A service finds [`Connection`], [`InformationalSender`] and [`Priority`] in the
-    /// extensions; the latter as the request's field says, and the default without one.
+    /// Values share the received text. A service finds a [`RequestContext`] in the extensions.
     fn from(request: Request) -> Self {
         let priority = Priority::of_fields(&request.headers).unwrap_or_default();
+        let context = RequestContext::new(request.connection, request.informational, priority, request.upgrade);
         let mut converted = Self::new(request.body);
         *converted.method_mut() = request.method;
         *converted.version_mut() = request.version;
         *converted.uri_mut() = uri(&request.target);
         *converted.headers_mut() = request.headers.into();
-        let mut extensions = request.extensions;
-        extensions.insert(request.connection);
-        extensions.insert(request.informational);
-        extensions.insert(priority);
-        if request.upgrade.is_some() {
-            extensions.insert(RidingUpgrade(Arc::new(Mutex::new(request.upgrade))));
-        }
-        *converted.extensions_mut() = extensions;
+        *converted.extensions_mut() = request.extensions;
+        converted.extensions_mut().insert(context);
         converted
     }
 }
@@ -57,11 +45,8 @@ where
     fn try_from(request: http::Request<B>) -> Result<Self, BoxError> {
         let (request::Parts { method, uri, version, headers, mut extensions, .. }, body) = request.into_parts();
         let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
-        let upgrade = OnUpgrade::take_from(&mut extensions);
-        let connection = extensions.remove::<Connection>();
-        let informational = extensions.remove::<InformationalSender>();
-        // The request's field says it.
-        extensions.remove::<Priority>();
+        let context = extensions.remove::<RequestContext>().unwrap_or_default();
+        let (connection, informational, upgrade) = context.into_parts();
         Ok(Self {
             method,
             target,
@@ -69,8 +54,8 @@ where
             headers: Headers::try_from(&headers)?,
             body: into_body(body),
             extensions,
-            connection: connection.unwrap_or_default(),
-            informational: informational.unwrap_or_default(),
+            connection,
+            informational,
             upgrade,
         })
     }

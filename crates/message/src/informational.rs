@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use http::{StatusCode, Version};
 
-use crate::{Headers, ResponseHead};
+use crate::{Headers, KnownHeader, ResponseHead};
 
 /// Sends informational responses ahead of the response; the handler's end of the queue.
 ///
@@ -64,6 +64,26 @@ impl InformationalSender {
             if let Some(connection) = queue.connection.take() {
                 connection.wake();
             }
+        }
+    }
+
+    /// Sends 103 Early Hints (RFC 8297) with a field `link` for each of these values. One that is no field value is left
+    /// out: a hint is not needed.
+    ///
+    /// ```
+    /// # use serow_message::{Request, Response};
+    /// async fn page(request: Request) -> Response {
+    ///     request.informational().send_early_hints(&["</style.css>; rel=preload; as=style"]);
+    ///     Response::text("…")
+    /// }
+    /// ```
+    pub fn send_early_hints(&self, links: &[&str]) {
+        let mut headers = Headers::new();
+        for link in links {
+            let _ = headers.append(KnownHeader::Link, link);
+        }
+        if !headers.is_empty() {
+            self.send(StatusCode::EARLY_HINTS, headers);
         }
     }
 }

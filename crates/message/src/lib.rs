@@ -85,6 +85,8 @@ mod request;
 #[cfg(feature = "std")]
 mod request_client;
 #[cfg(feature = "std")]
+mod request_context;
+#[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
 mod route_note;
@@ -115,6 +117,7 @@ pub use self::{
     pipe::{Pipe, PipedBytes},
     request::Request,
     request_client::RequestClient,
+    request_context::RequestContext,
     response::Response,
     route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,

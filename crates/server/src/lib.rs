@@ -85,8 +85,8 @@ pub use serow_message::{
     AccessNote, Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged,
     FileRange, FileVersion, Handler, HandlerExt, HandlerService, HandshakeStage, Headers, Incoming, IncomingError,
     InformationalSender, InvalidHeader, KnownHeader, LimitStatus, Method, OnUpgrade, Peer, PeerCredentials, Priority,
-    Request, RequestHead, Response, RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused,
-    Upgraded, User, Version, is_token_byte, websocket,
+    Request, RequestContext, RequestHead, Response, RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
+    UpgradeRefused, Upgraded, User, Version, is_token_byte, websocket,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 #[cfg(any(feature = "http2", feature = "http3"))]

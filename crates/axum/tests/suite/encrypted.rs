@@ -7,12 +7,12 @@ use std::{
 
 use axum::{Extension, Router, routing::get};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto::aws_lc_rs};
-use serow::{Certificates, Connection, SelfSigned, Server, TlsSettings};
+use serow::{Certificates, RequestContext, SelfSigned, Server, TlsSettings};
 
 use crate::support::Running;
 
-async fn scheme(Extension(connection): Extension<Connection>) -> String {
-    format!("{:?}", connection.scheme())
+async fn scheme(Extension(context): Extension<RequestContext>) -> String {
+    format!("{:?}", context.connection().scheme())
 }
 
 #[tokio::test(flavor = "multi_thread")]

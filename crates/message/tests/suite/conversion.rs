@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Uri};
 use http_body::{Frame, SizeHint};
 use serow_message::{
-    Body, BodyKind, Connection, Headers, InformationalSender, KnownHeader, Method, Peer, PendingUpgrade, Priority,
-    Request, RequestHead, Response, Scheme, StatusCode, Target, Version,
+    Body, BodyKind, Connection, Headers, KnownHeader, Method, Peer, PendingUpgrade, Priority, Request, RequestContext,
+    RequestHead, Response, Scheme, StatusCode, Target, Version,
 };
 
 fn request(method: Method, target: &'static str) -> Request {
@@ -44,8 +44,8 @@ fn a_request_comes_back_as_it_went() {
     let twice: Vec<_> = converted.headers().get_all("x-twice").iter().collect();
     assert_eq!(twice, [&HeaderValue::from_static("1"), &HeaderValue::from_static("2")]);
     assert_eq!(converted.headers()["x-other"].as_bytes(), b"caf\xe9\xff");
-    assert!(converted.extensions().get::<Connection>().is_some());
-    assert!(converted.extensions().get::<InformationalSender>().is_some());
+    let context = converted.extensions().get::<RequestContext>().unwrap();
+    assert_eq!(context.connection().scheme(), Scheme::Https);
     assert_eq!(converted.uri().path_and_query().unwrap(), "/a/b?c=%20d&e");
 
     let mut returned = back(converted);
@@ -62,7 +62,7 @@ fn a_request_comes_back_as_it_went() {
 }
 
 #[test]
-fn a_priority_is_an_extension_of_the_request() {
+fn a_service_knows_the_priority_of_the_request() {
     for (field, expected) in [
         (None, Priority::DEFAULT),
         (Some("u=1, i"), Priority { urgency: 1, incremental: true }),
@@ -73,9 +73,9 @@ fn a_priority_is_an_extension_of_the_request() {
             original.headers.append("priority", field).unwrap();
         }
         let converted = there(original);
-        assert_eq!(converted.extensions().get(), Some(&expected), "{field:?}");
+        assert_eq!(converted.extensions().get::<RequestContext>().unwrap().priority(), expected, "{field:?}");
         let returned = back(converted);
-        assert_eq!(returned.extensions.get::<Priority>(), None);
+        assert_eq!(returned.extensions.get::<RequestContext>().map(RequestContext::priority), None);
         assert_eq!(returned.headers.get_str("priority"), field);
     }
 }

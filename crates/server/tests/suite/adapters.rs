@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serow::{
-    Address, Body, BodyKind, BoxError, Connection, Error, FileRange, Handler, HandlerExt, HandlerService, Request,
+    Address, Body, BodyKind, BoxError, Error, FileRange, Handler, HandlerExt, HandlerService, Request, RequestContext,
     Response, Server, ServiceHandler,
 };
 use tower_http::{
@@ -37,21 +37,27 @@ async fn websocket(request: axum::extract::Request) -> http::Response<Body> {
 }
 
 fn axum_server() -> Running {
-    let router = Router::new()
-        .route("/websocket", get(websocket))
-        .route("/refused", get(|| async { StatusCode::UPGRADE_REQUIRED }))
-        .route("/", get(|| async { "home" }))
-        .route("/greet/{name}", get(|Path(name): Path<String>| async move { format!("Hello, {name}!") }))
-        .route("/length", post(|body: Bytes| async move { body.len().to_string() }))
-        .route("/limited", post(|body: Bytes| async move { body.len().to_string() }).layer(DefaultBodyLimit::max(1000)))
-        .route("/headers", get(|headers: HeaderMap| async move { format!("{:?}", headers.get_all("x-twice")) }))
-        .route(
-            "/peer",
-            get(|Extension(connection): Extension<Connection>| async move { format!("{:?}", connection.peer()) }),
-        )
-        .route("/stream", get(|| async { axum::body::Body::new(Pieces::new(vec![bytes_of(100_000); 10])) }))
-        .route("/echo", post(|body: axum::body::Body| async move { body }))
-        .fallback(|uri: http::Uri| async move { (StatusCode::NOT_FOUND, uri.to_string()) });
+    let router =
+        Router::new()
+            .route("/websocket", get(websocket))
+            .route("/refused", get(|| async { StatusCode::UPGRADE_REQUIRED }))
+            .route("/", get(|| async { "home" }))
+            .route("/greet/{name}", get(|Path(name): Path<String>| async move { format!("Hello, {name}!") }))
+            .route("/length", post(|body: Bytes| async move { body.len().to_string() }))
+            .route(
+                "/limited",
+                post(|body: Bytes| async move { body.len().to_string() }).layer(DefaultBodyLimit::max(1000)),
+            )
+            .route("/headers", get(|headers: HeaderMap| async move { format!("{:?}", headers.get_all("x-twice")) }))
+            .route(
+                "/peer",
+                get(|Extension(context): Extension<RequestContext>| async move {
+                    format!("{:?}", context.connection().peer())
+                }),
+            )
+            .route("/stream", get(|| async { axum::body::Body::new(Pieces::new(vec![bytes_of(100_000); 10])) }))
+            .route("/echo", post(|body: axum::body::Body| async move { body }))
+            .fallback(|uri: http::Uri| async move { (StatusCode::NOT_FOUND, uri.to_string()) });
     Running::new(ServiceHandler::new(router))
 }
 

@@ -1,22 +1,21 @@
 //! Extensions by which a `tower` service reads and sets priorities (RFC 9218), and sends early hints (RFC 8297).
 
 use axum::{Extension, Router, response::IntoResponse, routing::get};
-use serow::{Headers, InformationalSender, Priority, Server, ServiceHandler, StatusCode};
+use serow::{Priority, RequestContext, Server, ServiceHandler};
 
 use crate::support::{Asked, BOTH, Noted, Running};
 
-async fn page(Extension(asked): Extension<Priority>) -> String {
-    asked.to_string()
+async fn page(Extension(context): Extension<RequestContext>) -> String {
+    context.priority().to_string()
 }
 
-async fn background(Extension(asked): Extension<Priority>) -> impl IntoResponse {
-    (Extension(Priority { urgency: Priority::BACKGROUND, ..asked }), "later")
+async fn background(Extension(context): Extension<RequestContext>) -> impl IntoResponse {
+    (Extension(Priority { urgency: Priority::BACKGROUND, ..context.priority() }), "later")
 }
 
-async fn hinting(Extension(hints): Extension<InformationalSender>) -> &'static str {
-    let mut headers = Headers::new();
-    headers.append("link", "</style.css>; rel=preload; as=style").unwrap();
-    hints.send(StatusCode::EARLY_HINTS, headers);
+async fn hinting(Extension(context): Extension<RequestContext>) -> &'static str {
+    context.informational().send_early_hints(&["not a\nvalue", "</style.css>; rel=preload; as=style"]);
+    context.informational().send_early_hints(&["not a\nvalue"]);
     tokio::task::yield_now().await;
     "page"
 }

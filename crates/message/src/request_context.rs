@@ -1,0 +1,71 @@
+//! What a `tower` service finds beside the request itself.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Connection, InformationalSender, OnUpgrade, Priority};
+
+/// What the server knows about an [`http::Request`] that the type itself has no place for. A service finds it in the
+/// request's extensions: in axum, `Extension(context): Extension<RequestContext>`.
+///
+/// It is one extension, because each costs an allocation per request.
+///
+/// ```
+/// use serow_message::{Body, Peer, RequestContext};
+///
+/// fn peer(request: &http::Request<Body>) -> Option<Peer> {
+///     let context = request.extensions().get::<RequestContext>()?;
+///     Some(context.connection().peer())
+/// }
+/// # assert!(peer(&serow_message::Request::get("/").into()).is_some());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RequestContext {
+    connection: Connection,
+    informational: InformationalSender,
+    priority: Priority,
+    /// Extensions must be `Clone`, but an upgrade can be taken only once.
+    upgrade: Option<Arc<Mutex<Option<OnUpgrade>>>>,
+}
+
+impl RequestContext {
+    #[inline]
+    pub(crate) fn new(
+        connection: Connection,
+        informational: InformationalSender,
+        priority: Priority,
+        upgrade: Option<OnUpgrade>,
+    ) -> Self {
+        let upgrade = upgrade.map(|upgrade| Arc::new(Mutex::new(Some(upgrade))));
+        Self { connection, informational, priority, upgrade }
+    }
+
+    pub(crate) fn into_parts(self) -> (Connection, InformationalSender, Option<OnUpgrade>) {
+        let upgrade = self.take_upgrade();
+        (self.connection, self.informational, upgrade)
+    }
+
+    /// The connection of the request: the client's address, the local one, TLS.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The sender of informational responses, such as 103 Early Hints.
+    #[must_use]
+    pub fn informational(&self) -> &InformationalSender {
+        &self.informational
+    }
+
+    /// The priority that the request's field states, or the default without one. To override it, a service inserts a
+    /// [`Priority`] into the extensions of its response.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// Takes the future of the connection itself, as [`Request::upgrade`](crate::Request::upgrade).
+    #[must_use]
+    pub fn take_upgrade(&self) -> Option<OnUpgrade> {
+        self.upgrade.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
