@@ -67,7 +67,7 @@ impl InformationalSender {
         }
     }
 
-    /// Sends 103 Early Hints (RFC 8297) with a field `link` for each of these values. One that is no field value is left
+    /// Sends 103 Early Hints (RFC 8297) with a field `link` for each of these values. One that is not a field value is left
     /// out: a hint is not needed.
     ///
     /// ```
