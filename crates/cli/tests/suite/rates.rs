@@ -72,11 +72,15 @@ fn a_response_takes_as_long_as_its_rate_says() {
         // Later, where the machine has much else to do.
         assert!((earliest..earliest + Duration::from_secs(10)).contains(&took), "{path}: {took:?}");
     }
-    // Nothing waits that is short, or not limited.
-    let start = Instant::now();
-    assert_eq!(server.get("/slow/small.txt").text(), "small");
-    assert_eq!(server.get("/fast.bin").body.len(), LENGTH);
-    assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+    // Nothing waits that is short, or not limited. The best of some, where the machine has much else to do.
+    let times = (0..5).map(|_| {
+        let start = Instant::now();
+        assert_eq!(server.get("/slow/small.txt").text(), "small");
+        assert_eq!(server.get("/fast.bin").body.len(), LENGTH);
+        start.elapsed()
+    });
+    let took = times.min().unwrap();
+    assert!(took < Duration::from_millis(900), "{took:?}");
 }
 
 #[test]

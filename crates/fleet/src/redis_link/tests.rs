@@ -143,7 +143,8 @@ fn what_one_server_has_served_counts_for_the_other() {
 fn decisions_go_on_while_redis_is_away() {
     requires!("program:redis-server");
     let mut server = Server::start(&[]);
-    let one = Instance::start(FleetSettings { instances: 4, ..server.settings() }, "1000/s", 0);
+    let settings = FleetSettings { instances: 4, timeout: Duration::from_millis(700), ..server.settings() };
+    let one = Instance::start(settings.clone(), "1000/s", 0);
     eventually("there is contact", || one.is_in_contact() && one.fleet.report().exchanges > 3);
     for fault in ["frozen", "killed"] {
         if fault == "frozen" {
@@ -158,7 +159,8 @@ fn decisions_go_on_while_redis_is_away() {
             slowest.set(slowest.get().max(begun.elapsed()));
             !one.is_in_contact()
         });
-        assert!(slowest.get() < Duration::from_millis(100), "{fault}: {slowest:?}");
+        // No decision waits for the timeout.
+        assert!(slowest.get() < settings.timeout, "{fault}: {slowest:?}");
         assert!(one.fleet.report().share <= 0.5 || one.fleet.report().instances == 1);
         eventually("the status says it", || !one.fleet.report().is_connected && !one.last_error().is_empty());
         if fault == "frozen" {

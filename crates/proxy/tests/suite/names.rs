@@ -44,7 +44,8 @@ fn servers_come_and_go_with_the_addresses_of_their_name() {
     assert_eq!(names(&upstream), ["127.0.0.9:1", "127.0.0.8:1"]);
     let began = Instant::now();
     let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], asking(&name_server)).unwrap();
-    assert!(began.elapsed() < Duration::from_secs(1), "an answer is waited for no longer than it takes");
+    // Without an answer, it would be two seconds.
+    assert!(began.elapsed() < Duration::from_millis(1900), "an answer is waited for no longer than it takes");
     // They stand where the name stands.
     let expected = ["127.0.0.9:1", "127.0.0.1:9000", "127.0.0.2:9000", "127.0.0.8:1"];
     assert_eq!(names(&upstream), expected);
@@ -222,7 +223,8 @@ fn a_silent_name_server_delays_the_start_only_briefly() {
         BackgroundTasks::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
     let started = began.elapsed();
     drop(background_tasks);
-    assert!(started >= Duration::from_secs(2) && began.elapsed() < Duration::from_secs(4), "{started:?}");
+    // The look-up itself goes on for longer.
+    assert!(started >= Duration::from_secs(2) && began.elapsed() < Duration::from_secs(8), "{started:?}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn whatever_answers_decisions_go_on() {
     for (answer, times, expected) in cases {
         let url = imposter(answer, times);
         let mut settings = FleetSettings::new(vec![url.parse().unwrap()]);
-        settings.timeout = Duration::from_millis(200);
+        settings.timeout = Duration::from_millis(700);
         let one = Instance::start(settings, "1000/s", 10);
         let shown = String::from_utf8_lossy(&answer[..answer.len().min(40)]).into_owned();
         let mut slowest = Duration::ZERO;
@@ -63,7 +63,8 @@ fn whatever_answers_decisions_go_on() {
             slowest = slowest.max(before.elapsed());
             sleep(Duration::from_millis(1));
         }
-        assert!(slowest < Duration::from_millis(200), "{shown}: {slowest:?}");
+        // No decision waits for the timeout.
+        assert!(slowest < Duration::from_millis(700), "{shown}: {slowest:?}");
         assert!(one.last_error().contains(expected), "{shown}: {}", one.last_error());
         eventually("clients are let in", || one.is_allowed(b"a"));
     }
