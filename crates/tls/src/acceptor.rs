@@ -14,7 +14,7 @@ use rustls::{
 };
 
 use crate::{
-    CertificateDemand, Certificates, ClientCertificates, TlsSettings, TlsSettingsError,
+    CertificateDemand, Certificates, ClientCertificates, TlsSettings, TlsSettingsError, TlsVersions, UnknownNames,
     certificate_table::VALIDATION_PROTOCOL,
     certificates::CertificateStore,
     client_verification::ClientVerification,
@@ -225,8 +225,12 @@ impl Template {
 
 /// What the program has set for rustls, with what this crate needs.
 fn foreign_terms(settings: &TlsSettings, config: &ServerConfig) -> Result<Terms, TlsSettingsError> {
-    let has_clients = settings.client_certificates != ClientCertificates::Off;
-    if has_clients || !settings.client_revocation_lists.is_empty() || settings.ticket_secret.is_some() {
+    let is_contradicted = settings.client_certificates != ClientCertificates::Off
+        || !settings.client_revocation_lists.is_empty()
+        || settings.ticket_secret.is_some()
+        || settings.versions != TlsVersions::default()
+        || settings.unknown_names != UnknownNames::default();
+    if is_contradicted {
         return Err(TlsSettingsError::SettingsOfRustls);
     }
     // `traffic.rs` reads and writes the records, and would neither read early data nor keep to another length.
@@ -237,6 +241,10 @@ fn foreign_terms(settings: &TlsSettings, config: &ServerConfig) -> Result<Terms,
         return Err(TlsSettingsError::UnsupportedOfRustls("max_fragment_size"));
     }
     let mut config = config.clone();
+    let is_spoken = |name: &[u8]| settings.protocols.iter().any(|spoken| spoken.name() == name);
+    if let Some(name) = config.alpn_protocols.iter().find(|name| !is_spoken(name) && **name != VALIDATION_PROTOCOL) {
+        return Err(TlsSettingsError::ProtocolOfRustls(String::from_utf8_lossy(name).into_owned()));
+    }
     if config.alpn_protocols.is_empty() {
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
     }

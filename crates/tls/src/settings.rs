@@ -149,8 +149,9 @@ impl TlsSettings {
     }
 
     /// TLS with the program's own settings of rustls. If they name no application protocols, [`Self::protocols`] apply;
-    /// what else these settings here say about handshakes must stay as it is. Early data (`max_early_data_size`) and
-    /// another length of records (`max_fragment_size`) are refused: [`TlsSettingsError::UnsupportedOfRustls`].
+    /// they may name none that the server does not speak. What else these settings here say about handshakes must stay
+    /// as it is. Early data (`max_early_data_size`) and another length of records (`max_fragment_size`) are refused:
+    /// [`TlsSettingsError::UnsupportedOfRustls`].
     ///
     /// ```
     /// use std::sync::Arc;

@@ -57,6 +57,8 @@ pub enum TlsSettingsError {
     SettingsOfRustls,
     /// A setting of rustls that the records after the handshake would not follow, by its name.
     UnsupportedOfRustls(&'static str),
+    /// An application protocol that rustls would negotiate, but the server does not speak.
+    ProtocolOfRustls(String),
     /// The system has no authorities, and possibly why.
     NoAuthorities(Option<String>),
     /// A self-signed certificate cannot be generated.
@@ -78,8 +80,12 @@ impl fmt::Display for TlsSettingsError {
             Self::NoCertificate => formatter.write_str("TLS needs a certificate: configure one"),
             Self::UnsupportedOfRustls(name) => write!(formatter, "rustls' `{name}` is not supported: leave it out"),
             Self::SettingsOfRustls => formatter.write_str(
-                "the settings of rustls decide about clients' certificates and tickets: leave out these settings here",
+                "the settings of rustls decide about versions, names, clients' certificates and tickets: leave out these \
+                 settings here",
             ),
+            Self::ProtocolOfRustls(name) => {
+                write!(formatter, "the server does not speak {name}: remove it from rustls' `alpn_protocols`")
+            }
             Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
             Self::Read(path, error) => about(path, &unreadable(error)),
             Self::TooLarge(path) => about(path, "the file is too large for a certificate or a key: name another one"),

@@ -37,6 +37,7 @@ use crate::{TlsSettingsError, pem, provider::provider, validity};
 
 /// Why a certificate cannot be kept.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum KeepError {
     /// The folder cannot be created or opened.
     Folder(PathBuf, io::Error),

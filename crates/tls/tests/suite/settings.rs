@@ -7,7 +7,9 @@ use rustls::{
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
-use serow_tls::{CertificateFiles, Certificates, ClientCertificates, TlsAcceptor, TlsSettings, UnknownNames};
+use serow_tls::{
+    CertificateFiles, Certificates, ClientCertificates, TlsAcceptor, TlsSettings, TlsVersion, UnknownNames,
+};
 
 use crate::{
     authority::{Authority, file},
@@ -117,9 +119,10 @@ fn the_programs_own_settings_of_rustls_are_used() {
         }
     }
     type Change = fn(&mut ServerConfig);
-    let changes: [(Change, &str); 2] = [
+    let changes: [(Change, &str); 3] = [
         (|config| config.max_early_data_size = 1, "`max_early_data_size`"),
         (|config| config.max_fragment_size = Some(512), "`max_fragment_size`"),
+        (|config| config.alpn_protocols.push(b"h3".to_vec()), "does not speak h3"),
     ];
     for (change, name) in changes {
         let mut config = config.clone();
@@ -127,10 +130,17 @@ fn the_programs_own_settings_of_rustls_are_used() {
         let error = TlsAcceptor::new(TlsSettings::rustls(Arc::new(config))).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
-    let mut settings = TlsSettings::rustls(Arc::new(config));
-    settings.ticket_secret = Some("tickets.secret".into());
-    let error = TlsAcceptor::new(settings).unwrap_err().to_string();
-    assert!(error.contains("leave out these settings here"), "{error}");
+    let contradictions: [fn(&mut TlsSettings); 3] = [
+        |settings| settings.ticket_secret = Some("tickets.secret".into()),
+        |settings| settings.versions.lowest = TlsVersion::Tls13,
+        |settings| settings.unknown_names = UnknownNames::Refuse,
+    ];
+    for contradict in contradictions {
+        let mut settings = TlsSettings::rustls(Arc::new(config.clone()));
+        contradict(&mut settings);
+        let error = TlsAcceptor::new(settings).unwrap_err().to_string();
+        assert!(error.contains("leave out these settings here"), "{error}");
+    }
 }
 
 #[test]
