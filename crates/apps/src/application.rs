@@ -13,6 +13,7 @@ use crate::{
     report::ApplicationReport,
     settings::ApplicationSettings,
     shared_state::Shared,
+    start_error::StartError,
     worker_manager::{self, BridgedGeneration, WorkerManagerHandle},
 };
 
@@ -69,7 +70,7 @@ impl Application {
     /// # Errors
     ///
     /// Why it cannot be loaded, with the error of the application if there is one.
-    pub fn run(&self) -> Result<Workers, String> {
+    pub fn run(&self) -> Result<Workers, StartError> {
         let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
         let (manager, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
             Some(settings) => {

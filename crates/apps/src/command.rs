@@ -23,7 +23,7 @@ use serow_proxy::{
 
 use self::generation::CommandGeneration;
 pub use self::settings::{Binding, CommandSettings};
-use crate::{application::Workers, worker_manager};
+use crate::{application::Workers, start_error::StartError, worker_manager};
 
 /// Any program as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl CommandApplication {
     /// # Errors
     ///
     /// Why they cannot, with the last lines that they wrote.
-    pub fn run(&self) -> Result<Workers, String> {
+    pub fn run(&self) -> Result<Workers, StartError> {
         let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
         Ok(Workers::new(manager, thread))
     }

@@ -42,6 +42,7 @@ mod report;
 mod request_error;
 mod settings;
 mod shared_state;
+mod start_error;
 mod threads;
 mod ticket_sequence;
 mod upload;
@@ -58,4 +59,5 @@ pub use self::{
     program::{Interface, Program},
     report::ApplicationReport,
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
+    start_error::StartError,
 };

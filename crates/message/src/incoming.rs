@@ -39,6 +39,7 @@ pub enum Wanted {
 
 /// The error of an incomplete request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IncomingError {
     /// The peer closed the connection or reset the stream.
     Disconnected,

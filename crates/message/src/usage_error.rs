@@ -4,6 +4,7 @@ use core::fmt;
 
 /// The caller sent a message in a wrong way: a defect of the program, never of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UsageError {
     /// A head, data or an end out of turn.
     OutOfTurn,

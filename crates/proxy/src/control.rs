@@ -14,6 +14,7 @@ use crate::{
 
 /// Why nothing was changed. The message names the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ControlError {
     /// There is no such server.
     Unknown {

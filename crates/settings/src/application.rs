@@ -1,6 +1,6 @@
 //! An application, whatever runs it.
 
-use serow_apps::{ApplicationReport, CommandApplication, Workers};
+use serow_apps::{ApplicationReport, CommandApplication, StartError, Workers};
 use serow_proxy::Upstream;
 
 use serow_site::RouteHandler;
@@ -58,11 +58,11 @@ impl Application {
     }
 
     /// Loads it and waits until it can answer, or says why it cannot.
-    pub fn run(&self) -> Result<Workers, String> {
+    pub fn run(&self) -> Result<Workers, StartError> {
         match self {
             Self::Bridged(application) => application.run().map_err(|why| {
                 // What is not installed for this interpreter may be there for another one.
-                format!("{why}\n(loaded by {})", application.settings().program.interpreter)
+                format!("{why}\n(loaded by {})", application.settings().program.interpreter).into()
             }),
             Self::Program(program) => program.run(),
         }

@@ -463,7 +463,7 @@ async def app(scope, receive, send):
     for (code, expected) in [(failing, "no database"), ("no_such_thing", "NameError"), ("app = 1", "cannot be called")]
     {
         let (settings, _folder) = settings(Interface::Asgi, "application.py", code);
-        let error = Application::new(settings, 1).run().unwrap_err();
+        let error = Application::new(settings, 1).run().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }

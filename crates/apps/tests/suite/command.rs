@@ -157,7 +157,7 @@ fn failed_starts_report_the_last_output() {
         if words[0] == "sleep" {
             settings.run.start_timeout = Duration::from_millis(300);
         }
-        let error = CommandApplication::new(settings).run().unwrap_err();
+        let error = CommandApplication::new(settings).run().unwrap_err().to_string();
         assert!(expected.iter().all(|text| error.contains(text)), "{words:?}: {error}");
     }
 }
@@ -169,7 +169,7 @@ fn the_check_path_must_succeed() {
         let (mut settings, _folder) = python();
         settings.check_path = Some(path.to_owned());
         settings.run.start_timeout = Duration::from_secs(if is_well { 20 } else { 1 });
-        let outcome = CommandApplication::new(settings).run();
+        let outcome = CommandApplication::new(settings).run().map_err(|error| error.to_string());
         match outcome {
             Ok(_) => assert!(is_well, "{path}"),
             Err(error) => {
@@ -284,7 +284,7 @@ fn inheriting_a_socket_needs_a_launcher() {
     requires!("program:/usr/bin/python3");
     let (mut settings, _folder) = python();
     settings.binding = Binding::Inherit;
-    let error = CommandApplication::new(settings).run().unwrap_err();
+    let error = CommandApplication::new(settings).run().unwrap_err().to_string();
     assert!(error.contains("launcher"), "{error}");
 }
 

@@ -92,7 +92,7 @@ fn load_errors_name_file_and_line() {
         for preload in [false, true] {
             let (mut settings, _folder) = settings(Interface::Psgi, "app.psgi", code);
             settings.preload = preload;
-            let error = Application::new(settings, 1).run().unwrap_err();
+            let error = Application::new(settings, 1).run().unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("app.psgi"), "{error}");
         }
     }

@@ -28,7 +28,7 @@ fn the_wrong_interface_is_reported_at_load() {
         for preload in [false, true] {
             let (mut settings, _folder) = settings(interface, "app.py", code);
             settings.preload = preload;
-            let error = Application::new(settings, 1).run().unwrap_err();
+            let error = Application::new(settings, 1).run().unwrap_err().to_string();
             assert!(error.contains(other), "{code}, preload {preload}: {error}");
         }
     }

@@ -148,7 +148,7 @@ fn load_errors_have_a_backtrace() {
     requires!("ruby:rack");
     for (code, expected) in [("run no_such_thing\n", "no_such_thing"), ("(", "config.ru")] {
         let (settings, _folder) = settings(Interface::Rack, "config.ru", code);
-        let error = Application::new(settings, 1).run().unwrap_err();
+        let error = Application::new(settings, 1).run().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }

@@ -550,7 +550,7 @@ nested.deeper = Thing('deeper')
     ];
     for (place, (application, expected)) in cases.into_iter().enumerate() {
         let (settings, _folder) = start(application, place % 2 == 0);
-        let error = Application::new(settings, 1).run().unwrap_err();
+        let error = Application::new(settings, 1).run().unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("importlib"), "{application}: {error}");
     }
 }
@@ -567,7 +567,7 @@ fn load_errors_have_a_python_traceback() {
         for preload in [false, true] {
             let (mut settings, _folder) = settings(Interface::Wsgi, "main.py", code);
             settings.preload = preload;
-            let error = Application::new(settings, 1).run().unwrap_err();
+            let error = Application::new(settings, 1).run().unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains(place) && !error.contains("serow.py"), "{error}");
         }
     }
@@ -597,7 +597,7 @@ fn old_python_versions_are_refused() {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", "");
     std::fs::write(folder.path().join("sitecustomize.py"), "import sys\nsys.version_info = (3, 8)").unwrap();
     settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));
-    let error = Application::new(settings, 1).run().unwrap_err();
+    let error = Application::new(settings, 1).run().unwrap_err().to_string();
     assert!(error.starts_with("Serow needs Python 3.9 or later, and this is "), "{error}");
 }
 

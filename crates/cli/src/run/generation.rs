@@ -261,7 +261,8 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
     thread::scope(|scope| {
         let loading: Vec<_> = applications.iter().map(|application| scope.spawn(|| application.run())).collect();
         let loaded = loading.into_iter().zip(applications).map(|(loading, application)| {
-            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its worker manager panicked".to_owned()));
+            let outcome =
+                loading.join().unwrap_or_else(|_| Err("a bug: its worker manager panicked".to_owned().into()));
             outcome.map_err(|why| format!("{}: {why}", application.name()))
         });
         loaded.collect()
