@@ -152,6 +152,12 @@ impl Forwarding {
                 Err(refusal) => return self.refuse(refusal),
             };
             let server = Arc::clone(lease.server());
+            if self.crashes.has_lost_another(&server) {
+                match self.note_lost() {
+                    Decision::GiveUp => return self.give_up(),
+                    _ => continue,
+                }
+            }
             self.attempts += 1;
             self.note_crash_of_others(&server);
             let began = Instant::now();

@@ -26,6 +26,13 @@ pub(crate) struct Crashes {
     is_innocent: bool,
 }
 
+impl Crashes {
+    /// Whether the request was to go to the server that closed the connection, and this is another one.
+    pub(super) fn has_lost_another(&self, chosen: &Server) -> bool {
+        self.lost.as_ref().is_some_and(|lost| lost.number() != chosen.number())
+    }
+}
+
 impl Forwarding {
     /// An attempt at this server begins.
     pub(super) fn note_crash_of_others(&mut self, server: &Server) {
@@ -63,10 +70,21 @@ impl Forwarding {
 
     /// The same, before the next attempt, where the server that closed the connection is known to have ended.
     pub(super) fn look_for_lost(&mut self) -> Decision {
-        let Some(lost) = self.crashes.lost.clone() else { return Decision::RetryElsewhere };
-        let is_there = self.local.upstream.servers().iter().any(|server| server.number() == lost.number());
-        match self.local.upstream.settings().crashes {
-            Some(settings) if !is_there => self.note_crash(&lost, settings),
+        match &self.crashes.lost {
+            Some(lost) if !self.local.upstream.servers().iter().any(|server| server.number() == lost.number()) => {
+                self.note_lost()
+            }
+            _ => Decision::RetryElsewhere,
+        }
+    }
+
+    /// The same, where it was to get the request again but cannot: it ended after that look, or went down.
+    pub(super) fn note_lost(&mut self) -> Decision {
+        match (self.crashes.lost.take(), self.local.upstream.settings().crashes) {
+            (Some(lost), Some(settings)) => {
+                self.requirements.tried.push(lost.number());
+                self.note_crash(&lost, settings)
+            }
             _ => Decision::RetryElsewhere,
         }
     }

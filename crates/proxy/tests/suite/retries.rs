@@ -4,16 +4,19 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use serow::{Request, Response, StatusCode};
 use serow_ports::refusing_address;
-use serow_proxy::{ForwardingSettings, PassiveSettings, RetrySettings, UpstreamSettings};
+use serow_proxy::{
+    Administration, CrashSettings, ForwardingSettings, PassiveSettings, RetrySettings, ServerSettings, Upstream,
+    UpstreamSettings,
+};
 
-use crate::support::{Origin, Proxied, read_response, server};
+use crate::support::{Origin, Proxied, read_head, read_response, server};
 
 /// A server that answers with this status, and counts the requests.
 fn counting(status: u16) -> (Origin, Arc<AtomicU64>) {
@@ -148,4 +151,41 @@ fn a_connection_that_was_closed_while_idle_is_no_try() {
     // All but the first went onto a connection that was there, and then onto one of their own.
     assert_eq!((report.requests, report.failures, report.retries), (39, 0, 0));
     assert_eq!(ask(&proxied, "POST", ""), "502", "the server may have seen it");
+}
+
+/// A server that answers `/well`, and at `/poison` goes down and closes the connection, as if it had crashed.
+fn crashing(upstream: Arc<OnceLock<Upstream>>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            while read_head(&mut connection).starts_with("GET /well ") {
+                connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+            }
+            upstream.get().unwrap().administrate(&address.to_string(), Administration::Down).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_cannot_get_a_request_again_has_crashed_with_it() {
+    let slot = Arc::<OnceLock<Upstream>>::default();
+    let (first, others) = (crashing(Arc::clone(&slot)), [breaking(), breaking(), breaking()]);
+    let mut servers = vec![server(first)];
+    servers.extend(others.iter().map(|(address, _)| ServerSettings { backup: true, ..server(*address) }));
+    let mut settings = UpstreamSettings::new("test", servers);
+    settings.crashes = Some(CrashSettings { min_servers: Some(2) });
+    settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    slot.set(proxied.upstream.clone()).ok().unwrap();
+    let mut client = proxied.connect();
+    for (path, status) in [("/well", "200"), ("/poison", "502")] {
+        client.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
+        assert_eq!(read_response(&mut client).get(9..12), Some(status), "{path}");
+    }
+    // One of them crashes with it as well, and no second one.
+    let counts = others.map(|(_, count)| count.load(Ordering::Relaxed));
+    assert_eq!(counts.iter().sum::<u64>(), 1, "{counts:?}");
 }
