@@ -65,7 +65,8 @@ impl Application {
         self.state.shared()
     }
 
-    /// Loads it and waits until its workers can answer.
+    /// Loads it and waits until its workers can answer. It blocks the thread meanwhile: in an async function, call it before
+    /// the server takes requests, or by `spawn_blocking`.
     ///
     /// # Errors
     ///

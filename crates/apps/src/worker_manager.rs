@@ -108,16 +108,25 @@ pub(crate) fn start<G: Generation>(
     };
     let thread =
         thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
-    match loaded.blocking_recv() {
-        Ok(Ok(())) => Ok((handle, thread)),
-        Ok(Err(why)) => {
+    match wait(loaded) {
+        Some(Ok(())) => Ok((handle, thread)),
+        Some(Err(why)) => {
             handle.stop(Duration::ZERO);
             // It has nothing left to do but exit.
             let _ = thread.join();
             Err(why)
         }
-        Err(_) => Err("cannot start workers: allow more open files".to_owned()),
+        None => Err("cannot start workers: allow more threads and open files".to_owned()),
     }
+}
+
+/// Waits for the outcome on a thread of its own: the caller may be in an async function, where tokio's channels refuse to
+/// block.
+fn wait(loaded: oneshot::Receiver<Result<(), String>>) -> Option<Result<(), String>> {
+    thread::scope(|scope| {
+        let waiting = thread::Builder::new().spawn_scoped(scope, || loaded.blocking_recv()).ok()?;
+        waiting.join().ok()?.ok()
+    })
 }
 
 struct WorkerManager<G: Generation> {

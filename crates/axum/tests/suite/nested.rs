@@ -1,4 +1,4 @@
-//! Handlers of `serow` in a router: a folder, a proxy, and one that panics.
+//! Handlers of `serow` in a router: a folder, a proxy, an application, and one that panics.
 
 use std::{
     cell::Cell,
@@ -14,6 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use serow::{Request, Response};
+use serow_apps::{Application, ApplicationSettings, Interface, Interpreter, Program};
 use serow_axum::HandlerRoute;
 use serow_files::Files;
 use serow_proxy::{ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings};
@@ -81,6 +82,37 @@ async fn a_proxy_in_a_router() {
     origin.stop().await;
     assert!(server.ask("GET /app/ HTTP/1.1", b"").await.starts_with("HTTP/1.1 502"));
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_in_a_router() {
+    serow_requirements::requires!("program:/usr/bin/python3");
+    let folder = tempfile::tempdir().unwrap();
+    let code = "def app(environ, start):\n    \
+                start('200 OK', [('Content-Type', 'text/plain')])\n    \
+                body = environ['wsgi.input'].read()\n    \
+                return [('%s %s %d' % (environ['REQUEST_METHOD'], environ['PATH_INFO'], len(body))).encode()]\n";
+    fs::write(folder.path().join("app.py"), code).unwrap();
+    let interpreter = Interpreter::from_command(["/usr/bin/python3"]);
+    let program = Program { interface: Interface::Wsgi, application: "app:app".to_owned(), interpreter };
+    let application = Application::new(ApplicationSettings::new("app", program, folder.path().to_owned()), 64);
+    let workers = application.run().unwrap();
+    let route = HandlerRoute::new(application.handler());
+    let router = Router::new()
+        .route("/", get(|| async { "router" }))
+        .nest_service("/app", route.clone())
+        .fallback_service(route);
+    let server = Running::new(router).await;
+    for (request, body, expected) in [
+        ("GET / HTTP/1.1", 0, "router"),
+        ("GET /app/a?b=c HTTP/1.1", 0, "GET /a 0"),
+        ("PUT /other HTTP/1.1", 500_000, "PUT /other 500000"),
+    ] {
+        let response = server.ask(request, &vec![b'x'; body]).await;
+        assert!(response.starts_with("HTTP/1.1 200") && response.contains(expected), "{request}: {response}");
+    }
+    server.stop().await;
+    drop(workers);
 }
 
 #[tokio::test(flavor = "multi_thread")]
