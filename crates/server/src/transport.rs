@@ -235,8 +235,8 @@ impl<H: Handler> Transport<H> {
 
     /// Sends the output and a range of a file behind it. What could not be sent stays in `range`.
     ///
-    /// The last bytes are sent only after another look at the file: if it is no longer the announced version, the
-    /// response remains incomplete, so that no client takes a mixture of two versions for the file.
+    /// The last bytes are read before another look at the file, and sent after it: if it is no longer the announced
+    /// version, the response remains incomplete, so that no client takes a mixture of two versions for the file.
     pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
         if self.wire.is_encrypted() {
             return self.flush_with_copied_file(range).await;
@@ -244,7 +244,7 @@ impl<H: Handler> Transport<H> {
         self.flush(More::Follows).await?;
         if range.version.is_some() {
             self.send_file(range, range.length.min(HELD_BACK)).await?;
-            range.check().map_err(TransportError::Unfinished)?;
+            return self.flush_with_copied_file(range).await;
         }
         self.send_file(range, 0).await
     }
