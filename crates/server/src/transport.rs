@@ -392,8 +392,8 @@ impl<H: Handler> Transport<H> {
     }
 }
 
-/// Bytes of a file that are held back for the last check: enough that it is seldom an additional call, few enough that
-/// the packets before it are full.
+/// Bytes of a file that are held back, and read for the last check: few enough that copying them costs little and that
+/// the packets before them are full.
 const HELD_BACK: u64 = 4 * 1024;
 
 /// Bytes of a file that are read and encrypted at a time.
