@@ -21,6 +21,8 @@ CONNECTIONS = 16
 TARGETS = ("/bytes/100", "/bytes/100", "/bytes/3000", "/bytes/60000")
 KILLS = {True: 6, False: 60}
 DEPLOYS = {True: 6, False: 100}
+# Seconds after a kill within which a request may still meet the copy that died.
+SETTLED = 0.1
 CALM = {True: 0.7, False: 10.0}
 REFUSAL = "the old one stays"
 
@@ -78,12 +80,22 @@ def other_protocols_and_streams(verdict: Verdict, folder: pathlib.Path, short: b
 
 
 def copies_are_killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Only POSTs that are in a copy that dies can fail, since nobody knows whether they were carried out."""
+    """Only POSTs that are in a copy that dies can fail, since nobody knows whether they were carried out.
+
+    A request that two copies die with fails as well, since it may be what they die of: each request meets one death."""
+    kills = []
     with express(folder) as server, load(server) as asked:
         for _ in range(KILLS[short]):
             verdict.check(wait_for(lambda: len(server.below()) == COPIES and len(server.pids()) == COPIES), "a copy is missing")
+            last = kills[-1] if kills else 0.0
+            verdict.check(wait_for(lambda: not asked.has_open(before=last + SETTLED)), "a request does not end")
             kill(random.choice(server.below()))
+            kills.append(time.monotonic())
             time.sleep(0.2)
+        said = server.said()
+    for failed in asked.failures("GET"):
+        after = ", ".join(f"{(kill_at - failed.began) * 1000:+.0f}" for kill_at in kills if abs(kill_at - failed.began) < 5)
+        verdict.say(f"GET {failed.id} took {failed.seconds:.3f} s, {failed.failure}; copies were killed at {after} ms; {said[-2000:]}")
     # Half of the connections are at one copy, and one of five requests is a POST.
     account(verdict, f"{KILLS[short]} copies killed", server, asked, posts=KILLS[short] * CONNECTIONS // 4)
 

@@ -71,6 +71,10 @@ class Load:
     def count(self, method: str) -> int:
         return sum(asked.method == method for asked in self.asked)
 
+    def has_open(self, before: float) -> bool:
+        """Whether a request that began before this moment has no end yet."""
+        return any(not asked.ended and asked.began < before for asked in self.asked)
+
     def kinds(self) -> str:
         found = collections.Counter(f"{asked.method} {asked.failure}" for asked in self.failures())
         return ", ".join(f"{count} × {kind}" for kind, count in found.most_common()) or "no failure"
