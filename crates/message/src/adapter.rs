@@ -65,7 +65,7 @@ where
 {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let mut service = self.service.clone();
-        let upgrades = request.upgrade.is_some();
+        let upgrades = request.context.is_upgrade();
         async move {
             let answer = match poll_fn(|context| service.poll_ready(context)).await {
                 Ok(()) => service.call(request.into()).await,

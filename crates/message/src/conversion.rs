@@ -14,7 +14,7 @@ use crate::{
 impl OnUpgrade {
     /// Takes the connection of an `http::Request` that was made of a [`Request`], from its extensions:
     /// for extractors. `None` if the request cannot be upgraded, or the connection was taken before.
-    pub fn take_from(extensions: &mut http::Extensions) -> Option<Self> {
+    pub fn take_from(extensions: &http::Extensions) -> Option<Self> {
         extensions.get::<RequestContext>()?.take_upgrade()
     }
 }
@@ -22,8 +22,8 @@ impl OnUpgrade {
 impl From<Request> for http::Request<Body> {
     /// Values share the received text. A service finds a [`RequestContext`] in the extensions.
     fn from(request: Request) -> Self {
-        let priority = Priority::of_fields(&request.headers).unwrap_or_default();
-        let context = RequestContext::new(request.connection, request.informational, priority, request.upgrade);
+        let mut context = request.context;
+        context.set_priority(Priority::of_fields(&request.headers).unwrap_or_default());
         let mut converted = Self::new(request.body);
         *converted.method_mut() = request.method;
         *converted.version_mut() = request.version;
@@ -46,7 +46,6 @@ where
         let (request::Parts { method, uri, version, headers, mut extensions, .. }, body) = request.into_parts();
         let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
         let context = extensions.remove::<RequestContext>().unwrap_or_default();
-        let (connection, informational, upgrade) = context.into_parts();
         Ok(Self {
             method,
             target,
@@ -54,9 +53,7 @@ where
             headers: Headers::try_from(&headers)?,
             body: into_body(body),
             extensions,
-            connection,
-            informational,
-            upgrade,
+            context,
         })
     }
 }

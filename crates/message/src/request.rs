@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::{Extensions, Method, Version};
 
-use crate::{Body, Connection, Headers, InformationalSender, InvalidTarget, OnUpgrade, RequestHead, Target};
+use crate::{
+    Body, Connection, Headers, InformationalSender, InvalidTarget, OnUpgrade, RequestContext, RequestHead, Target,
+};
 
 /// A request, as a [`Handler`](crate::Handler) receives it.
 #[derive(Debug, Default)]
@@ -20,9 +22,7 @@ pub struct Request {
     pub body: Body,
     /// Values that middleware adds for the handlers behind it.
     pub extensions: Extensions,
-    pub(crate) connection: Connection,
-    pub(crate) informational: InformationalSender,
-    pub(crate) upgrade: Option<OnUpgrade>,
+    pub(crate) context: RequestContext,
 }
 
 impl Request {
@@ -37,9 +37,7 @@ impl Request {
             headers: head.headers,
             body,
             extensions: Extensions::new(),
-            connection,
-            informational: InformationalSender::default(),
-            upgrade: None,
+            context: RequestContext::new(connection),
         }
     }
 
@@ -66,26 +64,26 @@ impl Request {
     /// The connection of the request.
     #[must_use]
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        self.context.connection()
     }
 
     /// The sender of informational responses, such as 103 Early Hints.
     #[must_use]
     pub fn informational(&self) -> &InformationalSender {
-        &self.informational
+        self.context.informational()
     }
 
     /// Sets the sender of informational responses; the server calls this.
     #[must_use]
     pub fn with_informational(mut self, informational: InformationalSender) -> Self {
-        self.informational = informational;
+        self.context.set_informational(informational);
         self
     }
 
     /// Attaches the future of the upgraded connection; the server calls this if the request is an upgrade.
     #[must_use]
     pub fn with_upgrade(mut self, upgrade: OnUpgrade) -> Self {
-        self.upgrade = Some(upgrade);
+        self.context.set_upgrade(upgrade);
         self
     }
 
@@ -106,7 +104,7 @@ impl Request {
     /// }
     /// ```
     pub fn upgrade(&mut self) -> Option<OnUpgrade> {
-        self.upgrade.take()
+        self.context.take_upgrade()
     }
 
     /// The requested host: that of an absolute target, else the `Host` field (RFC 9112 §3.2.2).

@@ -29,19 +29,27 @@ pub struct RequestContext {
 
 impl RequestContext {
     #[inline]
-    pub(crate) fn new(
-        connection: Connection,
-        informational: InformationalSender,
-        priority: Priority,
-        upgrade: Option<OnUpgrade>,
-    ) -> Self {
-        let upgrade = upgrade.map(|upgrade| Arc::new(Mutex::new(Some(upgrade))));
-        Self { connection, informational, priority, upgrade }
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self { connection, ..Self::default() }
     }
 
-    pub(crate) fn into_parts(self) -> (Connection, InformationalSender, Option<OnUpgrade>) {
-        let upgrade = self.take_upgrade();
-        (self.connection, self.informational, upgrade)
+    #[inline]
+    pub(crate) fn set_informational(&mut self, informational: InformationalSender) {
+        self.informational = informational;
+    }
+
+    #[inline]
+    pub(crate) fn set_priority(&mut self, priority: Priority) {
+        self.priority = priority;
+    }
+
+    /// Whether the request asks for an upgrade, taken or not.
+    pub(crate) fn is_upgrade(&self) -> bool {
+        self.upgrade.is_some()
+    }
+
+    pub(crate) fn set_upgrade(&mut self, upgrade: OnUpgrade) {
+        self.upgrade = Some(Arc::new(Mutex::new(Some(upgrade))));
     }
 
     /// The connection of the request: the client's address, the local one, TLS.

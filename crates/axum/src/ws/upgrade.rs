@@ -155,7 +155,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
         }
         let key = parts.headers.get(header::SEC_WEBSOCKET_KEY);
         let key = key.ok_or(WebSocketUpgradeRejection::WebSocketKeyHeaderMissing)?.clone();
-        let upgrade = OnUpgrade::take_from(&mut parts.extensions);
+        let upgrade = OnUpgrade::take_from(&parts.extensions);
         let upgrade = upgrade.ok_or(WebSocketUpgradeRejection::ConnectionNotUpgradable)?;
         let offered = parts.headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
         let offered = offered.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
