@@ -100,6 +100,6 @@ where
 impl Exchange {
     /// The client's deadline for this stream.
     pub(crate) fn deadline<H>(&mut self, worker: &Worker<H>) -> &mut ConnectionDeadline {
-        self.deadline.get_or_insert_with(|| ConnectionDeadline::new(worker.deadlines.register()))
+        self.deadline.get_or_insert_with(|| Box::new(ConnectionDeadline::new(worker.deadlines.register())))
     }
 }

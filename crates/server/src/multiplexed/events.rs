@@ -50,13 +50,15 @@ where
 
     /// The client reset the stream, or violated the protocol on it.
     fn handle_reset(&mut self, stream: StreamId, code: M::Code) {
-        let Some(exchange) = self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) else { return };
+        let Some(mut exchange) = self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) else {
+            return;
+        };
         let error = if M::is_malformed(code) { IncomingError::Malformed } else { IncomingError::Disconnected };
         if let Some(sender) = &exchange.sender {
             sender.fail(error);
         }
         let whole = matches!(exchange.stage, Stage::Answered);
-        self.log(exchange, whole);
+        self.log(&mut exchange, whole);
     }
 
     /// A request that the machine has refused by itself.
@@ -75,7 +77,7 @@ where
                 if !exchange.sent.has_begun {
                     (exchange.sent.status, exchange.sent.has_begun) = (status, true);
                 }
-                self.log(exchange, true);
+                self.log(&mut exchange, true);
             }
             None => {
                 M::requests(&self.worker.counters).add(1);

@@ -33,8 +33,9 @@ pub(crate) struct Exchange {
     pub(crate) record: Option<Box<RequestLogEntry>>,
     /// Those of the response, which live until it is sent.
     pub(crate) extensions: Extensions,
-    /// The client's deadline for this stream; created when it is first needed.
-    pub(crate) deadline: Option<ConnectionDeadline>,
+    /// The client's deadline for this stream; created when it is first needed. Boxed, since most streams need none and
+    /// exchanges are moved.
+    pub(crate) deadline: Option<Box<ConnectionDeadline>>,
 }
 
 /// The state of the response.
@@ -76,7 +77,7 @@ impl Exchange {
 
     /// Whether the client did not receive the response in time.
     fn has_waited_in_vain(&self) -> bool {
-        self.deadline.as_ref().is_some_and(ConnectionDeadline::has_waited_to_send_in_vain)
+        self.deadline.as_ref().is_some_and(|deadline| deadline.has_waited_to_send_in_vain())
     }
 }
 
@@ -288,9 +289,9 @@ where
     #[cold]
     pub(crate) fn give_up(&mut self, index: usize, code: M::Code) {
         self.note_priority(index);
-        if let Some(exchange) = self.exchanges.remove(index) {
+        if let Some(mut exchange) = self.exchanges.remove(index) {
             self.machine.reset(exchange.stream, code);
-            self.log(exchange, false);
+            self.log(&mut exchange, false);
         }
     }
 
@@ -311,10 +312,10 @@ where
         }
     }
 
-    /// Removes a finished exchange; `whole`: all of the response was sent.
-    pub(crate) fn log(&mut self, exchange: Exchange, whole: bool) {
+    /// Counts and logs an exchange that was removed; `whole`: all of the response was sent.
+    pub(crate) fn log(&mut self, exchange: &mut Exchange, whole: bool) {
         self.worker.counters.note_answered(exchange.sent.logged_status());
-        if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {
+        if let (Some(record), Some(log)) = (exchange.record.take(), &self.worker.log) {
             record.write(&**log, Sent { status: exchange.sent.logged_status(), ..exchange.sent }, whole);
         }
     }

@@ -67,6 +67,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Adds an exchange; returns its slot.
+    #[inline]
     pub(crate) fn add(&mut self, exchange: Exchange) -> usize {
         let stream = exchange.stream;
         let index = self.free.pop().unwrap_or_else(|| {
@@ -92,6 +93,7 @@ impl<F> Exchanges<F> {
     }
 
     /// Removes the exchange of this slot.
+    #[inline]
     pub(crate) fn remove(&mut self, index: usize) -> Option<Exchange> {
         let place = self.places.get_mut(index)?;
         let exchange = place.exchange.take()?;

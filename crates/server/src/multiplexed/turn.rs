@@ -165,8 +165,8 @@ where
 
     /// Both sides have finished the stream.
     pub(super) fn conclude(&mut self, index: usize) {
-        if let Some(exchange) = self.exchanges.remove(index) {
-            self.log(exchange, true);
+        if let Some(mut exchange) = self.exchanges.remove(index) {
+            self.log(&mut exchange, true);
         }
     }
 

@@ -12,8 +12,8 @@ use bytes::{Bytes, BytesMut};
 #[derive(Debug, Default)]
 pub(crate) struct WaitingBody {
     pieces: VecDeque<Bytes>,
-    /// What came last, behind the pieces, as far as it was copied.
-    last: BytesMut,
+    /// What came last, behind the pieces, as far as it was copied. Boxed, since most readers keep up.
+    last: Option<Box<BytesMut>>,
     /// Bytes of the pieces.
     length: usize,
 }
@@ -21,20 +21,17 @@ pub(crate) struct WaitingBody {
 impl WaitingBody {
     /// Adds what was received next.
     pub(crate) fn push(&mut self, piece: Bytes) {
-        if self.last.is_empty() && self.length < MAX_SHARED {
+        if self.last.is_none() && self.length < MAX_SHARED {
             self.length += piece.len();
             return self.pieces.push_back(piece);
         }
         let mut rest = &piece[..];
         while !rest.is_empty() {
-            if self.last.capacity() == 0 {
-                self.last = BytesMut::with_capacity(COPIED);
-            }
-            let room = self.last.capacity() - self.last.len();
-            let (fits, behind) = rest.split_at(rest.len().min(room));
-            self.last.extend_from_slice(fits);
+            let last = self.last.get_or_insert_with(|| Box::new(BytesMut::with_capacity(COPIED)));
+            let (fits, behind) = rest.split_at(rest.len().min(last.capacity() - last.len()));
+            last.extend_from_slice(fits);
             rest = behind;
-            if self.last.len() == self.last.capacity() {
+            if last.len() == last.capacity() {
                 self.end_copy();
             }
         }
@@ -58,12 +55,12 @@ impl WaitingBody {
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pieces.is_empty() && self.last.is_empty()
+        self.pieces.is_empty() && self.last.is_none()
     }
 
     /// How many pieces there are.
     pub(crate) fn pieces(&self) -> usize {
-        self.pieces.len() + usize::from(!self.last.is_empty())
+        self.pieces.len() + usize::from(self.last.is_some())
     }
 
     /// Forgets all of it.
@@ -73,9 +70,9 @@ impl WaitingBody {
 
     /// What was copied becomes a piece.
     fn end_copy(&mut self) {
-        if !self.last.is_empty() {
-            self.length += self.last.len();
-            self.pieces.push_back(std::mem::take(&mut self.last).freeze());
+        if let Some(last) = self.last.take() {
+            self.length += last.len();
+            self.pieces.push_back(last.freeze());
         }
     }
 }
