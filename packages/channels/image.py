@@ -36,7 +36,8 @@ def build(binaries: Binaries) -> list[pathlib.Path]:
     manifests = [image(binaries, target, blobs) for target in TARGETS]
     index = store(blobs, f"{OCI}.index.v1+json", encode({
         "schemaVersion": 2, "mediaType": f"{OCI}.index.v1+json", "manifests": manifests, "annotations": labels()}))
-    index["annotations"] = {"org.opencontainers.image.ref.name": project.version()}
+    # With a name before the tag: podman makes serow:VERSION of it, and of a tag alone an image of that name.
+    index["annotations"] = {"org.opencontainers.image.ref.name": f"{project.NAME}:{project.version()}"}
     entries = {f"blobs/sha256/{digest}": Entry(blob) for digest, blob in blobs.items()}
     entries |= {"blobs": folder(), "blobs/sha256": folder()}
     entries["oci-layout"] = Entry(encode({"imageLayoutVersion": "1.0.0"}))

@@ -50,7 +50,7 @@ def test(artifacts: list[pathlib.Path]) -> float:
 def check_format(image: pathlib.Path, bill: pathlib.Path) -> None:
     """Other programs read the image and the list of its contents."""
     with tempfile.TemporaryDirectory() as folder:
-        source = f"oci-archive:{image}:{project.version()}"
+        source = f"oci-archive:{image}:{project.NAME}:{project.version()}"
         project.run(["skopeo", "--insecure-policy", "copy", "--all", source, f"dir:{folder}"])
     project.run([project.TOOLS / "bin" / "pyspdxtools", "--infile", bill])
 

@@ -8,7 +8,7 @@ Gem::Specification.new do |gem|
   gem.name = 'serow'
   gem.version = ENV.fetch('SEROW_GEM_VERSION') { File.read(workspace)[/^version = "(.+)"$/, 1].tr('-', '.') }
   gem.platform = platform
-  gem.summary = 'Web server for files, proxying and applications over HTTP/1.1 and HTTP/2'
+  gem.summary = 'Web server for files, proxying and applications: HTTP/1.1, HTTP/2, HTTP/3'
   gem.description = 'Serow serves files, proxies and balances requests, and runs Rack applications in worker ' \
                     'processes: serow app config.ru. rackup -s serow accepts the options of Rhebok.'
   gem.authors = ['The Serow developers']

@@ -1,6 +1,6 @@
 # Nix; packages/build writes it from packages/recipes/flake.nix.in.
 {
-  description = "Web server for files, proxying and applications over HTTP/1.1 and HTTP/2";
+  description = "Web server for files, proxying and applications: HTTP/1.1, HTTP/2, HTTP/3";
 
   inputs.nixpkgs.url = "nixpkgs";
 
@@ -41,7 +41,7 @@
             # The binary is static and stripped.
             dontFixup = true;
             meta = {
-              description = "Web server for files, proxying and applications over HTTP/1.1 and HTTP/2";
+              description = "Web server for files, proxying and applications: HTTP/1.1, HTTP/2, HTTP/3";
               homepage = "https://serow.example";
               license = [
                 pkgs.lib.licenses.mit

@@ -1,6 +1,6 @@
 # Homebrew's formula; packages/build writes it from packages/recipes/serow.rb.in.
 class Serow < Formula
-  desc "Web server for files, proxying and applications over HTTP/1.1 and HTTP/2"
+  desc "Web server for files, proxying and applications: HTTP/1.1, HTTP/2, HTTP/3"
   homepage "https://serow.example"
   version "1.2.3-rc.1"
   license any_of: ["MIT", "Apache-2.0"]
