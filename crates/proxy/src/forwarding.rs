@@ -144,7 +144,7 @@ impl Forwarding {
             return self.error_response(refusal);
         }
         loop {
-            if self.look_for_lost() == Decision::GiveUp {
+            if self.lost_has_ended() && self.note_lost() == Decision::GiveUp {
                 return self.give_up();
             }
             let lease = match self.choose().await {
@@ -153,10 +153,11 @@ impl Forwarding {
             };
             let server = Arc::clone(lease.server());
             if self.crashes.has_lost_another(&server) {
-                match self.note_lost() {
-                    Decision::GiveUp => return self.give_up(),
-                    _ => continue,
+                // It may have ended after that look.
+                if self.lost_has_ended() {
+                    continue;
                 }
+                self.crashes.forget_lost();
             }
             self.attempts += 1;
             self.note_crash_of_others(&server);

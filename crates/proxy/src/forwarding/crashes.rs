@@ -31,6 +31,11 @@ impl Crashes {
     pub(super) fn has_lost_another(&self, chosen: &Server) -> bool {
         self.lost.as_ref().is_some_and(|lost| lost.number() != chosen.number())
     }
+
+    /// The server that closed the connection has not crashed: it still runs, or was taken out of use.
+    pub(super) fn forget_lost(&mut self) {
+        self.lost = None;
+    }
 }
 
 impl Forwarding {
@@ -68,17 +73,14 @@ impl Forwarding {
         }
     }
 
-    /// The same, before the next attempt, where the server that closed the connection is known to have ended.
-    pub(super) fn look_for_lost(&mut self) -> Decision {
-        match &self.crashes.lost {
-            Some(lost) if !self.local.upstream.servers().iter().any(|server| server.number() == lost.number()) => {
-                self.note_lost()
-            }
-            _ => Decision::RetryElsewhere,
-        }
+    /// Whether the server that closed the connection has ended since.
+    pub(super) fn lost_has_ended(&self) -> bool {
+        let is_there =
+            |lost: &Server| self.local.upstream.servers().iter().any(|server| server.number() == lost.number());
+        self.crashes.lost.as_ref().is_some_and(|lost| !is_there(lost))
     }
 
-    /// The same, where it was to get the request again but cannot: it ended after that look, or went down.
+    /// The same as [`Self::after_crash`], before the next attempt: that server has ended.
     pub(super) fn note_lost(&mut self) -> Decision {
         match (self.crashes.lost.take(), self.local.upstream.settings().crashes) {
             (Some(lost), Some(settings)) => {

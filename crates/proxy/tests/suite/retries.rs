@@ -7,6 +7,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use serow::{Request, Response, StatusCode};
@@ -153,8 +154,8 @@ fn a_connection_that_was_closed_while_idle_is_no_try() {
     assert_eq!(ask(&proxied, "POST", ""), "502", "the server may have seen it");
 }
 
-/// A server that answers `/well`, and at `/poison` goes down and closes the connection, as if it had crashed.
-fn crashing(upstream: Arc<OnceLock<Upstream>>) -> SocketAddr {
+/// A server that answers `/well`, and at `/poison` leaves the upstream in this way and closes the connection.
+fn leaving(upstream: Arc<OnceLock<Upstream>>, leave: fn(&Upstream, &str)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -163,16 +164,26 @@ fn crashing(upstream: Arc<OnceLock<Upstream>>) -> SocketAddr {
             while read_head(&mut connection).starts_with("GET /well ") {
                 connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
             }
-            upstream.get().unwrap().administrate(&address.to_string(), Administration::Down).unwrap();
+            leave(upstream.get().unwrap(), &address.to_string());
         }
     });
     address
 }
 
 #[test]
-fn a_server_that_cannot_get_a_request_again_has_crashed_with_it() {
+fn a_server_that_has_ended_has_crashed_with_the_request_and_one_that_is_down_has_not() {
+    let ended: fn(&Upstream, &str) = |upstream, name| drop(upstream.remove_server(name).unwrap());
+    let down: fn(&Upstream, &str) = |upstream, name| drop(upstream.administrate(name, Administration::Down).unwrap());
+    // One of the others crashes with it as well, and no second one; or two of them.
+    for (leave, crashes) in [(ended, 1), (down, 2)] {
+        assert_eq!(crashes_after(leave), crashes);
+    }
+}
+
+/// How many of three servers crash with a request, after the first has left.
+fn crashes_after(leave: fn(&Upstream, &str)) -> u64 {
     let slot = Arc::<OnceLock<Upstream>>::default();
-    let (first, others) = (crashing(Arc::clone(&slot)), [breaking(), breaking(), breaking()]);
+    let (first, others) = (leaving(Arc::clone(&slot), leave), [breaking(), breaking(), breaking()]);
     let mut servers = vec![server(first)];
     servers.extend(others.iter().map(|(address, _)| ServerSettings { backup: true, ..server(*address) }));
     let mut settings = UpstreamSettings::new("test", servers);
@@ -185,7 +196,36 @@ fn a_server_that_cannot_get_a_request_again_has_crashed_with_it() {
         client.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
         assert_eq!(read_response(&mut client).get(9..12), Some(status), "{path}");
     }
-    // One of them crashes with it as well, and no second one.
-    let counts = others.map(|(_, count)| count.load(Ordering::Relaxed));
-    assert_eq!(counts.iter().sum::<u64>(), 1, "{counts:?}");
+    others.map(|(_, count)| count.load(Ordering::Relaxed)).iter().sum()
+}
+
+/// A server that closes its first connection at the second request, and on all others never answers.
+fn falling_silent() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut first = listener.accept().unwrap().0;
+        read_head(&mut first);
+        first.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+        read_head(&mut first);
+        drop(first);
+        let _silent: Vec<_> = listener.incoming().collect();
+    });
+    address
+}
+
+#[test]
+fn a_server_that_closes_a_connection_and_is_then_slow_has_not_crashed() {
+    let (others, count) = counting(200);
+    let other = ServerSettings { backup: true, ..server(others.address()) };
+    let mut settings = UpstreamSettings::new("test", vec![server(falling_silent()), other]);
+    settings.crashes = Some(CrashSettings { min_servers: Some(2) });
+    settings.timeouts.response = Duration::from_millis(300);
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    let mut client = proxied.connect();
+    for _ in 0..2 {
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        assert_eq!(read_response(&mut client).get(9..12), Some("200"));
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1);
 }
