@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -34,9 +36,22 @@ PROFILE = FOLDER / "serow.profdata"
 
 def flags() -> list[str]:
     """What a build adds to RUSTFLAGS."""
+    if not PROFILE.exists():
+        return []
     # A function that a target has differently is optimised as without a profile.
     quiet = "-Cllvm-args=-pgo-warn-missing-function=false -Cllvm-args=-no-pgo-warn-mismatch"
-    return [f"-Cprofile-use={PROFILE}", quiet] if PROFILE.exists() else []
+    return [f"-Cprofile-use={named_by_content(PROFILE)}", quiet]
+
+
+def named_by_content(profile: pathlib.Path) -> pathlib.Path:
+    """A copy with its digest in its name: cargo compiles dependencies again only where the flags differ."""
+    digest = hashlib.sha256(profile.read_bytes()).hexdigest()
+    copy = profile.with_name(f"{profile.stem}-{digest[:16]}.profdata")
+    if not copy.exists():
+        for old in profile.parent.glob(f"{profile.stem}-*.profdata"):
+            old.unlink()
+        shutil.copyfile(profile, copy)
+    return copy
 
 
 def train(binary: pathlib.Path) -> pathlib.Path:
