@@ -28,9 +28,17 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
+    /// The context of a request on this connection: for tests of a service.
+    #[must_use]
     #[inline]
-    pub(crate) fn new(connection: Connection) -> Self {
+    pub fn new(connection: Connection) -> Self {
         Self { connection, ..Self::default() }
+    }
+
+    /// The same with another connection: for middleware that knows the client from elsewhere.
+    #[must_use]
+    pub fn with_connection(self, connection: Connection) -> Self {
+        Self { connection, ..self }
     }
 
     #[inline]
@@ -71,7 +79,9 @@ impl RequestContext {
         self.priority
     }
 
-    /// Takes the future of the connection itself, as [`Request::upgrade`](crate::Request::upgrade).
+    /// Takes the future of the connection itself, as [`Request::upgrade`](crate::Request::upgrade). A service takes it
+    /// before it responds with 101, or with 2xx to CONNECT: as long as nobody does, whoever has a clone of the context
+    /// keeps the connection open.
     #[must_use]
     pub fn take_upgrade(&self) -> Option<OnUpgrade> {
         self.upgrade.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
