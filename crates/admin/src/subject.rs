@@ -54,7 +54,7 @@ impl Subject {
         match self {
             Self::Server { reloader: Some(reloader), .. } => match reloader.reload().await {
                 Ok(()) => Ok("the application is reloaded\n".to_owned()),
-                Err(why) => Err(Refusal::Failed(why)),
+                Err(why) => Err(Refusal::Failed(why.to_string())),
             },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
             Self::Master(control) => match control.reload().await {

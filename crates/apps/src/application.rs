@@ -139,8 +139,8 @@ impl Reloader {
     /// # Errors
     ///
     /// Why it cannot be loaded, with the error of the application if there is one.
-    pub async fn reload(&self) -> Result<(), String> {
-        self.manager.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+    pub async fn reload(&self) -> Result<(), StartError> {
+        self.manager.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned())).map_err(StartError::from)
     }
 
     /// The same, for a thread without a runtime.

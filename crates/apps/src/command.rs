@@ -58,7 +58,8 @@ impl CommandApplication {
         Self { shared: Arc::new(Shared { settings, upstream }) }
     }
 
-    /// Starts the copies and waits until they can answer.
+    /// Starts the copies and waits until they can answer. It blocks the thread meanwhile: in an async function, call it
+    /// before the server takes requests, or by `spawn_blocking`.
     ///
     /// # Errors
     ///

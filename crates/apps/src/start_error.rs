@@ -1,4 +1,4 @@
-//! Why an application does not start.
+//! Why an application does not start, or does not start again.
 
 use std::{error::Error, fmt};
 

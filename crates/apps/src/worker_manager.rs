@@ -116,7 +116,12 @@ pub(crate) fn start<G: Generation>(
             let _ = thread.join();
             Err(why)
         }
-        None => Err("cannot start workers: allow more threads and open files".to_owned()),
+        None => {
+            // Where only the thread that waits could not start, the manager would start processes that nobody knows.
+            handle.stop(Duration::ZERO);
+            let _ = thread.join();
+            Err("cannot start workers: allow more threads and open files".to_owned())
+        }
     }
 }
 
@@ -124,7 +129,10 @@ pub(crate) fn start<G: Generation>(
 /// block.
 fn wait(loaded: oneshot::Receiver<Result<(), String>>) -> Option<Result<(), String>> {
     thread::scope(|scope| {
-        let waiting = thread::Builder::new().spawn_scoped(scope, || loaded.blocking_recv()).ok()?;
+        let waiting = thread::Builder::new()
+            .name("serow-start".to_owned())
+            .spawn_scoped(scope, || loaded.blocking_recv())
+            .ok()?;
         waiting.join().ok()?.ok()
     })
 }

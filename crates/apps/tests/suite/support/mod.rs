@@ -82,7 +82,7 @@ impl Running {
 /// Reloads an application.
 pub fn reload(workers: &Workers) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(workers.reloader().reload())
+    runtime.block_on(workers.reloader().reload()).map_err(|why| why.to_string())
 }
 
 impl Deref for Running {
