@@ -9,7 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
@@ -153,7 +153,8 @@ impl Shared {
 
     fn run(&self) {
         // Of this thread only, as Linux has it. Without it, checks compete with requests.
-        if let Err(error) = setpriority_process(None, PRIORITY) {
+        let priority = getpriority_process(None).map(|own| (own + LOWER_BY).min(MIN_PRIORITY));
+        if let Err(error) = priority.and_then(|priority| setpriority_process(None, priority)) {
             tracing::debug!(%error, "the thread that checks passwords keeps its priority");
         }
         while let Some(check) = self.next() {
@@ -193,9 +194,12 @@ const MAX_OF_CLIENT: usize = 8;
 /// At four checks in a second, the last one waits for a minute.
 const MAX_WAITING: usize = 256;
 
-/// nice(2): a tenth of the share of a thread at 0 (sched(7)), so that checks do not slow requests down. With the lowest
-/// (19) it would be a seventieth, and a login on a busy machine would take a minute.
-const PRIORITY: i32 = 10;
+/// nice(2): a tenth of the share of the threads that handle requests (sched(7)), so that checks do not slow these down.
+/// Lower by 19 it would be a seventieth, and a login on a busy machine would take a minute.
+const LOWER_BY: i32 = 10;
+
+/// The lowest priority that Linux has.
+const MIN_PRIORITY: i32 = 19;
 
 #[cfg(test)]
 mod tests {
