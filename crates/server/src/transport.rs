@@ -233,12 +233,15 @@ impl<H: Handler> Transport<H> {
         .await
     }
 
-    /// Sends the output and a range of a file behind it. What could not be sent stays in `range`.
+    /// Sends the output and a range of a file behind it. What could not be sent stays in `range`, but for what was
+    /// copied.
     ///
     /// The last bytes are read before another look at the file, and sent after it: if it is no longer the announced
-    /// version, the response remains incomplete, so that no client takes a mixture of two versions for the file.
+    /// version, the response remains incomplete, so that no client takes a mixture of two versions for the file. A file
+    /// that is overwritten in place after that look can still change in the kernel's send buffer (sendfile(2)).
     pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
-        if self.wire.is_encrypted() {
+        // What is copied goes out in one call with the head.
+        if self.wire.is_encrypted() || range.version.is_some() && range.length <= HELD_BACK {
             return self.flush_with_copied_file(range).await;
         }
         self.flush(More::Follows).await?;
