@@ -155,7 +155,7 @@ fn a_connection_that_was_closed_while_idle_is_no_try() {
 }
 
 /// A server that answers `/well`, and at `/poison` leaves the upstream in this way and closes the connection.
-fn leaving(upstream: Arc<OnceLock<Upstream>>, leave: fn(&Upstream, &str)) -> SocketAddr {
+fn quitting(upstream: Arc<OnceLock<Upstream>>, leave: fn(&Upstream, &str)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -183,7 +183,7 @@ fn a_server_that_has_ended_has_crashed_with_the_request_and_one_that_is_down_has
 /// How many of three servers crash with a request, after the first has left.
 fn crashes_after(leave: fn(&Upstream, &str)) -> u64 {
     let slot = Arc::<OnceLock<Upstream>>::default();
-    let (first, others) = (leaving(Arc::clone(&slot), leave), [breaking(), breaking(), breaking()]);
+    let (first, others) = (quitting(Arc::clone(&slot), leave), [breaking(), breaking(), breaking()]);
     let mut servers = vec![server(first)];
     servers.extend(others.iter().map(|(address, _)| ServerSettings { backup: true, ..server(*address) }));
     let mut settings = UpstreamSettings::new("test", servers);
