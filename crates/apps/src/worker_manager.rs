@@ -108,21 +108,16 @@ pub(crate) fn start<G: Generation>(
     };
     let thread =
         thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
-    match wait(loaded) {
-        Some(Ok(())) => Ok((handle, thread)),
-        Some(Err(why)) => {
-            handle.stop(Duration::ZERO);
-            // It has nothing left to do but exit.
-            let _ = thread.join();
-            Err(why)
-        }
-        None => {
-            // Where only the thread that waits could not start, the manager would start processes that nobody knows.
-            handle.stop(Duration::ZERO);
-            let _ = thread.join();
-            Err("cannot start workers: allow more threads and open files".to_owned())
-        }
+    let outcome = wait(loaded);
+    if let Some(Ok(())) = outcome {
+        return Ok((handle, thread));
     }
+    // Also where only the thread that waits could not start: the manager would start processes that nobody knows.
+    handle.stop(Duration::ZERO);
+    // It has nothing left to do but exit.
+    let _ = thread.join();
+    let no_thread = "cannot start workers: allow more threads and open files";
+    Err(outcome.and_then(Result::err).unwrap_or_else(|| no_thread.to_owned()))
 }
 
 /// Waits for the outcome on a thread of its own: the caller may be in an async function, where tokio's channels refuse to
