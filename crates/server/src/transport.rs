@@ -271,7 +271,7 @@ impl<H: Handler> Transport<H> {
         .await
     }
 
-    /// Content to be encrypted has to be read first.
+    /// Sends a range that is read first: content to be encrypted, and the last bytes of a file.
     async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
         while range.length > 0 {
             let length = range.read_into(self.output(), COPIED_AT_ONCE).map_err(TransportError::Unfinished)?;
