@@ -36,7 +36,7 @@ fn ask(router: &Router<()>) {
         Routed::Handler { headers, .. } => {
             black_box(headers);
         }
-        Routed::Answer(response) | Routed::Attempt { response, .. } => {
+        Routed::Answer { response, .. } | Routed::Attempt { response, .. } => {
             black_box(response);
         }
     }

@@ -73,7 +73,9 @@ impl<H> Router<H> {
         // The table numbers the handlers that are kept here.
         loop {
             match decision {
-                Decision::Answer(response) => return Routed::Answer(response),
+                Decision::Answer { response, handler } => {
+                    return Routed::Answer { response, handler: handler.map(|handler| &self.handlers[handler]) };
+                }
                 Decision::Handle { handler, headers } => {
                     return Routed::Handler { handler: &self.handlers[handler], headers };
                 }
@@ -100,7 +102,12 @@ impl<H> Router<H> {
 #[derive(Debug)]
 pub enum Routed<'a, H> {
     /// The router's own response, which is complete: a redirect, a fixed response or an error.
-    Answer(Response),
+    Answer {
+        /// The response.
+        response: Response,
+        /// The handler that passes it on: [`Route::answering`](crate::Route::answering).
+        handler: Option<&'a H>,
+    },
     /// The response of an attempt, with the changes of its route.
     Attempt {
         /// The handler.
@@ -122,7 +129,7 @@ impl<H: Handler> Handler for Router<H> {
     #[inline]
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
         let routed = match self.route(&mut request, |_, _| None) {
-            Routed::Answer(response) | Routed::Attempt { response, .. } => Ok(response),
+            Routed::Answer { response, .. } | Routed::Attempt { response, .. } => Ok(response),
             Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
         };
         async move {

@@ -43,6 +43,8 @@ struct Entry {
     /// The number of its name among those of the site.
     name: Option<usize>,
     step: Step,
+    /// The number of the handler that passes on what the route itself answers.
+    answering: Option<usize>,
 }
 
 /// What becomes of a request that fits a route.
@@ -197,6 +199,11 @@ impl Routes {
         }
     }
 
+    /// The number of the handler that passes on what this route answers.
+    pub(crate) fn answering(&self, route: usize) -> Option<usize> {
+        self.entries.get(route)?.answering
+    }
+
     /// The number of this name, if a route has it.
     pub(crate) fn number_of(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| **known == *name)
@@ -211,7 +218,7 @@ impl Routes {
         start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
-        for (route, Entry { pattern, methods, name, step }) in self.entries.iter().enumerate().skip(start.route) {
+        for (route, Entry { pattern, methods, name, step, .. }) in self.entries.iter().enumerate().skip(start.route) {
             if !pattern.matches(path.as_bytes()) {
                 continue;
             }
@@ -414,6 +421,7 @@ impl Entry {
             handlers.push(handler);
             handlers.len() - 1
         };
+        let answering = route.answering.map(&mut number);
         let Route { path: pattern, methods, conditions, mark, .. } = route;
         let captured = Captured::of(&conditions);
         let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &request_headers, &captured));
@@ -435,7 +443,7 @@ impl Entry {
             (_, step) => step,
         };
         let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
-        Self { pattern, methods, name: None, step }
+        Self { pattern, methods, name: None, step, answering }
     }
 }
 

@@ -68,6 +68,9 @@ pub struct Route<H> {
     pub mark: Option<RouteMark>,
     /// What is done.
     pub action: Action<H>,
+    /// The handler that passes on what [`Action::Redirect`] or [`Action::Respond`] answers; nothing for other actions, and
+    /// where the answer is the response. See [`Routed::Answer`](crate::Routed::Answer).
+    pub answering: Option<H>,
 }
 
 /// What a route notes in the [`RouteNote`](serow_message::RouteNote) of a request that it takes, if there is one.
@@ -84,7 +87,8 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
-        Self { path, methods, conditions, headers, request_headers, name: None, mark: None, action }
+        let (name, mark, answering) = (None, None, None);
+        Self { path, methods, conditions, headers, request_headers, name, mark, action, answering }
     }
 }
 

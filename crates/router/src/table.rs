@@ -31,8 +31,8 @@ pub(crate) struct Table {
 /// What a request comes to.
 #[derive(Debug)]
 pub(crate) enum Decision {
-    /// To this answer.
-    Answer(Response),
+    /// To this answer, which the handler of this number passes on.
+    Answer { response: Response, handler: Option<usize> },
     /// To the handler of this number, whose response gets these changes.
     Handle { handler: usize, headers: HeaderChanges },
     /// To the handler of this number if it can answer, and otherwise to what [`Table::resume`] decides.
@@ -70,11 +70,11 @@ impl Table {
     pub(crate) fn decide(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision {
         // CONNECT names no path, but another server: this is no proxy.
         if request.target.form() == TargetForm::Authority {
-            return Decision::Answer(self.not_implemented.response());
+            return Decision::refusal(self.not_implemented.response());
         }
         match self.index.find(request.host()) {
             Some(site) => self.resume(Next { site, start: Start::default() }, request, client),
-            None => Decision::Answer(self.misdirected.response()),
+            None => Decision::refusal(self.misdirected.response()),
         }
     }
 
@@ -101,9 +101,16 @@ impl Table {
 
     /// Decides what a request comes to from some route on.
     pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision {
-        let Some(routes) = self.sites.get(next.site) else { return Decision::Answer(self.misdirected.response()) };
+        let Some(routes) = self.sites.get(next.site) else { return Decision::refusal(self.misdirected.response()) };
         decide_within(routes, next, request, client)
-            .unwrap_or_else(|missed| Decision::Answer(routes.refuse(missed, next.start.name, request, client)))
+            .unwrap_or_else(|missed| Decision::refusal(routes.refuse(missed, next.start.name, request, client)))
+    }
+}
+
+impl Decision {
+    /// An answer of no route.
+    fn refusal(response: Response) -> Self {
+        Self::Answer { response, handler: None }
     }
 }
 
@@ -116,6 +123,7 @@ fn decide_within(
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
     let Taken { route, pattern, outcome, path } = routes.find(asked, request, client, next.start)?;
+    let answered = |response| Ok(Decision::Answer { response, handler: routes.answering(route) });
     match outcome {
         Outcome::Handle { handler, headers } => {
             if !matches!(path, Path::Asked(_)) {
@@ -130,12 +138,12 @@ fn decide_within(
             let start = Start { route: route + 1, ..next.start };
             Ok(Decision::Try { handler: *handler, headers: headers.clone(), next: Next { start, ..next } })
         }
-        Outcome::Respond(response) => Ok(Decision::Answer(response.response())),
+        Outcome::Respond(response) => answered(response.response()),
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
             let mut response = redirect.response(&Source { captures: &captures, ..path.source(request, client) });
             headers.apply(response.status, &mut response.headers);
-            Ok(Decision::Answer(response))
+            answered(response)
         }
         Outcome::Variable(outcome) => {
             let filled = outcome.fill(&path, pattern, (request, client));
@@ -144,7 +152,7 @@ fn decide_within(
             }
             let start = Start { route: route + 1, ..next.start };
             Ok(match filled {
-                Filled::Answer(response) => Decision::Answer(response),
+                Filled::Answer(response) => return answered(response),
                 Filled::Handle { handler, headers, request_headers } => {
                     request_headers.apply_to_request(&mut request.headers);
                     Decision::Handle { handler, headers }

@@ -66,7 +66,7 @@ fn scripts_choose_routes_by_name() {
         };
         let routed = router.route_named(name, &mut request, attempt);
         let found = routed.map(|routed| match routed {
-            Routed::Answer(response) | Routed::Attempt { response, .. } => text_and_allow(response),
+            Routed::Answer { response, .. } | Routed::Attempt { response, .. } => text_and_allow(response),
             Routed::Handler { handler, .. } => text_and_allow(now(handler.call(request))),
         });
         assert_eq!(found.as_deref(), expected, "{name} {method} {target}");
@@ -226,7 +226,7 @@ fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
             files.contains(&(handler.0, path)).then(|| Response::text(format!("{} {path}", handler.0)))
         });
         let (response, is_attempt) = match routed {
-            Routed::Answer(response) | Routed::Attempt { response, .. } => (response, true),
+            Routed::Answer { response, .. } | Routed::Attempt { response, .. } => (response, true),
             Routed::Handler { handler, .. } => (now(handler.call(request)), false),
         };
         let allow = response.headers.get_str("allow").map(str::to_owned);
