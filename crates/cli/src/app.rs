@@ -80,7 +80,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
     let cache = responses.store();
-    let site = script.around(static_files.before(responses.around(application.handler())));
+    let site = script.around(static_files.before(responses.around(application.content())));
     let reloader = Some(reloader);
     serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader, cache })
 }

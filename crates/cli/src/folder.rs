@@ -12,7 +12,7 @@ use serow_config::{ServedFolder, open_to_changes};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 use serow_settings::{ServerSettings, SettingError, folder_settings, options::WriteChoice, shares, values::SizeLimit};
-use serow_site::{RouteHandler, Site};
+use serow_site::{Content, Site};
 use serow_webdav::{Dav, WriteSettings};
 
 use crate::{
@@ -86,13 +86,14 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     if let Some(warning) = open_to_changes(&[served], &server.listeners) {
         tracing::warn!("{warning}");
     }
-    let handler = match write {
-        Some(write) => RouteHandler::Dav(Box::new(Dav::new(handler, write, b""))),
-        None => RouteHandler::Files(handler),
+    let content = match write {
+        Some(write) => Content::Dav(Box::new(Dav::new(handler, write, b""))),
+        None => Content::Files(handler),
     };
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
-    Serving::bind(server)?.serve(script.around(Site::Single(handler)), Served { name: &name, ..Served::default() })
+    Serving::bind(server)?
+        .serve(script.around(Site::Single(content.into())), Served { name: &name, ..Served::default() })
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the

@@ -4,7 +4,7 @@ use serow_config::Scope;
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, TrustedProxies, Upstream, UpstreamSettings};
 use serow_settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
-use serow_site::RouteHandler;
+use serow_site::Content;
 
 use crate::{
     arguments::ProxyArguments,
@@ -67,7 +67,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let proxy = Proxy::new(upstream.clone(), forwarding);
     let cache = responses.store();
     Serving::bind(server)?.serve(
-        script.around(static_files.before(responses.around(RouteHandler::Proxy(proxy)))),
+        script.around(static_files.before(responses.around(Content::Proxy(proxy)))),
         Served { name: &served, upstreams: vec![upstream], cache, ..Served::default() },
     )
 }

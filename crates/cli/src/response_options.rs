@@ -5,7 +5,9 @@ use std::{path::PathBuf, sync::Arc};
 use clap::Args;
 use serow_proxy::TrustedProxies;
 use serow_settings::values::{Codings, Size};
-use serow_site::{CacheFolder, CacheSettings, CacheStore, Compression, ResponseCache, RouteHandler, RoutePolicy};
+use serow_site::{
+    CacheFolder, CacheSettings, CacheStore, Compression, Content, Phases, ResponseCache, RouteHandler, RoutePolicy,
+};
 
 /// What happens to responses, for `serow app` and `serow proxy`.
 #[derive(Debug, Args)]
@@ -74,12 +76,9 @@ impl ResponsePolicy {
         self.store.clone()
     }
 
-    /// This handler, with the policy around it.
-    pub(crate) fn around(self, handler: RouteHandler) -> RouteHandler {
-        let handler = match self.cache {
-            Some(cache) => handler.cached(cache),
-            None => handler,
-        };
-        handler.with_policy(Arc::new(self.policy))
+    /// This content, with the policy around it.
+    pub(crate) fn around(self, content: Content) -> RouteHandler {
+        let (policy, cache) = (Arc::new(self.policy), self.cache);
+        RouteHandler::new(content, Phases { policy, cache, ..Phases::default() })
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod internal;
 pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod matching;
+mod own_settings;
 pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;

@@ -44,6 +44,12 @@ impl Named {
         Self { extensions: named.map(<[u8]>::to_vec).collect() }
     }
 
+    /// Whether `Connection` names no further field.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.extensions.is_empty()
+    }
+
     /// Whether a field belongs to the connection: it is named, or stands in [`NAMES`].
     #[inline]
     #[must_use]

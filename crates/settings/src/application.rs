@@ -3,7 +3,7 @@
 use serow_apps::{ApplicationReport, CommandApplication, StartError, Workers};
 use serow_proxy::Upstream;
 
-use serow_site::RouteHandler;
+use serow_site::Content;
 
 /// An application, whatever runs it. Clones are handles to the same one.
 #[derive(Clone, Debug)]
@@ -69,10 +69,10 @@ impl Application {
     }
 
     /// What answers requests.
-    pub fn handler(&self) -> RouteHandler {
+    pub fn content(&self) -> Content {
         match self {
-            Self::Bridged(application) => RouteHandler::App(application.handler()),
-            Self::Program(program) => RouteHandler::Proxy(program.handler()),
+            Self::Bridged(application) => Content::App(application.handler()),
+            Self::Program(program) => Content::Proxy(program.handler()),
         }
     }
 

@@ -52,7 +52,7 @@ use self::{
     counters::{CacheCounters, CacheEvent},
     demand::{Admission, Demand},
 };
-use crate::{RouteHandler, site_response::SiteResponse};
+use crate::{Content, site_response::SiteResponse};
 
 /// Stored responses, which all routes and workers share. Clones are the same store.
 #[derive(Clone, Debug)]
@@ -211,7 +211,7 @@ impl ResponseCache {
     }
 
     /// Answers a request, or has this handler do it.
-    pub(crate) fn respond(&self, handler: &RouteHandler, request: Request) -> SiteResponse {
+    pub(crate) fn respond(&self, handler: &Content, request: Request) -> SiteResponse {
         if let Some(response) = self.purged_by(&request) {
             return SiteResponse::Ready(Some(response));
         }

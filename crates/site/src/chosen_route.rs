@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let Some(ChosenRoute(name)) = request.extensions.remove() else { return routed_by_path(router, policies, request) };
     match router.route_named(&name, &mut request, RouteHandler::attempt) {
-        Some(routed) => respond(routed, (router, policies), request),
+        Some(routed) => respond(routed, request, |request| policies.of(router, request)),
         None => {
             warn(&name, &request);
             SiteResponse::Ready(Some(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)))

@@ -1,7 +1,9 @@
 //! The response of a handler whose responses may lead to internal routes.
 
 use std::{
+    cell::OnceCell,
     pin::Pin,
+    rc::Rc,
     task::{Context, Poll, ready},
 };
 
@@ -16,10 +18,11 @@ use crate::{
     InternalRoutes, Rate, internal_routes::not_found, site_response::SiteResponse, strict_transport::StrictTransport,
 };
 
-/// The response of a handler, or what it names to be sent in its place.
+/// The response of a content, or the one that it names to be sent in its place.
 pub(crate) struct FollowedResponse {
     response: SiteResponse,
-    request: OriginalRequest,
+    is_head: bool,
+    request: Rc<OnceCell<AdmittedRequest>>,
     internal: InternalRoutes,
     hops: u8,
     /// What the last response named, for the log.
@@ -28,12 +31,15 @@ pub(crate) struct FollowedResponse {
     strict_transport: StrictTransport,
 }
 
-/// What the client asked for, from which requests to internal routes are made.
-struct OriginalRequest {
+/// A request as its content gets it, from which requests to internal routes are made: the client's identity is verified,
+/// and the fields that only Serow sets are its own.
+#[derive(Debug)]
+pub(crate) struct AdmittedRequest {
     is_head: bool,
     target: Target,
     version: Version,
     headers: Headers,
+    extensions: Extensions,
     connection: Connection,
     informational: InformationalSender,
 }
@@ -48,29 +54,29 @@ struct Kept {
 }
 
 impl FollowedResponse {
-    /// The response of this handler to a request.
-    pub(crate) fn new(
-        request: Request,
-        internal: &InternalRoutes,
-        respond: impl FnOnce(Request) -> SiteResponse,
-    ) -> Self {
-        let original = OriginalRequest {
+    /// The response to this request, which has yet to pass the phases of its route.
+    pub(crate) fn begin(request: &Request, internal: &InternalRoutes) -> Box<Self> {
+        Box::new(Self {
+            response: SiteResponse::Ready(None),
             is_head: request.method == Method::HEAD,
-            target: request.target.clone(),
-            version: request.version,
-            headers: request.headers.clone(),
-            connection: request.connection().clone(),
-            informational: request.informational().clone(),
-        };
-        Self {
-            response: respond(request),
-            request: original,
+            request: Rc::default(),
             internal: internal.clone(),
             hops: 0,
             named: String::new(),
             kept: None,
             strict_transport: StrictTransport::default(),
-        }
+        })
+    }
+
+    /// Where the request is noted when it has passed them.
+    pub(crate) fn noted(&self) -> Rc<OnceCell<AdmittedRequest>> {
+        Rc::clone(&self.request)
+    }
+
+    /// Waits for this response.
+    pub(crate) fn response(mut self: Box<Self>, response: SiteResponse) -> SiteResponse {
+        self.response = response;
+        SiteResponse::Followed(self)
     }
 
     /// Changes the headers of the handler's own response as its route says; what it leads to has those of its own route.
@@ -86,10 +92,13 @@ impl FollowedResponse {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         loop {
             let mut response = ready!(Pin::new(&mut self.response).poll(context));
-            let Some(redirect) = response.extensions.remove::<InternalRedirect>() else {
+            // Only contents respond with one, to requests that are noted.
+            let redirect = response.extensions.remove::<InternalRedirect>();
+            let request = self.noted();
+            let (Some(redirect), Some(request)) = (redirect, request.get()) else {
                 return Poll::Ready(self.finish(response, false));
             };
-            self.response = match self.follow(&redirect, response) {
+            self.response = match self.follow(&redirect, request, response) {
                 Ok(next) => next,
                 Err(response) => return Poll::Ready(self.finish(response, true)),
             };
@@ -97,15 +106,20 @@ impl FollowedResponse {
     }
 
     /// Follows a response, whose body is dropped.
-    fn follow(&mut self, redirect: &InternalRedirect, response: Response) -> Result<SiteResponse, Response> {
+    fn follow(
+        &mut self,
+        redirect: &InternalRedirect,
+        request: &AdmittedRequest,
+        response: Response,
+    ) -> Result<SiteResponse, Response> {
         self.kept.get_or_insert_default().add(response);
-        let (host, path) = (self.request.host(), self.request.target.path());
+        let (host, path) = (request.host(), request.target.path());
         self.named = format!("{} names {}", redirect.field(), redirect.value().escape_ascii());
         if self.hops == MAX_HOPS {
             let text = "this is one internal redirect too many: after ten, there should be a file";
             self.internal.warn(host, path, &format!("{}: {text}", self.named));
             let reason = ErrorReason::from(StatusCode::INTERNAL_SERVER_ERROR);
-            return Err(error_page(reason, &self.request.headers));
+            return Err(error_page(reason, &request.headers));
         }
         self.hops += 1;
         let Some(target) = self.internal.target(redirect) else {
@@ -114,10 +128,10 @@ impl FollowedResponse {
                 InternalRedirect::File(_) => "which is not in the folder of a route with `internal = true`",
             };
             self.internal.warn(host, path, &format!("{}, {text}", self.named));
-            return Err(not_found(&self.request.headers));
+            return Err(not_found(&request.headers));
         };
         let refuses_ranges = self.kept.as_ref().is_some_and(|kept| kept.is_whole);
-        Ok(self.internal.respond(self.request.to(target, refuses_ranges)))
+        Ok(self.internal.respond(request.to(target, refuses_ranges)))
     }
 
     /// The response that the client receives; it may be one that the log explains already.
@@ -125,12 +139,12 @@ impl FollowedResponse {
         if let Some(kept) = self.kept.take() {
             if response.status == StatusCode::NOT_FOUND && !is_logged {
                 let text = format!("{}: there is no such file, or no such route with `internal = true`", self.named);
-                self.internal.warn(self.request.host(), self.request.target.path(), &text);
+                self.request.get().inspect(|request| self.internal.warn(request.host(), request.target.path(), &text));
             }
             kept.apply(&mut response);
         }
         if let Some(LimitRate(per_second)) = response.extensions.remove()
-            && !self.request.is_head
+            && !self.is_head
             && response.status != StatusCode::SWITCHING_PROTOCOLS
         {
             // A `rate` of the settings applies as well: the lower of the two is what comes out.
@@ -141,7 +155,20 @@ impl FollowedResponse {
     }
 }
 
-impl OriginalRequest {
+impl AdmittedRequest {
+    /// This request, without its body.
+    pub(crate) fn of(request: &Request) -> Self {
+        Self {
+            is_head: request.method == Method::HEAD,
+            target: request.target.clone(),
+            version: request.version,
+            headers: request.headers.clone(),
+            extensions: request.extensions.clone(),
+            connection: request.connection().clone(),
+            informational: request.informational().clone(),
+        }
+    }
+
     /// The request for an internal route: GET or HEAD, without a body, with the client's conditions and ranges.
     fn to(&self, target: Target, refuses_ranges: bool) -> Request {
         let method = if self.is_head { Method::HEAD } else { Method::GET };
@@ -151,7 +178,10 @@ impl OriginalRequest {
             headers.remove(KnownHeader::Range);
         }
         let head = RequestHead { method, target, version: self.version, headers };
-        Request::new(head, Body::empty(), self.connection.clone()).with_informational(self.informational.clone())
+        let request = Request::new(head, Body::empty(), self.connection.clone());
+        let mut request = request.with_informational(self.informational.clone());
+        request.extensions = self.extensions.clone();
+        request
     }
 
     fn host(&self) -> &str {

@@ -9,13 +9,10 @@ use bytes::Bytes;
 use serow::{Request, Response, Target};
 use serow_gateway::{InternalRedirect, LogLimit};
 use serow_message::percent::encode_path;
-use serow_router::{Routed, Router};
+use serow_router::Router;
 
 use crate::{
-    RouteHandler, RoutePolicy,
-    per_thread::PerThread,
-    policy::Source,
-    site_response::{SiteResponse, Surrounding},
+    Phases, RouteHandler, RoutePolicy, per_thread::PerThread, site_handler::respond, site_response::SiteResponse,
 };
 
 /// The internal routes of a site. Clones are the same routes.
@@ -27,7 +24,8 @@ pub struct InternalRoutes {
 struct Shared {
     router: PerThread<Router<RouteHandler>>,
     roots: Vec<InternalRoot>,
-    policy: Arc<RoutePolicy>,
+    /// Of the site, around what the router itself answers.
+    phases: Arc<Phases>,
     warnings: LogLimit,
 }
 
@@ -46,7 +44,8 @@ impl InternalRoutes {
     #[must_use]
     pub fn new(router: Router<RouteHandler>, roots: Vec<InternalRoot>, policy: Arc<RoutePolicy>) -> Self {
         let (router, warnings) = (PerThread::new(router), LogLimit::new());
-        Self { shared: Arc::new(Shared { router, roots, policy, warnings }) }
+        let phases = Arc::new(Phases { policy, ..Phases::default() });
+        Self { shared: Arc::new(Shared { router, roots, phases, warnings }) }
     }
 
     /// What a response that names this is replaced by; nothing if it names nothing below an internal route.
@@ -79,25 +78,8 @@ impl InternalRoutes {
     /// Handles a request that a response has led here.
     pub(crate) fn respond(&self, mut request: Request) -> SiteResponse {
         let router = self.shared.router.of_thread();
-        match router.route(&mut request, RouteHandler::attempt) {
-            Routed::Answer(mut response) => {
-                Surrounding::new(Arc::clone(&self.shared.policy), Source::Router, &request).apply(&mut response);
-                SiteResponse::Ready(Some(response))
-            }
-            Routed::Attempt { handler, mut response } => {
-                if let Some(surrounding) = handler.surrounding(&request) {
-                    surrounding.apply(&mut response);
-                }
-                SiteResponse::Ready(Some(response))
-            }
-            Routed::Handler { handler, headers } => {
-                let mut response = handler.respond(request);
-                if !headers.is_empty() {
-                    response.change(headers);
-                }
-                response
-            }
-        }
+        let routed = router.route(&mut request, RouteHandler::attempt);
+        respond(routed, request, |_| Some(Arc::clone(&self.shared.phases)))
     }
 
     /// Logs what is wrong with a response, at most ten times a second.

@@ -6,7 +6,10 @@
 //!
 //! | subject | file |
 //! | --- | --- |
-//! | folder, application or proxy; one of them, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | the request as it was received, and as all parts see it | `received_request.rs` |
+//! | one route, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | folder, application or proxy | `content.rs` |
+//! | the phases of a request, in their order | `phases.rs` |
 //! | sites with addresses of their own | `sites_by_address.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
@@ -21,12 +24,15 @@
 
 mod cache;
 mod chosen_route;
+mod content;
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;
 mod mirror;
 mod per_thread;
+mod phases;
 mod policy;
+mod received_request;
 mod route_handler;
 mod scripts;
 mod serving;
@@ -42,18 +48,20 @@ pub use self::{
         CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
         DiskCounts, FolderError, IgnoredQuery, ResponseCache, StatusField, prepare_folder,
     },
+    content::Content,
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
+    phases::Phases,
     policy::{
         BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
         ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses,
         RoutePolicy, Satisfy, TokenPlace, Tokens,
     },
-    route_handler::{Cached, Following, Mirrored, RouteHandler, Scripted, Surrounded},
+    route_handler::RouteHandler,
     scripts::{ScriptedSite, Scripts},
-    serving::{TlsPolicy, serve},
-    site_handler::{Site, SitePolicies},
+    serving::{TlsPolicy, handler, serve},
+    site_handler::{Admission, Site, SitePolicies},
     site_scripts::SiteScripts,
     sites_by_address::SitesByAddress,
     to_tls::Redirected,

@@ -8,6 +8,7 @@ mod body_limit;
 mod client_requests;
 mod compressed_body;
 mod compression;
+mod context;
 mod cors;
 mod error_pages;
 mod guard;
@@ -24,8 +25,9 @@ use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 pub(crate) use self::{
     asked::Asked,
     body_limit::{Bounded, CountedBody},
+    context::PolicyContext,
     cors::CorsRequest,
-    guard::{Admission, Identity, Passage},
+    guard::{AccessOutcome, Admission, Identity},
 };
 pub use self::{
     client_requests::ClientRequests,
@@ -78,6 +80,12 @@ impl RoutePolicy {
     /// The response to a request that does not reach the handler.
     pub(crate) fn answer(&self, asked: &Asked) -> Option<Response> {
         self.cors.as_ref()?.preflight(asked.cors.as_ref()?)
+    }
+
+    /// Whether this is a preflight request that the policy answers.
+    pub(crate) fn answers_preflight(&self, request: &Request) -> bool {
+        let preflight = |cors: &Arc<Cors>| cors.preflight(&CorsRequest::of(request)?);
+        self.cors.as_ref().and_then(preflight).is_some()
     }
 
     /// Limits the body of a request, and the time that the client has to send it, if they are to be limited.

@@ -1,273 +1,84 @@
-//! What a route passes its requests to.
+//! The handler of a route: its content, and the phases in front of it.
 
 use std::sync::Arc;
 
-use serow::{Handler, Request, Response};
-use serow_apps::ApplicationHandler;
-use serow_files::Files;
-use serow_proxy::Proxy;
-use serow_webdav::Dav;
+use serow::{Body, Method, Request, RequestHead, Response};
 
 use crate::{
-    InternalRoutes, Mirror, ResponseCache, Scripts,
-    internal_redirects::FollowedResponse,
+    Content,
     per_thread::PerThread,
-    policy::{Bounded, RoutePolicy, Source},
-    site_response::{HandOver, SiteResponse, Surrounding},
+    phases::{Phases, Target},
+    site_response::SiteResponse,
 };
 
-/// What a route passes its requests to. Redirects, fixed responses and rewrites are the router's own.
+/// The handler of a route: its content, and the phases that requests pass before they reach it.
 #[derive(Clone)]
-pub enum RouteHandler {
-    /// A folder.
-    Files(Files),
-    /// A folder that clients may change.
-    Dav(Box<Dav>),
-    /// An application.
-    App(ApplicationHandler),
-    /// Other servers.
-    Proxy(Proxy),
-    /// One of these, with a policy around it.
-    Surrounded(Box<Surrounded>),
-    /// One of these, whose responses are stored.
-    Cached(Box<Cached>),
-    /// One of these, whose requests are copied.
-    Mirrored(Box<Mirrored>),
-    /// One of these behind scripts.
-    Scripted(Box<Scripted>),
-    /// One of these, whose responses may lead to internal routes.
-    Following(Box<Following>),
+pub struct RouteHandler {
+    content: Content,
+    /// None where requests reach the content at once.
+    front: Option<Front>,
 }
 
-/// A handler with a policy around it; made by [`RouteHandler::with_policy`].
+/// The phases in front of a content.
 #[derive(Clone)]
-pub struct Surrounded {
-    handler: RouteHandler,
-    pub(crate) policy: Arc<RoutePolicy>,
-}
-
-/// A handler whose responses are stored; made by [`RouteHandler::cached`].
-#[derive(Clone)]
-pub struct Cached {
-    handler: RouteHandler,
-    cache: ResponseCache,
-}
-
-/// A handler whose requests are copied; made by [`RouteHandler::mirrored`].
-#[derive(Clone)]
-pub struct Mirrored {
-    handler: RouteHandler,
-    mirror: Mirror,
-}
-
-/// A handler behind scripts; made by [`RouteHandler::scripted`].
-#[derive(Clone)]
-pub struct Scripted {
-    handler: RouteHandler,
-    scripts: Scripts,
-    /// What gets the requests whose scripts have waited.
-    waiting: Arc<PerThread<RouteHandler>>,
-}
-
-/// A handler whose responses may lead to internal routes; made by [`RouteHandler::following`].
-#[derive(Clone)]
-pub struct Following {
-    handler: RouteHandler,
-    internal: InternalRoutes,
+struct Front {
+    phases: Arc<Phases>,
+    /// The content for requests that wait in a phase.
+    waiting: Arc<PerThread<Content>>,
 }
 
 impl RouteHandler {
-    /// Whether it is a folder, perhaps with a policy around it.
+    /// This content behind these phases.
     #[must_use]
-    pub fn is_folder(&self) -> bool {
-        match self {
-            Self::Files(_) | Self::Dav(_) => true,
-            Self::Surrounded(surrounded) => surrounded.handler.is_folder(),
-            Self::Scripted(scripted) => scripted.handler.is_folder(),
-            Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Mirrored(_) | Self::Following(_) => false,
-        }
-    }
-
-    /// The same, whose responses are stored: those to requests that the policy around it lets through, before the policy
-    /// changes them. A mirror around it gets copies of all requests.
-    #[must_use]
-    pub fn cached(self, cache: ResponseCache) -> Self {
-        let around = |handler| Self::Cached(Box::new(Cached { handler, cache }));
-        match self {
-            Self::Surrounded(surrounded) => {
-                let Surrounded { handler, policy } = *surrounded;
-                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
-            }
-            handler => around(handler),
-        }
-    }
-
-    /// The same, whose requests are copied: those that the policy around it lets through.
-    #[must_use]
-    pub fn mirrored(self, mirror: Mirror) -> Self {
-        let around = |handler| Self::Mirrored(Box::new(Mirrored { handler, mirror }));
-        match self {
-            Self::Surrounded(surrounded) => {
-                let Surrounded { handler, policy } = *surrounded;
-                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
-            }
-            handler => around(handler),
-        }
-    }
-
-    /// The same behind scripts: they get the requests that the policy around it lets through, and the responses before the
-    /// policy changes them, also those of a cache.
-    #[must_use]
-    pub fn scripted(self, scripts: Scripts) -> Self {
-        let around = |handler: Self| {
-            let waiting = Arc::new(PerThread::new(handler.clone()));
-            Self::Scripted(Box::new(Scripted { handler, scripts, waiting }))
-        };
-        match self {
-            Self::Surrounded(surrounded) => {
-                let Surrounded { handler, policy } = *surrounded;
-                Self::Surrounded(Box::new(Surrounded { handler: around(handler), policy }))
-            }
-            handler => around(handler),
-        }
-    }
-
-    /// The same, whose responses may lead to internal routes. It goes around a policy.
-    #[must_use]
-    pub fn following(self, internal: InternalRoutes) -> Self {
-        Self::Following(Box::new(Following { handler: self, internal }))
-    }
-
-    /// The same with a policy around it, in place of one that is there.
-    #[must_use]
-    pub fn with_policy(self, policy: Arc<RoutePolicy>) -> Self {
-        let handler = match self {
-            Self::Surrounded(surrounded) => surrounded.handler,
-            handler => handler,
-        };
-        if policy.is_empty() { handler } else { Self::Surrounded(Box::new(Surrounded { handler, policy })) }
-    }
-
-    /// Answers a request, unless the next route has to: a folder without the file.
-    #[inline]
-    pub(crate) fn attempt(&self, request: &Request) -> Option<Response> {
-        match self {
-            Self::Files(files) => files.respond_if_found(request),
-            // The settings make attempts of folders only.
-            Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Scripted(_) => None,
-            Self::Surrounded(surrounded) => match &surrounded.handler {
-                // The guard comes later: until then, nothing may be copied.
-                Self::Mirrored(mirrored) if surrounded.policy.guard.is_some() => mirrored.handler.attempt(request),
-                handler => handler.attempt(request),
-            },
-            Self::Mirrored(mirrored) => {
-                mirrored.handler.attempt(request).inspect(|_| mirrored.mirror.copy_head(request))
-            }
-            Self::Following(following) => following.handler.attempt(request),
-        }
-    }
-
-    /// What surrounds the response of an attempt.
-    pub(crate) fn surrounding(&self, request: &Request) -> Option<Surrounding> {
-        match self {
-            Self::Files(_) | Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Cached(_) | Self::Scripted(_) => None,
-            Self::Surrounded(surrounded) => Some(surrounded.surrounding(request)),
-            Self::Mirrored(mirrored) => mirrored.handler.surrounding(request),
-            Self::Following(following) => following.handler.surrounding(request),
-        }
+    pub fn new(content: Content, phases: Phases) -> Self {
+        let front = (!phases.is_empty())
+            .then(|| Front { phases: Arc::new(phases), waiting: Arc::new(PerThread::new(content.clone())) });
+        Self { content, front }
     }
 
     /// Handles one request.
     #[inline]
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
-        match self {
-            Self::Files(files) => SiteResponse::Ready(Some(files.respond(&request))),
-            Self::Dav(folder) => match folder.respond_at_once(&request) {
-                Some(response) => SiteResponse::Ready(Some(response)),
-                None => SiteResponse::pending(folder.respond(request)),
-            },
-            Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
-            Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
-            Self::Surrounded(surrounded) => surrounded.respond(request),
-            Self::Cached(cached) => cached.respond(request),
-            Self::Mirrored(mirrored) => mirrored.respond(request),
-            Self::Scripted(scripted) => scripted.respond(request),
-            Self::Following(following) => following.respond(request),
-        }
-    }
-}
-
-impl Cached {
-    #[inline(never)]
-    fn respond(&self, request: Request) -> SiteResponse {
-        self.cache.respond(&self.handler, request)
-    }
-}
-
-impl Mirrored {
-    #[inline(never)]
-    fn respond(&self, request: Request) -> SiteResponse {
-        self.handler.respond(self.mirror.copy(request))
-    }
-}
-
-impl Scripted {
-    #[inline(never)]
-    fn respond(&self, request: Request) -> SiteResponse {
-        let later = || {
-            // Not a copy for each request: a folder opens itself once more for that.
-            let handler = self.waiting.of_thread();
-            move |request| handler.respond(request)
-        };
-        self.scripts.respond(request, |request| self.handler.respond(request), later)
-    }
-}
-
-impl Following {
-    #[inline(never)]
-    fn respond(&self, request: Request) -> SiteResponse {
-        let respond = |request| self.handler.respond(request);
-        SiteResponse::Followed(Box::new(FollowedResponse::new(request, &self.internal, respond)))
-    }
-}
-
-impl Surrounded {
-    #[inline(never)]
-    fn respond(&self, mut request: Request) -> SiteResponse {
-        let surrounding = self.surrounding(&request);
-        let counted = match self.policy.bound(&mut request) {
-            Bounded::Fits => None,
-            Bounded::Counted(body) => Some(body),
-            Bounded::TooLong(refusal) => {
-                return SiteResponse::surrounded(SiteResponse::Ready(Some(refusal)), surrounding, None);
+        match &self.front {
+            None => self.content.respond(request),
+            Some(Front { phases, waiting }) => {
+                phases.respond(request, Target::Content(&self.content, waiting), self.content.source())
             }
-        };
-        if surrounding.keeps_none_back() {
-            return surrounding.respond_at_once(request, counted, |request| self.handler.respond(request));
         }
-        surrounding.respond(request, counted, HandOver::Handler(&self.handler))
     }
 
-    fn surrounding(&self, request: &Request) -> Surrounding {
-        let handler = match &self.handler {
-            RouteHandler::Scripted(scripted) => &scripted.handler,
-            handler => handler,
-        };
-        let handler = match handler {
-            RouteHandler::Mirrored(mirrored) => &mirrored.handler,
-            handler => handler,
-        };
-        let source = match handler {
-            RouteHandler::Files(_) | RouteHandler::Dav(_) => Source::Folder,
-            // A policy is around the handler itself, its cache, its mirror and its scripts: the last four are never here.
-            RouteHandler::App(_)
-            | RouteHandler::Proxy(_)
-            | RouteHandler::Cached(_)
-            | RouteHandler::Surrounded(_)
-            | RouteHandler::Mirrored(_)
-            | RouteHandler::Scripted(_)
-            | RouteHandler::Following(_) => Source::Behind,
-        };
-        Surrounding::new(Arc::clone(&self.policy), source, request)
+    /// Passes a request through the phases to a response that is there already, of the router or of an attempt.
+    pub(crate) fn respond_with(&self, request: Request, response: Response) -> SiteResponse {
+        match &self.front {
+            None => SiteResponse::Ready(Some(response)),
+            Some(front) => front.phases.respond(request, Target::Response(response), self.content.source()),
+        }
+    }
+
+    /// Answers a request, unless the next route has to: a folder without the file. The response has yet to pass the
+    /// phases.
+    #[inline]
+    pub(crate) fn attempt(&self, request: &Request) -> Option<Response> {
+        match self.content.attempt(request) {
+            None if request.method == Method::OPTIONS => self.attempt_preflight(request),
+            found => found,
+        }
+    }
+
+    /// A response that stands for the file which a preflight request asks about, where this route answers it.
+    #[cold]
+    fn attempt_preflight(&self, request: &Request) -> Option<Response> {
+        if !self.front.as_ref()?.phases.policy.answers_preflight(request) {
+            return None;
+        }
+        let (target, version) = (request.target.clone(), request.version);
+        let head = RequestHead { method: Method::HEAD, target, version, headers: serow::Headers::new() };
+        self.content.attempt(&Request::new(head, Body::empty(), request.connection().clone()))
+    }
+}
+
+impl From<Content> for RouteHandler {
+    fn from(content: Content) -> Self {
+        Self::new(content, Phases::default())
     }
 }

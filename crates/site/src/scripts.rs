@@ -15,12 +15,15 @@ pub struct Scripts {
 }
 
 /// What scripts make of a request.
-enum Passed {
+pub(crate) enum Passed {
     /// The handler gets it.
     Handle(Request, Vec<Watched>),
     /// One of them has responded; those around it want to see that.
     Respond(Response, Vec<Watched>),
 }
+
+/// What scripts make of a request when one of them has waited.
+type WaitingScript = Pin<Box<dyn Future<Output = Passed>>>;
 
 impl Scripts {
     /// These, the outermost first, and whether they can choose the route of a request.
@@ -46,7 +49,7 @@ impl Scripts {
     where
         L: FnOnce(Request) -> SiteResponse + 'static,
     {
-        match self.begin(request, Vec::new()) {
+        match self.begin(request) {
             Ok(passed) => passed.respond(now),
             Err(waiting) => {
                 let later = later();
@@ -55,11 +58,12 @@ impl Scripts {
         }
     }
 
-    fn begin(
-        &self,
-        mut request: Request,
-        mut watched: Vec<Watched>,
-    ) -> Result<Passed, Pin<Box<dyn Future<Output = Passed>>>> {
+    /// Passes a request through the scripts; later, where one of them waits.
+    pub(crate) fn begin(&self, request: Request) -> Result<Passed, WaitingScript> {
+        self.go_on(request, Vec::new())
+    }
+
+    fn go_on(&self, mut request: Request, mut watched: Vec<Watched>) -> Result<Passed, WaitingScript> {
         for (number, script) in self.scripts.iter().enumerate() {
             match script.begin(request, self.choice) {
                 Ok(Begun::Handle(next, wants)) => {
@@ -74,7 +78,7 @@ impl Scripts {
                             Begun::Respond(response) => Passed::Respond(response, watched),
                             Begun::Handle(request, wants) => {
                                 watched.extend(wants);
-                                match rest.begin(request, watched) {
+                                match rest.go_on(request, watched) {
                                     Ok(passed) => passed,
                                     Err(waiting) => waiting.await,
                                 }
@@ -89,7 +93,8 @@ impl Scripts {
 }
 
 impl Passed {
-    fn respond(self, handle: impl FnOnce(Request) -> SiteResponse) -> SiteResponse {
+    /// Hands the request over, and passes the response back through the scripts.
+    pub(crate) fn respond(self, handle: impl FnOnce(Request) -> SiteResponse) -> SiteResponse {
         let (response, watched) = match self {
             Self::Handle(request, watched) => (handle(request), watched),
             Self::Respond(response, watched) => (SiteResponse::Ready(Some(response)), watched),

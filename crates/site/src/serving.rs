@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow::{Address, BoundServer};
+use serow::{Address, BoundServer, Handler};
 use serow_acme::HttpChallenges;
 use serow_bans::Bans;
 use serow_gateway::TrustedProxies;
@@ -39,7 +39,12 @@ pub fn serve(
     trusted: TrustedProxies,
 ) -> Result<(), serow::Error> {
     let port = tls_port(&server);
-    server.run(SiteHandler::new(site, policy, port, Admission { maintenance, bans, trusted }))
+    server.run(handler(site, policy, port, Admission { maintenance, bans, trusted }))
+}
+
+/// The handler of a site: redirects to TLS lead to this port. [`serve`] serves it; tests call it without a server.
+pub fn handler(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> impl Handler {
+    SiteHandler::new(site, policy, port, admission)
 }
 
 /// The port on which the server listens with TLS.

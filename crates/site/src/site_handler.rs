@@ -11,12 +11,9 @@ use serow_net::monotonic;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, RouteHandler, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
-    policy::{RoutePolicy, Source},
-    serving::TlsPolicy,
-    site_response::{HandOver, SiteResponse, Surrounding},
-    strict_transport::StrictTransport,
-    to_tls::ToTls,
+    MaintenanceSwitch, Phases, RouteHandler, RoutePolicy, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
+    phases::Target, policy::Source, received_request, serving::TlsPolicy, site_response::SiteResponse,
+    strict_transport::StrictTransport, to_tls::ToTls,
 };
 
 /// What all requests of a server go to.
@@ -70,25 +67,17 @@ impl Site {
 #[inline]
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let routed = router.route(&mut request, RouteHandler::attempt);
-    respond(routed, (router, policies), request)
+    respond(routed, request, |request| policies.of(router, request))
 }
 
-/// The response to a request that was routed so.
+/// The response to a request that was routed so; `site` finds the phases of the request's site.
 #[inline]
 pub(crate) fn respond(
     routed: Routed<'_, RouteHandler>,
-    (router, policies): (&Router<RouteHandler>, &SitePolicies),
     request: Request,
+    site: impl FnOnce(&Request) -> Option<Arc<Phases>>,
 ) -> SiteResponse {
     match routed {
-        Routed::Answer(response) => match policies.surrounding(router, &request) {
-            Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
-            None => SiteResponse::Ready(Some(response)),
-        },
-        Routed::Attempt { handler, response } => match handler.surrounding(&request) {
-            Some(surrounding) => surrounding.respond(request, None, HandOver::Response(response)),
-            None => SiteResponse::Ready(Some(response)),
-        },
         Routed::Handler { handler, headers } => {
             let mut response = handler.respond(request);
             if !headers.is_empty() {
@@ -96,6 +85,13 @@ pub(crate) fn respond(
             }
             response
         }
+        Routed::Attempt { handler, response } | Routed::Answer { handler: Some(handler), response } => {
+            handler.respond_with(request, response)
+        }
+        Routed::Answer { handler: None, response } => match site(&request) {
+            Some(phases) => phases.respond(request, Target::Response(response), Source::Router),
+            None => SiteResponse::Ready(Some(response)),
+        },
     }
 }
 
@@ -119,34 +115,37 @@ impl Site {
     }
 }
 
-/// The policies of sites, which surround what the router itself answers: a missing path, a redirect, a fixed response.
-/// Those of routes are with their handlers.
-#[derive(Clone, Debug, Default)]
+/// The policies of sites, for the refusals of the router: a missing path, a method that no route takes. The answers of
+/// routes pass the phases of these.
+#[derive(Clone, Default)]
 pub struct SitePolicies {
     /// By the number of the site; none where no site has one.
-    by_site: Option<Arc<[Arc<RoutePolicy>]>>,
+    by_site: Option<Arc<[Arc<Phases>]>>,
 }
 
 impl SitePolicies {
     /// Those of all sites, in their order.
     #[must_use]
     pub fn new(policies: Vec<Arc<RoutePolicy>>) -> Self {
-        let has_any = policies.iter().any(|policy| !policy.is_empty());
-        Self { by_site: has_any.then(|| policies.into()) }
+        let phases = policies.into_iter().map(|policy| Arc::new(Phases { policy, ..Phases::default() }));
+        Self::of_phases(phases.collect())
     }
 
     /// Those of some sites, in this order.
     #[must_use]
     pub fn of_some(&self, numbers: &[usize]) -> Self {
         let all = self.by_site.as_deref().unwrap_or_default();
-        Self::new(numbers.iter().filter_map(|number| all.get(*number).cloned()).collect())
+        Self::of_phases(numbers.iter().filter_map(|number| all.get(*number).cloned()).collect())
     }
 
-    #[inline]
-    fn surrounding(&self, router: &Router<RouteHandler>, request: &Request) -> Option<Surrounding> {
-        let policies = self.by_site.as_ref()?;
-        let policy = policies.get(router.site_of(request)?)?;
-        Some(Surrounding::new(Arc::clone(policy), Source::Router, request))
+    fn of_phases(phases: Vec<Arc<Phases>>) -> Self {
+        let has_any = phases.iter().any(|phases| !phases.is_empty());
+        Self { by_site: has_any.then(|| phases.into()) }
+    }
+
+    /// Those of the site that a request is for.
+    pub(crate) fn of(&self, router: &Router<RouteHandler>, request: &Request) -> Option<Arc<Phases>> {
+        self.by_site.as_ref()?.get(router.site_of(request)?).cloned()
     }
 }
 
@@ -162,15 +161,15 @@ pub(crate) struct SiteHandler {
 }
 
 /// Which clients are served at the moment, and who says which client a request is from.
-#[derive(Clone)]
-pub(crate) struct Admission {
+#[derive(Clone, Default)]
+pub struct Admission {
     /// Whether there is maintenance.
-    pub(crate) maintenance: MaintenanceSwitch,
+    pub maintenance: MaintenanceSwitch,
     /// Clients that are refused. Their new connections are refused before; these are requests of connections that are
     /// open, or that trusted proxies pass on.
-    pub(crate) bans: Bans,
+    pub bans: Bans,
     /// Proxies that may name the client and its scheme.
-    pub(crate) trusted: TrustedProxies,
+    pub trusted: TrustedProxies,
 }
 
 impl Admission {
@@ -194,6 +193,7 @@ impl SiteHandler {
 
     #[inline]
     fn respond(&self, request: Request) -> SiteResponse {
+        let request = received_request::admitted(request);
         if let Some(challenges) = &self.challenges
             && let Some(text) = challenges.answer(request.target.path())
         {

@@ -5,19 +5,15 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
-use serow::{Request, Response};
+use serow::Response;
 use serow_router::HeaderChanges;
-use tokio::time::sleep;
 
 use crate::{
-    RouteHandler,
     internal_redirects::FollowedResponse,
-    policy::{Admission, Asked, CorsRequest, CountedBody, Guard, Identity, Passage, RoutePolicy, Source},
+    policy::{CountedBody, PolicyContext},
     strict_transport::StrictTransport,
 };
 
@@ -34,165 +30,19 @@ pub(crate) enum SiteResponse {
         /// The header of HSTS.
         strict_transport: StrictTransport,
     },
-    /// That of a handler with a policy around it.
-    Surrounded(Box<SurroundedResponse>),
+    /// One that a policy changes.
+    InContext(Box<ResponseInContext>),
     /// That of a handler whose responses may lead to internal routes.
     Followed(Box<FollowedResponse>),
 }
 
-/// The response of a handler, and what a policy does with it.
-pub(crate) struct SurroundedResponse {
+/// A response, and the policy that changes it.
+pub(crate) struct ResponseInContext {
     response: SiteResponse,
-    surrounding: Surrounding,
+    context: PolicyContext,
     /// The body of the request, if it may turn out to be too long.
     counted: Option<CountedBody>,
     strict_transport: StrictTransport,
-}
-
-/// Where a request goes that has passed the policy.
-pub(crate) enum HandOver<'a> {
-    /// It has a response already, of the router.
-    Response(Response),
-    /// To this handler.
-    Handler(&'a RouteHandler),
-    /// To this copy of a handler, whose cache of files is empty.
-    Copy(Box<RouteHandler>),
-}
-
-impl HandOver<'_> {
-    fn respond(self, request: Request) -> SiteResponse {
-        match self {
-            Self::Response(response) => SiteResponse::Ready(Some(response)),
-            Self::Handler(handler) => handler.respond(request),
-            Self::Copy(handler) => handler.respond(request),
-        }
-    }
-
-    /// The same, for a request that waits.
-    fn for_later(self) -> HandOver<'static> {
-        match self {
-            Self::Response(response) => HandOver::Response(response),
-            Self::Handler(handler) => HandOver::Copy(Box::new(handler.clone())),
-            Self::Copy(handler) => HandOver::Copy(handler),
-        }
-    }
-}
-
-/// What a policy does with the response to a request.
-pub(crate) struct Surrounding {
-    policy: Arc<RoutePolicy>,
-    source: Source,
-    asked: Asked,
-    passage: Passage,
-}
-
-impl Surrounding {
-    /// What this policy does with the response to a request that comes from there.
-    pub(crate) fn new(policy: Arc<RoutePolicy>, source: Source, request: &Request) -> Self {
-        let asked = policy.ask(request);
-        Self { policy, source, asked, passage: Passage::default() }
-    }
-
-    /// Hands a request over, unless the policy keeps it back or answers it itself.
-    pub(crate) fn respond(
-        mut self,
-        request: Request,
-        counted: Option<CountedBody>,
-        hand_over: HandOver<'_>,
-    ) -> SiteResponse {
-        let response = match self.admit(&request) {
-            Admission::Granted(identity) => match self.policy.answer(&self.asked) {
-                Some(response) => return SiteResponse::Ready(Some(response)),
-                None => {
-                    let guard = self.policy.guard.as_deref();
-                    match identified(guard, request, identity, &mut self.passage) {
-                        Ok((request, Duration::ZERO)) => hand_over.respond(request),
-                        Ok((request, wait)) => {
-                            let hand_over = hand_over.for_later();
-                            SiteResponse::pending(Box::pin(async move {
-                                sleep(wait).await;
-                                hand_over.respond(request).await
-                            }))
-                        }
-                        Err(refusal) => SiteResponse::Ready(Some(refusal)),
-                    }
-                }
-            },
-            Admission::Refused(response) => SiteResponse::Ready(Some(response)),
-            Admission::Pending(admitted) => {
-                let (answer, guard) = (self.policy.answer(&self.asked), self.policy.guard.clone());
-                let hand_over = hand_over.for_later();
-                SiteResponse::pending(Box::pin(async move {
-                    match (admitted.await, answer) {
-                        (Err(refusal), _) => refusal,
-                        (Ok(_), Some(answer)) => answer,
-                        (Ok(identity), None) => {
-                            // The other one is the response's, which this is to become.
-                            let mut passage = Passage::default();
-                            let mut response = match identified(guard.as_deref(), request, identity, &mut passage) {
-                                Ok((request, wait)) => {
-                                    // Even a sleep of no time waits for the clock's next tick.
-                                    if !wait.is_zero() {
-                                        sleep(wait).await;
-                                    }
-                                    hand_over.respond(request).await
-                                }
-                                Err(refusal) => refusal,
-                            };
-                            passage.finish(&mut response);
-                            response
-                        }
-                    }
-                }))
-            }
-        };
-        SiteResponse::surrounded(response, self, counted)
-    }
-
-    /// Whether there is nothing that requests must pass.
-    pub(crate) fn keeps_none_back(&self) -> bool {
-        self.policy.guard.is_none()
-    }
-
-    /// As [`Self::respond`], where no request is kept back.
-    pub(crate) fn respond_at_once(
-        self,
-        request: Request,
-        counted: Option<CountedBody>,
-        hand_over: impl FnOnce(Request) -> SiteResponse,
-    ) -> SiteResponse {
-        match self.policy.answer(&self.asked) {
-            Some(response) => SiteResponse::Ready(Some(response)),
-            None => SiteResponse::surrounded(hand_over(request), self, counted),
-        }
-    }
-
-    #[inline]
-    fn admit(&mut self, request: &Request) -> Admission {
-        let Some(guard) = &self.policy.guard else { return Admission::Granted(Identity::default()) };
-        let is_preflight = self.asked.cors.as_ref().is_some_and(CorsRequest::is_preflight);
-        guard.admit(request, is_preflight, &mut self.passage)
-    }
-
-    /// Does it.
-    pub(crate) fn apply(&self, response: &mut Response) {
-        self.passage.finish(response);
-        self.policy.apply(&self.asked, self.source, response);
-    }
-}
-
-/// A request that names its user as the guard says, and how long it waits for the limits of this user; or the refusal by
-/// one of them.
-fn identified(
-    guard: Option<&Guard>,
-    mut request: Request,
-    identity: Identity,
-    passage: &mut Passage,
-) -> Result<(Request, Duration), Response> {
-    let Some(guard) = guard else { return Ok((request, Duration::ZERO)) };
-    passage.add(guard.identify(&mut request, identity));
-    let wait = guard.limit_identified(&request, passage)?;
-    Ok((request, wait))
 }
 
 impl SiteResponse {
@@ -201,10 +51,11 @@ impl SiteResponse {
         Self::Pending { response, headers: HeaderChanges::default(), strict_transport: StrictTransport::default() }
     }
 
-    /// This response, and what surrounds it.
-    pub(crate) fn surrounded(response: Self, surrounding: Surrounding, counted: Option<CountedBody>) -> Self {
-        let strict_transport = StrictTransport::default();
-        Self::Surrounded(Box::new(SurroundedResponse { response, surrounding, counted, strict_transport }))
+    /// This response, changed by the policy of this context; `counted` is the body of the request, if it may turn out to
+    /// be too long.
+    pub(crate) fn in_context(self, context: PolicyContext, counted: Option<CountedBody>) -> Self {
+        let (response, strict_transport) = (self, StrictTransport::default());
+        Self::InContext(Box::new(ResponseInContext { response, context, counted, strict_transport }))
     }
 
     /// Changes the headers of the response as its route says.
@@ -215,11 +66,11 @@ impl SiteResponse {
             Self::Ready(None) => {}
             Self::Pending { headers, .. } => *headers = changes,
             // Before the policy, so that it sees the fields that will be sent.
-            Self::Surrounded(surrounded) => {
-                if let Some(counted) = &mut surrounded.counted {
+            Self::InContext(inner) => {
+                if let Some(counted) = &mut inner.counted {
                     counted.change(&changes);
                 }
-                surrounded.response.change(changes);
+                inner.response.change(changes);
             }
             Self::Followed(followed) => followed.change(changes),
         }
@@ -232,7 +83,7 @@ impl SiteResponse {
             Self::Ready(Some(response)) => header.apply(response),
             Self::Ready(None) => {}
             Self::Pending { strict_transport, .. } => *strict_transport = header,
-            Self::Surrounded(surrounded) => surrounded.strict_transport = header,
+            Self::InContext(inner) => inner.strict_transport = header,
             Self::Followed(followed) => followed.add(header),
         }
     }
@@ -252,13 +103,13 @@ impl Future for SiteResponse {
                 strict_transport.apply(&mut response);
                 Poll::Ready(response)
             }
-            Self::Surrounded(surrounded) => surrounded.poll(context),
+            Self::InContext(inner) => inner.poll(context),
             Self::Followed(followed) => followed.poll(context),
         }
     }
 }
 
-impl SurroundedResponse {
+impl ResponseInContext {
     #[inline(never)]
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         let response = Pin::new(&mut self.response).poll(context);
@@ -266,7 +117,7 @@ impl SurroundedResponse {
             Some(refusal) => refusal,
             None => ready!(response),
         };
-        self.surrounding.apply(&mut response);
+        self.context.apply(&mut response);
         self.strict_transport.apply(&mut response);
         Poll::Ready(response)
     }

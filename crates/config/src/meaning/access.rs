@@ -20,6 +20,7 @@ use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_jwt::RemoteKeys;
 use serow_login::Login;
+use serow_router::Methods;
 use serow_site::{ClientRequests, Guard, RateLimit, RefusedAddresses, Satisfy};
 use serow_variables::Scope;
 
@@ -154,6 +155,10 @@ impl<'a> Access<'a> {
         }
         let outer = outer.map_or_else(Guard::default, |outer| Guard::clone(outer));
         let addresses = self.addresses(&outer, settings, place);
+        let methods = match &settings.allow_methods {
+            None => Some(outer.methods.clone()),
+            Some(names) => self.methods(names, &place.key("allow-methods")),
+        };
         let requests = match settings.max_requests_per_client {
             None => outer.requests,
             Some(max) => self.client_requests(max.in_memory()),
@@ -168,7 +173,7 @@ impl<'a> Access<'a> {
             Some(SatisfyChoice::All) => Satisfy::All,
             Some(SatisfyChoice::Any) => Satisfy::Any,
         };
-        let (addresses, limits, identity) = (addresses?, limits?, identity?);
+        let (addresses, methods, limits, identity) = (addresses?, methods?, limits?, identity?);
         if settings.satisfy == Some(SatisfyChoice::Any) && usize::from(addresses.is_some()) + identity.count() < 2 {
             let text = "`satisfy` = \"any\" needs two ways in, such as `allow` and `basic`, or `basic` and `jwt`: write \
                         both, or leave it out";
@@ -176,7 +181,7 @@ impl<'a> Access<'a> {
         }
         self.found.borrow_mut().identifies |= !identity.is_empty();
         let (trust, refused_addresses) = (Arc::clone(&self.trust), Arc::clone(&self.refused_addresses));
-        let guard = Guard { addresses, requests, limits, identity, satisfy, trust, refused_addresses };
+        let guard = Guard { addresses, methods, requests, limits, identity, satisfy, trust, refused_addresses };
         Some((!guard.is_empty()).then(|| Arc::new(guard)))
     }
 
@@ -192,6 +197,15 @@ impl<'a> Access<'a> {
         let rules = rules
             .map_err(|(list, number, error)| Problem::of_value(place.key(list).element(number), error.to_string()));
         self.noted(rules).map(|rules| Some(Arc::new(rules)))
+    }
+
+    fn methods(&self, names: &[String], place: &Place) -> Option<Methods> {
+        self.noted(match names.is_empty() {
+            true => {
+                Err(Problem::of_value(place.clone(), "no request could have a method: name one, or leave the key out"))
+            }
+            false => Methods::new(names).map_err(|error| Problem::of_value(place.clone(), error.to_string())),
+        })
     }
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {

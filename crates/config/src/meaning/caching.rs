@@ -8,7 +8,7 @@ use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
 use serow_site::{
-    CacheBypass, CacheFolder, CacheSettings, CacheStore, IgnoredQuery, ResponseCache, RouteHandler, StatusField,
+    CacheBypass, CacheFolder, CacheSettings, CacheStore, Content, IgnoredQuery, ResponseCache, StatusField,
 };
 
 use crate::{
@@ -79,31 +79,28 @@ impl<'a> Caching<'a> {
         self.store.flatten()
     }
 
-    /// An action whose responses are cached as its route says, or its site.
-    pub(crate) fn cached(
+    /// The cache in front of this action, as its route says, or its site.
+    pub(crate) fn cache(
         &self,
-        action: Action<RouteHandler>,
+        action: &Action<Content>,
         (own, own_place): (Option<&CacheSetting>, &Place),
         (of_site, place_of_site): (Option<&CacheSetting>, &Place),
         (site, route): (&str, &str),
-    ) -> Option<Action<RouteHandler>> {
+    ) -> Option<Option<ResponseCache>> {
         let (setting, place) = match (own, of_site) {
             (Some(setting), _) => (setting, own_place.key("cache")),
             (None, Some(setting)) => (setting, place_of_site.key("cache")),
-            (None, None) => return Some(action),
+            (None, None) => return Some(None),
         };
-        let CacheSetting::On(table) = setting else { return Some(action) };
-        let Action::Handle(handler) = action else { return Some(action) };
-        if handler.is_folder() {
-            // Files have a cache of their own.
-            return match own {
-                Some(_) => {
-                    let text = "`cache` has no effect in a route with `files`, which has a cache of its own: write it in a \
-                                route with `app` or `proxy`";
-                    self.refused(Problem::of_key(place, text))
-                }
-                None => Some(Action::Handle(handler)),
-            };
+        let CacheSetting::On(table) = setting else { return Some(None) };
+        match action {
+            Action::Handle(Content::App(_) | Content::Proxy(_)) => {}
+            Action::Handle(_) | Action::Try(_) if own.is_some() => {
+                let text = "`cache` has no effect in a route with `files`, which has a cache of its own: write it in a \
+                            route with `app` or `proxy`";
+                return self.refused(Problem::of_key(place, text));
+            }
+            _ => return Some(None),
         }
         let Some(store) = &self.store else {
             let text = "`cache` needs `[cache]`: write [cache] and below it memory = \"256M\"";
@@ -119,7 +116,7 @@ impl<'a> Caching<'a> {
         let same = names.entry(name.clone()).or_default();
         *same += 1;
         let name = if *same > 1 { format!("{name} {same}") } else { name };
-        Some(Action::Handle(handler.cached(ResponseCache::new(store.clone(), settings, &name))))
+        Some(Some(ResponseCache::new(store.clone(), settings, &name)))
     }
 
     fn settings(&self, table: &RouteCacheTable, place: &Place) -> Option<CacheSettings> {

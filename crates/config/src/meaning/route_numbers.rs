@@ -5,7 +5,6 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 use serow_access_log::LogRule;
 use serow_proxy::TrustedProxies;
 use serow_router::{Action, RouteMark};
-use serow_site::RouteHandler;
 
 use crate::{
     meaning::logs::PlacedLogs,
@@ -52,7 +51,7 @@ impl RouteNumbers {
     }
 
     /// The number of a route with this action, and what it notes.
-    pub(crate) fn mark(&self, route: NumberedRoute, action: &Action<RouteHandler>) -> Option<RouteMark> {
+    pub(crate) fn mark<H>(&self, route: NumberedRoute, action: &Action<H>) -> Option<RouteMark> {
         let has_captures = route.logs.reads_captures();
         let number = match action {
             Action::Handle(_) | Action::Try(_) => {

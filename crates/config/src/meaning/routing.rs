@@ -9,7 +9,8 @@ use serow_router::{
     RewriteTarget, Route, Router, Site,
 };
 use serow_site::{
-    InternalRoutes, Mirror, MirrorSettings, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler, SitePolicies,
+    Content, InternalRoutes, Mirror, MirrorSettings, Phases, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler,
+    SitePolicies,
 };
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::Dav;
@@ -24,6 +25,7 @@ use crate::{
         internal,
         logs::{Logs, PlacedLogs},
         matching::Matching,
+        own_settings::OwnSettings,
         paths::resolved,
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
@@ -36,8 +38,6 @@ use crate::{
         access::AccessSettings,
         compression::CompressionSetting,
         handlers::{FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
-        header_rules::HeaderRuleSettings,
-        logs::LogSettings,
         mirror::MirrorTable,
         or_off::OrOff,
         policies::PolicySettings,
@@ -144,17 +144,13 @@ impl Routing<'_> {
         let (action, surroundings) = (action?, surroundings?);
         let reader = BodyReader { limit: policy.max_body, is_written };
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
-        let action = surrounded(action, &inner);
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
-        let action = self.caching.cached(
-            action,
-            (policy.cache.as_ref(), &place),
-            (None, &place),
-            (&numbered.site, EVERYTHING),
-        )?;
-        let action = self.mirrored(action, policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
+        let names = (&*numbered.site, EVERYTHING);
+        let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), names)?;
+        let mirror = self.mirror(policy.mirror.as_ref(), names, &place)?;
+        let (action, answering) = in_phases(action, Phases { policy: inner, cache, mirror, ..Phases::default() });
         let mark = self.numbers.mark(numbered, &action);
-        let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
+        let routes = vec![Route { mark, answering, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
         let number = self.numbers.site(logs);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
@@ -221,9 +217,9 @@ impl Routing<'_> {
         let matching = Matching { scope: &scope, problems: self.problems };
         let matched = format!("{name} {:?} {when:?}", settings.methods);
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
-        let methods = self.methods(settings.methods, &place.key("methods"));
+        let methods = self.methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
-        let is_written = handler.is_written();
+        let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
@@ -237,22 +233,32 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        let is_written = is_written.unwrap_or_default();
-        let surroundings = self.surroundings(&policy, &access, (settings.internal, is_written), site, &place);
-        let action = self.with_own_policy(action, &[policy.given(), access.given()].concat(), &place);
-        let action = self.with_own_request_headers(action, &header_rules, &place);
-        let action = self.with_own_log(action, &log, &place);
-        let action = surrounded(action?, &surroundings?);
-        let action = self.cached(action, &policy, &matched, (settings.internal, site), &place)?;
-        let action = self.copied_and_followed(action, &policy, (name, settings.internal, follows), site, &place)?;
-        let action = self.scripting.scripted(action, settings.script.as_ref(), &place)?;
+        let own = OwnSettings {
+            settings: &settings,
+            header_rules: &header_rules,
+            log: &log,
+            policy: &policy,
+            access: &access,
+        };
+        let action = action.and_then(|action| match own.without_effect(&action, &place) {
+            None => Some(action),
+            Some(problem) => self.noted(Err(problem)),
+        });
+        let surroundings = self.surroundings(&policy, &access, (settings.internal, reads_body), site, &place);
+        let (action, surroundings) = (action?, surroundings?);
+        let phases = Phases {
+            policy: surroundings,
+            scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
+            ..self.around_content(&action, &policy, (name, &matched), (settings.internal, follows), site, &place)?
+        };
+        let (action, answering) = in_phases(action, phases);
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
         // What leads to an internal route has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions) = (path?, methods?, conditions?);
         let name = settings.name.map(String::into_boxed_str);
-        Some(Route { path, methods, conditions, headers, request_headers, name, mark, action })
+        Some(Route { path, methods, conditions, headers, request_headers, name, mark, action, answering })
     }
 
     /// What surrounds a route with these settings.
@@ -260,7 +266,7 @@ impl Routing<'_> {
         &self,
         policy: &PolicySettings,
         access: &AccessSettings,
-        (is_internal, is_written): (bool, bool),
+        (is_internal, reads_body): (bool, Option<bool>),
         site: SiteOfRoute<'_>,
         place: &Place,
     ) -> Option<Arc<RoutePolicy>> {
@@ -278,104 +284,47 @@ impl Routing<'_> {
         }?;
         let surroundings = if is_internal { unguarded(surroundings) } else { surroundings };
         let limit = policy.max_body.or(site.settings.max_body);
-        Some(self.bodies.enforced(BodyReader { limit, is_written }, surroundings))
-    }
-
-    /// An action whose responses are cached, if that is wanted, apart from those of routes that match something else.
-    fn cached(
-        &self,
-        action: Action<RouteHandler>,
-        policy: &PolicySettings,
-        matched: &str,
-        (is_internal, site): (bool, SiteOfRoute<'_>),
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        if is_internal {
-            return Some(action);
-        }
-        let of_site = (site.settings.cache.as_ref(), site.place);
-        self.caching.cached(action, (policy.cache.as_ref(), place), of_site, (site.name, matched))
-    }
-
-    /// An action whose requests are copied, and whose responses lead to internal routes, if that is wanted.
-    fn copied_and_followed(
-        &self,
-        action: Action<RouteHandler>,
-        policy: &PolicySettings,
-        (path, is_internal, follows): (&str, bool, bool),
-        site: SiteOfRoute<'_>,
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        if is_internal {
-            return Some(action);
-        }
-        let action = match (&policy.mirror, &site.settings.mirror) {
-            (Some(mirror), _) => self.mirrored(action, Some(mirror), (site.name, path), place)?,
-            (None, mirror) => self.mirrored(action, mirror.as_ref(), (site.name, path), site.place)?,
-        };
-        Some(match site.internal {
-            Some(internal) if follows => following(action, internal),
-            _ => action,
+        Some(match reads_body {
+            Some(is_written) => self.bodies.enforced(BodyReader { limit, is_written }, surroundings),
+            None => surroundings,
         })
     }
 
-    /// An action, unless it has a policy that has no effect: the router's own responses have the policy of the site.
-    fn with_own_policy(
+    /// The phases between the scripts of a route and its content: cache, mirror, and what responses may lead to. Clients do
+    /// not reach internal routes, so these have none of them.
+    fn around_content(
         &self,
-        action: Option<Action<RouteHandler>>,
-        given: &[&'static str],
+        action: &Action<Content>,
+        policy: &PolicySettings,
+        (path, matched): (&str, &str),
+        (is_internal, follows): (bool, bool),
+        site: SiteOfRoute<'_>,
         place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        let (name, Some(key)) = (name_of(action.as_ref()?), given.first().copied()) else { return action };
-        let Some(name) = name else { return action };
-        let text = format!("`{key}` has no effect in a route with `{name}`: write it in the [[site]]");
-        self.noted(Err(Problem::of_key(place.key(key), text)))
-    }
-
-    /// An action, unless it has rules for requests that no handler gets.
-    fn with_own_request_headers(
-        &self,
-        action: Option<Action<RouteHandler>>,
-        rules: &HeaderRuleSettings,
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        let name = match action.as_ref()? {
-            _ if rules.request_headers.is_empty() => return action,
-            Action::Handle(_) => return action,
-            Action::Try(_) => "missing = \"next\"",
-            other => name_of(other)?,
-        };
-        let text = format!(
-            "`request-headers` has no effect in a route with `{name}`: write it in a route with `app` or `proxy`"
-        );
-        self.noted(Err(Problem::of_key(place.key("request-headers"), text)))
-    }
-
-    /// An action, unless it has a log that has no effect.
-    fn with_own_log(
-        &self,
-        action: Option<Action<RouteHandler>>,
-        log: &LogSettings,
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        if !matches!(action, Some(Action::Rewrite(_))) || log.access_log.is_none() {
-            return action;
+    ) -> Option<Phases> {
+        if is_internal || matches!(action, Action::Rewrite(_)) {
+            return Some(Phases::default());
         }
-        let text = "`access-log` has no effect in a route with `rewrite`: write it in the route that answers";
-        self.noted(Err(Problem::of_key(place.key("access-log"), text)))
+        let of_site = (site.settings.cache.as_ref(), site.place);
+        let cache = self.caching.cache(action, (policy.cache.as_ref(), place), of_site, (site.name, matched))?;
+        let mirror = match (&policy.mirror, &site.settings.mirror) {
+            (Some(mirror), _) => self.mirror(Some(mirror), (site.name, path), place)?,
+            (None, mirror) => self.mirror(mirror.as_ref(), (site.name, path), site.place)?,
+        };
+        let internal = site.internal.filter(|_| follows).cloned();
+        Some(Phases { cache, mirror, internal, ..Phases::default() })
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
         self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?} {error}"))))
     }
 
-    fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+    fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<Content>> {
         let target = RewriteTarget::with_variables(text, scope);
         let target = target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}")));
         self.noted(target).map(Action::Rewrite)
     }
 
-    fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
+    fn methods(&self, table: Option<&[String]>, place: &Place) -> Option<Methods> {
         let Some(table) = table else { return Some(Methods::default()) };
         if table.is_empty() {
             let text = "there is no method: name one, or leave the key out for all";
@@ -384,7 +333,7 @@ impl Routing<'_> {
         self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
     }
 
-    fn redirect(&self, table: &RedirectTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+    fn redirect(&self, table: &RedirectTable, scope: &Scope, place: &Place) -> Option<Action<Content>> {
         let redirect = Redirect::with_variables(&table.to, table.status.0, scope).map_err(|error| match error {
             InvalidRedirect::Status => Problem::of_value(place.key("status"), error.to_string()),
             _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", table.to)),
@@ -392,7 +341,7 @@ impl Routing<'_> {
         self.noted(redirect).map(Action::Redirect)
     }
 
-    fn respond(&self, table: RespondTable, scope: &Scope, place: &Place) -> Option<Action<RouteHandler>> {
+    fn respond(&self, table: RespondTable, scope: &Scope, place: &Place) -> Option<Action<Content>> {
         let RespondTable { status, body, media_type } = table;
         let body = match body.map(|body| Text::parse(&body, scope)).transpose() {
             Ok(body) => body,
@@ -419,7 +368,7 @@ impl Routing<'_> {
         path: &str,
         compression: Option<&CompressionSetting>,
         place: &Place,
-    ) -> Option<Action<RouteHandler>> {
+    ) -> Option<Action<Content>> {
         let FilesTable { settings, folder } = table;
         if settings.root.as_os_str().is_empty() {
             let text = "the path is empty: name a folder; \".\" is that of this file";
@@ -459,8 +408,8 @@ impl Routing<'_> {
         });
         let files = self.noted(files)?;
         let files = match write {
-            Some(write) => RouteHandler::Dav(Box::new(Dav::new(files, write, prefix.as_bytes()))),
-            None => RouteHandler::Files(files),
+            Some(write) => Content::Dav(Box::new(Dav::new(files, write, prefix.as_bytes()))),
+            None => Content::Files(files),
         };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })
     }
@@ -483,18 +432,9 @@ impl Routing<'_> {
         Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 
-    /// An action whose requests are copied as it is written at this place.
-    fn mirrored(
-        &self,
-        action: Action<RouteHandler>,
-        table: Option<&MirrorTable>,
-        (site, path): (&str, &str),
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        let Some(table) = table else { return Some(action) };
-        if name_of(&action).is_some() {
-            return Some(action);
-        }
+    /// Where copies of requests go, as it is written at this place.
+    fn mirror(&self, table: Option<&MirrorTable>, (site, path): (&str, &str), place: &Place) -> Option<Option<Mirror>> {
+        let Some(table) = table else { return Some(None) };
         let proxy = self.proxying.mirror(table, &place.key("mirror"))?;
         let settings = MirrorSettings {
             name: format!("{site} {path}"),
@@ -503,20 +443,16 @@ impl Routing<'_> {
         };
         let mirror = Mirror::new(settings, proxy);
         self.mirrors.borrow_mut().push(mirror.clone());
-        Some(match action {
-            Action::Handle(handler) => Action::Handle(handler.mirrored(mirror)),
-            Action::Try(handler) => Action::Try(handler.mirrored(mirror)),
-            other => other,
-        })
+        Some(Some(mirror))
     }
 
-    fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<RouteHandler>> {
-        self.proxying.proxy(table, scopes, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
+    fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<Content>> {
+        self.proxying.proxy(table, scopes, place).map(|proxy| Action::Handle(Content::Proxy(proxy)))
     }
 
-    fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<RouteHandler>> {
+    fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<Content>> {
         let application = self.applications.application(table, has_internal, place)?;
-        Some(Action::Handle(application.handler()))
+        Some(Action::Handle(application.content()))
     }
 
     /// A text that says what is wrong with it.
@@ -529,36 +465,21 @@ impl Routing<'_> {
     }
 }
 
-/// An action whose handler has this policy around it.
-fn surrounded(action: Action<RouteHandler>, policy: &Arc<RoutePolicy>) -> Action<RouteHandler> {
+/// An action whose content is behind these phases, and the handler that passes on what the action itself answers.
+fn in_phases(action: Action<Content>, phases: Phases) -> (Action<RouteHandler>, Option<RouteHandler>) {
+    let answering = |phases: Phases| (!phases.is_empty()).then(|| RouteHandler::new(Content::Answer, phases));
     match action {
-        Action::Handle(handler) => Action::Handle(handler.with_policy(Arc::clone(policy))),
-        Action::Try(handler) => Action::Try(handler.with_policy(Arc::clone(policy))),
-        Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => action,
+        Action::Handle(content) => (Action::Handle(RouteHandler::new(content, phases)), None),
+        Action::Try(content) => (Action::Try(RouteHandler::new(content, phases)), None),
+        Action::Redirect(redirect) => (Action::Redirect(redirect), answering(phases)),
+        Action::Respond(response) => (Action::Respond(response), answering(phases)),
+        Action::Rewrite(target) => (Action::Rewrite(target), None),
     }
 }
 
 /// A policy of an internal route: what leads there has passed the guard of its own route.
 fn unguarded(policy: Arc<RoutePolicy>) -> Arc<RoutePolicy> {
     if policy.guard.is_none() { policy } else { Arc::new(RoutePolicy { guard: None, ..RoutePolicy::clone(&policy) }) }
-}
-
-/// An action whose handler's responses lead to these routes.
-fn following(action: Action<RouteHandler>, internal: &InternalRoutes) -> Action<RouteHandler> {
-    match action {
-        Action::Handle(handler) => Action::Handle(handler.following(internal.clone())),
-        other => other,
-    }
-}
-
-/// The name of what the router itself does.
-fn name_of(action: &Action<RouteHandler>) -> Option<&'static str> {
-    match action {
-        Action::Handle(_) | Action::Try(_) => None,
-        Action::Redirect(_) => Some("redirect"),
-        Action::Respond(_) => Some("respond"),
-        Action::Rewrite(_) => Some("rewrite"),
-    }
 }
 
 /// Bytes of the longest body that is copied, unless something else is written: requests of most interfaces are shorter.

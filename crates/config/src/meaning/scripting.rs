@@ -10,10 +10,9 @@ use std::{
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
-use serow_router::Action;
 use serow_scripts::{Redis, RouteChoice, Script, ScriptLimits, Servers};
 use serow_settings::ScriptServers;
-use serow_site::{RouteHandler, ScriptedSite, Scripts, Site};
+use serow_site::{ScriptedSite, Scripts, Site};
 
 use crate::{
     meaning::{paths::resolved, proxying::Proxying, script_redis::FleetRedis},
@@ -83,26 +82,9 @@ impl<'a> Scripting<'a> {
         script.clone().map(|script| Scripts::new(vec![script], choice))
     }
 
-    /// An action behind the script of its route; nothing where it has errors, or no effect.
-    pub(crate) fn scripted(
-        &self,
-        action: Action<RouteHandler>,
-        path: Option<&PathBuf>,
-        place: &Place,
-    ) -> Option<Action<RouteHandler>> {
-        if path.is_none() {
-            return Some(action);
-        }
-        let scripts = self.scripts(path, RouteChoice::Made, place)?;
-        match action {
-            Action::Handle(handler) => Some(Action::Handle(handler.scripted(scripts))),
-            Action::Try(_) | Action::Redirect(_) | Action::Respond(_) | Action::Rewrite(_) => {
-                let text = "`script` has no effect here: write it in a route with `app`, `files` (without missing = \"next\") \
-                            or `proxy`, or in the site";
-                self.problems.add(Problem::of_key(place.key("script"), text));
-                None
-            }
-        }
+    /// The script of a route; nothing where it has errors.
+    pub(crate) fn of_route(&self, path: Option<&PathBuf>, place: &Place) -> Option<Scripts> {
+        self.scripts(path, RouteChoice::Made, place)
     }
 
     fn read(&self, path: &Path, place: &Place) -> Option<Script> {

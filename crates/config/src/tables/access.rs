@@ -36,6 +36,13 @@ pub(crate) struct AccessSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deny: Option<Vec<String>>,
 
+    /// Methods that requests may have: ["GET", "POST"]; others get 405 [default: all]
+    ///
+    /// GET includes HEAD. `methods` of a route selects requests, and leaves the others to the next routes; this refuses
+    /// them. In a route, it replaces that of the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_methods: Option<Vec<String>>,
+
     /// Users with passwords (Basic authentication): { file = "users.htpasswd", realm = "Reports" }, or false for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) basic: Option<OrOff<BasicTable>>,
@@ -174,6 +181,7 @@ impl AccessSettings {
         let Self {
             allow,
             deny,
+            allow_methods,
             basic,
             forward_auth,
             jwt,
@@ -186,6 +194,7 @@ impl AccessSettings {
         let keys = [
             ("allow", allow.is_some()),
             ("deny", deny.is_some()),
+            ("allow-methods", allow_methods.is_some()),
             ("basic", basic.is_some()),
             ("forward-auth", forward_auth.is_some()),
             ("jwt", jwt.is_some()),

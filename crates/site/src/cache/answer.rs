@@ -21,7 +21,7 @@ use super::{
     demand::Demand,
     fetch::{Fetch, Manner},
 };
-use crate::{RouteHandler, site_response::SiteResponse};
+use crate::{Content, site_response::SiteResponse};
 
 /// What is stored for a request that has to be forwarded.
 pub(super) struct Found {
@@ -38,7 +38,7 @@ pub(super) struct Found {
 
 impl ResponseCache {
     /// Answers a GET or HEAD.
-    pub(super) fn answer(&self, handler: &RouteHandler, request: Request, demand: Demand) -> SiteResponse {
+    pub(super) fn answer(&self, handler: &Content, request: Request, demand: Demand) -> SiteResponse {
         let now = self.store.now();
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
@@ -122,7 +122,7 @@ impl ResponseCache {
         Err(Found { reason, stored, is_selected: true, part: part(), is_uncacheable })
     }
 
-    fn forward(&self, handler: &RouteHandler, request: Request, demand: Demand, found: Found) -> SiteResponse {
+    fn forward(&self, handler: &Content, request: Request, demand: Demand, found: Found) -> SiteResponse {
         let version = self.memory().version();
         let manner = self.manner(&request, &demand, &found);
         // A request that wants its own validation does not wait for that of another.
@@ -162,7 +162,7 @@ impl ResponseCache {
     }
 
     /// Validates a stored response, unless somebody does it already (RFC 5861 §3); whether it does.
-    fn validate(&self, handler: &RouteHandler, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
+    fn validate(&self, handler: &Content, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
         let version = self.memory().version();
         let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
             return false;

@@ -11,12 +11,12 @@ use serow_cache::{
 use serow_message::{InformationalSender, StatusCode};
 
 use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand};
-use crate::RouteHandler;
+use crate::Content;
 
 /// A request that is forwarded.
 pub(super) struct Fetch {
     pub(super) cache: ResponseCache,
-    handler: RouteHandler,
+    handler: Content,
     pub(super) demand: Demand,
     /// The request, with the conditions and ranges of the client.
     pub(super) head: RequestHead,
@@ -44,7 +44,7 @@ pub(super) enum Manner {
 impl Fetch {
     pub(super) fn new(
         cache: ResponseCache,
-        handler: RouteHandler,
+        handler: Content,
         request: Request,
         demand: Demand,
         found: Found,

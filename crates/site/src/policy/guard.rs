@@ -14,7 +14,8 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
 use serow_gateway::{TrustedProxies, error_page};
-use serow_message::{Headers, KnownHeader, LimitStatus, Request, Response, RouteNote, StatusCode};
+use serow_message::{Headers, KnownHeader, LimitStatus, Method, Request, Response, RouteNote, StatusCode};
+use serow_router::Methods;
 use tokio::time::sleep;
 
 pub(crate) use self::identity::Identity;
@@ -40,6 +41,8 @@ use crate::cache::Identified;
 pub struct Guard {
     /// Which addresses may send requests.
     pub addresses: Option<Arc<AddressRules>>,
+    /// Which methods they may have.
+    pub methods: Methods,
     /// How many of a client at the same time.
     pub requests: Option<Arc<ClientRequests>>,
     /// How often.
@@ -76,7 +79,7 @@ pub(crate) enum Admission {
 
 /// What the guard has decided about a request, for its response.
 #[derive(Debug, Default)]
-pub(crate) struct Passage {
+pub(crate) struct AccessOutcome {
     /// What counts the request until its response is sent.
     counted: Option<ClientRequest>,
     limited: Vec<(Arc<RateLimit>, Limited)>,
@@ -89,11 +92,15 @@ impl Guard {
     pub fn is_empty(&self) -> bool {
         let IdentityChecks { login, reserved, .. } = &self.identity;
         let is_identity_free = self.identity.is_empty() && reserved.is_empty() && login.is_none();
-        self.addresses.is_none() && self.requests.is_none() && self.limits.is_empty() && is_identity_free
+        self.addresses.is_none()
+            && self.methods.named().is_empty()
+            && self.requests.is_none()
+            && self.limits.is_empty()
+            && is_identity_free
     }
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
-    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, passage: &mut Passage) -> Admission {
+    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> Admission {
         let client = self.trust.client_address(&request.headers, request.connection());
         let is_address_right = self.addresses.as_ref().is_none_or(|rules| rules.allow(client));
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
@@ -101,9 +108,13 @@ impl Guard {
             self.refused_addresses.note(client);
             return Admission::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
         }
+        // The method of a preflight request is not that of the request it asks about.
+        if !self.methods.allow(&request.method) && !is_preflight {
+            return Admission::Refused(self.refusal_of_method(&request.headers));
+        }
         if let (Some(requests), Some(client)) = (&self.requests, client) {
-            passage.counted = requests.enter(client);
-            if passage.counted.is_none() {
+            outcome.counted = requests.enter(client);
+            if outcome.counted.is_none() {
                 if let Some(note) = request.extensions.get::<RouteNote>() {
                     note.add_limit(requests.name(), LimitStatus::Rejected);
                 }
@@ -111,7 +122,7 @@ impl Guard {
                 return Admission::Refused(refusal);
             }
         }
-        let wait = match self.limit(request, client, passage, false) {
+        let wait = match self.limit(request, client, outcome, false) {
             Ok(wait) => wait,
             Err(refusal) => return Admission::Refused(refusal),
         };
@@ -125,6 +136,15 @@ impl Guard {
             false => self.identity.check(request, client, self.satisfy),
         };
         admission(verdict, wait)
+    }
+
+    /// RFC 9110 §15.5.6: a 405 says which methods there are.
+    #[cold]
+    fn refusal_of_method(&self, headers: &Headers) -> Response {
+        let names: Vec<&str> = self.methods.named().iter().map(Method::as_str).collect();
+        let mut response = error_page(StatusCode::METHOD_NOT_ALLOWED, headers);
+        let _ = response.headers.insert(KnownHeader::Allow, names.join(", "));
+        response
     }
 
     /// Tells the handler who sends a request, and removes what the client says about it. The response gets the
@@ -145,12 +165,16 @@ impl Guard {
     }
 
     /// How long a request of a client that was identified waits for the limits whose keys have claims.
-    pub(crate) fn limit_identified(&self, request: &Request, passage: &mut Passage) -> Result<Duration, Response> {
+    pub(crate) fn limit_identified(
+        &self,
+        request: &Request,
+        outcome: &mut AccessOutcome,
+    ) -> Result<Duration, Response> {
         if !self.limits.iter().any(|limit| limit.needs_claims()) {
             return Ok(Duration::ZERO);
         }
         let client = self.trust.client_address(&request.headers, request.connection());
-        self.limit(request, client, passage, true)
+        self.limit(request, client, outcome, true)
     }
 
     /// How long the request waits for its limits, with claims in their keys or without.
@@ -158,7 +182,7 @@ impl Guard {
         &self,
         request: &Request,
         client: Option<IpAddr>,
-        passage: &mut Passage,
+        outcome: &mut AccessOutcome,
         with_claims: bool,
     ) -> Result<Duration, Response> {
         let (mut longest, mut refused) = (Duration::ZERO, None);
@@ -168,7 +192,7 @@ impl Guard {
                 Ok(wait) => longest = longest.max(wait),
                 Err(retry_after) => refused = Some(refused.unwrap_or(Duration::ZERO).max(retry_after)),
             }
-            passage.limited.push((Arc::clone(limit), limited));
+            outcome.limited.push((Arc::clone(limit), limited));
             if refused.is_some() {
                 break;
             }
@@ -180,7 +204,7 @@ impl Guard {
     }
 }
 
-impl Passage {
+impl AccessOutcome {
     /// Has the response get these fields.
     pub(crate) fn add(&mut self, fields: ResponseFields) {
         self.fields = fields;

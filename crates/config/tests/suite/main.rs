@@ -1,0 +1,4 @@
+//! Settings files and the handlers that they make, from outside.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod phases;

@@ -1,0 +1,78 @@
+//! Property test: random settings and random requests, through the handler of the settings to real sockets.
+//!
+//! | invariant | |
+//! | --- | --- |
+//! | a refused request reaches nothing | no script, mirror, cache, application or other server behind the refusal |
+//! | the identity at a server is the verified one | whatever the client sends as fields, in `Connection` and as a target |
+//! | each setting has its effect | or the settings are refused |
+//!
+//! `PHASES_REQUESTS=1000000 cargo test --release -p serow-config phases` is the long run; `PHASES_SEED` repeats one.
+
+mod clients;
+mod random;
+mod servers;
+mod sites;
+
+use std::env;
+
+use serow::Handler;
+use serow_site::{Admission, TlsPolicy};
+use tokio::task::LocalSet;
+
+use self::{random::Random, servers::Servers, sites::RandomSite};
+
+#[test]
+fn random_requests_pass_the_phases_of_random_settings_in_order() {
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (requests, seed) = (number("PHASES_REQUESTS").unwrap_or(4_000), number("PHASES_SEED").unwrap_or(1));
+    let (mut sent, mut refused_settings) = (0, 0);
+    for seed in seed.. {
+        if sent >= requests {
+            break;
+        }
+        match run(seed) {
+            Some(count) => sent += count,
+            None => refused_settings += 1,
+        }
+    }
+    println!("{sent} requests, {refused_settings} settings refused");
+    // A generator whose settings are refused tests nothing.
+    assert!(refused_settings * 2 < seed + sent / REQUESTS);
+}
+
+/// Sends requests to a site with random settings; `None` if these are refused.
+fn run(seed: u64) -> Option<u64> {
+    let mut random = Random::new(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = serow_net::thread_runtime().unwrap();
+    runtime.block_on(LocalSet::new().run_until(async {
+        let servers = Servers::start(folder.path());
+        let site = RandomSite::new(&mut random, folder.path());
+        let configuration = match site.read(folder.path()) {
+            Ok(configuration) => configuration,
+            Err(error) => {
+                assert!(error.contains("has no effect"), "seed {seed}: {error}\n{}", site.text);
+                return None;
+            }
+        };
+        let handler = serow_site::handler(configuration.site, TlsPolicy::default(), 443, Admission::default());
+        for number in 0..REQUESTS {
+            let (request, asked) = clients::request(&mut random, number);
+            let shown = format!("{request:?}");
+            let response = handler.call(request).await;
+            let response = clients::received(response).await;
+            servers.settle(number, site.is_copied(&asked, &response)).await;
+            let seen = servers.take(number);
+            if let Err(violation) = site.judge(&asked, &response, &seen) {
+                panic!(
+                    "seed {seed}, request {number}: {violation}\n{shown}\n{asked:?}\n{response:?}\n{seen:?}\n{}",
+                    site.text
+                );
+            }
+        }
+        Some(REQUESTS)
+    }))
+}
+
+/// Requests to each site.
+const REQUESTS: u64 = 50;

@@ -1,0 +1,134 @@
+//! Random requests, also of clients that lie.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use serow::{Body, Connection, Headers, Peer, Request, RequestHead, Response, Scheme, Target, Version};
+
+use super::random::Random;
+
+/// What a request asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) number: u64,
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) host: &'static str,
+    pub(super) body: usize,
+    /// Whether its address may send requests.
+    pub(super) is_local: bool,
+    pub(super) has_password: bool,
+    /// Whether the server that decides permits it.
+    pub(super) is_allowed: bool,
+    pub(super) is_preflight: bool,
+    /// Whether the origin answers with X-Accel-Redirect.
+    pub(super) is_redirected: bool,
+    /// The key that `limits` counts.
+    pub(super) key: String,
+    /// The fields that `Connection` names.
+    pub(super) names: Vec<&'static str>,
+}
+
+/// A random request.
+pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
+    let path = random.of(&["/t/file.txt", "/t/file.txt", "/t/missing", "/r/file.txt", "/other", "/inner/x"]);
+    let method = random.of(&["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"]);
+    let is_preflight = method == "OPTIONS" && random.once_in(2);
+    let (is_redirected, is_absolute) = (random.once_in(4), random.once_in(6));
+    let version = random.of(&[Version::HTTP_11, Version::HTTP_11, Version::HTTP_2, Version::HTTP_3]);
+    let body = if method == "POST" { random.of(&[0, 5, 100]) } else { 0 };
+    let key = if random.once_in(8) { "same".to_owned() } else { format!("key-{number}") };
+    let mut headers = Headers::new();
+    let mut add = |name: &'static str, value: &str| headers.append(name, value).unwrap();
+    add("host", if is_absolute { "evil.example" } else { "a.example" });
+    add("x-key", &key);
+    let (has_password, is_allowed, is_local) = (random.once_in(2), random.once_in(2), random.once_in(2));
+    if has_password {
+        add("authorization", "Basic YWxpY2U6cGFzc3dvcmQ=");
+    } else if random.once_in(2) {
+        add("authorization", "Basic YWxpY2U6d3Jvbmc=");
+    }
+    add("x-test", if is_allowed { "allow" } else { "deny" });
+    if method == "GET" {
+        add("accept-encoding", "gzip");
+    }
+    for name in ["remote-user", "remote_user", "x-rule", "x-script", "x-original-url", "x-other"] {
+        if random.once_in(4) {
+            add(name, "forged");
+        }
+    }
+    if is_preflight {
+        add("origin", "https://a.example");
+        add("access-control-request-method", "PUT");
+    }
+    if body > 0 {
+        add("content-length", &body.to_string());
+    }
+    let mut names = Vec::new();
+    if version == Version::HTTP_11 && random.once_in(2) {
+        for name in ["remote-user", "x-rule", "x-script", "x-original-url", "x-original-method", "x-other"] {
+            if random.once_in(3) {
+                names.push(name);
+            }
+        }
+        add("connection", &["close"].into_iter().chain(names.iter().copied()).collect::<Vec<_>>().join(", "));
+    }
+    let accel = u8::from(is_redirected);
+    let query = format!("{path}?id={number}&accel={accel}&fresh={}", random.below(2));
+    // HTTP/2 and HTTP/3 have an authority beside the path.
+    let target = match (is_absolute && version == Version::HTTP_11, version) {
+        (true, _) => format!("http://a.example{query}"),
+        (false, _) => query,
+    };
+    if !(is_absolute && version == Version::HTTP_11) {
+        headers.replace("host", "a.example").unwrap();
+    }
+    let address = if is_local { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(192, 0, 2, 7) };
+    let connection = Connection::new(Peer::Tcp(SocketAddr::from((address, 1))), None, Scheme::Http);
+    let target = Target::parse(target.into(), false).unwrap();
+    let head = RequestHead { method: method.parse().unwrap(), target, version, headers };
+    let content = if body > 0 { Body::from("x".repeat(body)) } else { Body::empty() };
+    let asked = Asked {
+        number,
+        method,
+        path,
+        host: "a.example",
+        body,
+        is_local,
+        has_password,
+        is_allowed,
+        is_preflight,
+        is_redirected,
+        key,
+        names,
+    };
+    (Request::new(head, content, connection), asked)
+}
+
+/// A response as its client gets it.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) status: u16,
+    fields: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+impl Received {
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+}
+
+/// Reads a response.
+pub(super) async fn received(mut response: Response) -> Received {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let fields = response.headers.iter().map(|(name, value)| (text(name).to_ascii_lowercase(), text(value))).collect();
+    let mut body = Vec::new();
+    while let Some(Ok(piece)) = response.body.chunk().await {
+        body.extend_from_slice(&piece);
+    }
+    Received { status: response.status.as_u16(), fields, body: text(&body) }
+}

@@ -1,0 +1,199 @@
+//! The phases of a request: the order in which the settings of a route act on it. It is written once, in
+//! [`Phases::respond`] and the functions that this calls, from top to bottom.
+//!
+//! | | phase | settings | it may answer |
+//! | --- | --- | --- | --- |
+//! | 1 | body | `max-body`, `body-timeout` | 413 |
+//! | 2 | access | `allow`, `deny`, `allow-methods`, `max-requests-per-client`, `limits`, and the users: `basic`, `forward-auth`, `jwt`, `client-certificate`, `login` | 403, 405, 429, 401, a login |
+//! | 3 | preflight | `cors` | preflight requests |
+//! | 4 | identity | removes fields that only Serow sets, adds those of the user; `limits` by claims | 429 |
+//! | 5 | script | `script` | as it likes |
+//! | 6 | mirror | `mirror` | – |
+//! | 7 | cache | `cache` | stored responses |
+//! | 8 | content | `files`, `app`, `proxy`, `redirect`, `respond` | yes |
+//!
+//! A request that a phase answers reaches none of the phases below it. The response goes the way back: it is stored (7),
+//! changed by the script (5), by the `headers` of route and site, and by the policy (`error-pages`, `security-headers`,
+//! `cors`, `compress`, `rate`), and may then lead to an internal route (X-Accel-Redirect), which gets the request as it
+//! left phase 5. Before these phases, the request was admitted ([`crate::received_request`]), passed the scripts of root and
+//! site, and got the `request-headers` of its site and route.
+
+use std::{cell::OnceCell, rc::Rc, sync::Arc, time::Duration};
+
+use serow::{Request, Response};
+use tokio::time::sleep;
+
+use crate::{
+    Content, InternalRoutes, Mirror, ResponseCache, RoutePolicy, Scripts,
+    internal_redirects::{AdmittedRequest, FollowedResponse},
+    per_thread::PerThread,
+    policy::{AccessOutcome, Admission, Bounded, Identity, PolicyContext, Source},
+    site_response::SiteResponse,
+};
+
+/// The settings of a route that act on its requests and responses; by default nothing.
+#[derive(Clone, Default)]
+pub struct Phases {
+    /// Access, and changes of responses.
+    pub policy: Arc<RoutePolicy>,
+    /// Scripts.
+    pub scripts: Scripts,
+    /// Where copies of requests go.
+    pub mirror: Option<Mirror>,
+    /// Where responses are stored.
+    pub cache: Option<ResponseCache>,
+    /// The routes that responses may lead to.
+    pub internal: Option<InternalRoutes>,
+}
+
+/// The end of a request's way through the phases.
+pub(crate) enum Target<'a> {
+    /// A response that is there already: of the router, or of an attempt.
+    Response(Response),
+    /// A content, which has a clone in each thread.
+    Content(&'a Content, &'a PerThread<Content>),
+    /// The clone of this thread, for a request that has waited.
+    Waiting(Rc<Content>),
+}
+
+/// Where the request is noted that internal routes get: as it was admitted.
+type Noted = Option<Rc<OnceCell<AdmittedRequest>>>;
+
+impl Phases {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { policy, scripts, mirror, cache, internal } = self;
+        policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none() && internal.is_none()
+    }
+
+    /// Passes a request through all phases to its target.
+    #[inline(never)]
+    pub(crate) fn respond(self: &Arc<Self>, request: Request, target: Target<'_>, source: Source) -> SiteResponse {
+        let Some(internal) = &self.internal else { return self.guarded(request, target, source, None) };
+        let followed = FollowedResponse::begin(&request, internal);
+        let noted = followed.noted();
+        followed.response(self.guarded(request, target, source, Some(noted)))
+    }
+
+    /// Body, and the policy around the other phases.
+    fn guarded(
+        self: &Arc<Self>,
+        mut request: Request,
+        target: Target<'_>,
+        source: Source,
+        noted: Noted,
+    ) -> SiteResponse {
+        if self.policy.is_empty() {
+            return self.scripted(request, target, noted);
+        }
+        let mut context = PolicyContext::new(Arc::clone(&self.policy), source, &request);
+        let counted = match self.policy.bound(&mut request) {
+            Bounded::Fits => None,
+            Bounded::Counted(body) => Some(body),
+            Bounded::TooLong(refusal) => return SiteResponse::Ready(Some(refusal)).in_context(context, None),
+        };
+        let response = match context.admit(&request) {
+            Admission::Refused(response) => SiteResponse::Ready(Some(response)),
+            Admission::Granted(identity) => match context.preflight() {
+                Some(response) => return SiteResponse::Ready(Some(response)),
+                None => self.admitted(request, identity, target, (&mut context.outcome, noted)),
+            },
+            Admission::Pending(pending) => {
+                let (phases, preflight, target) = (Arc::clone(self), context.preflight(), target.for_later());
+                SiteResponse::pending(Box::pin(async move {
+                    let identity = match (pending.await, preflight) {
+                        (Err(response), _) | (Ok(_), Some(response)) => return response,
+                        (Ok(identity), None) => identity,
+                    };
+                    // The other one is in the context of the response that this is to become.
+                    let mut outcome = AccessOutcome::default();
+                    let response = phases.admitted(request, identity, target, (&mut outcome, noted));
+                    let mut response = response.await;
+                    outcome.finish(&mut response);
+                    response
+                }))
+            }
+        };
+        response.in_context(context, counted)
+    }
+
+    /// Identity.
+    fn admitted(
+        self: &Arc<Self>,
+        mut request: Request,
+        identity: Identity,
+        target: Target<'_>,
+        (outcome, noted): (&mut AccessOutcome, Noted),
+    ) -> SiteResponse {
+        let Some(guard) = self.policy.guard.as_deref() else { return self.scripted(request, target, noted) };
+        outcome.add(guard.identify(&mut request, identity));
+        match guard.limit_identified(&request, outcome) {
+            Err(refusal) => SiteResponse::Ready(Some(refusal)),
+            // Even a sleep of no time waits for the clock's next tick.
+            Ok(Duration::ZERO) => self.scripted(request, target, noted),
+            Ok(wait) => {
+                let (phases, target) = (Arc::clone(self), target.for_later());
+                SiteResponse::pending(Box::pin(async move {
+                    sleep(wait).await;
+                    phases.scripted(request, target, noted).await
+                }))
+            }
+        }
+    }
+
+    /// Script.
+    fn scripted(self: &Arc<Self>, request: Request, target: Target<'_>, noted: Noted) -> SiteResponse {
+        if self.scripts.is_empty() {
+            return self.handled(request, target, noted);
+        }
+        match self.scripts.begin(request) {
+            Ok(begun) => begun.respond(|request| self.handled(request, target, noted)),
+            Err(waiting) => {
+                let (phases, target) = (Arc::clone(self), target.for_later());
+                SiteResponse::pending(Box::pin(async move {
+                    waiting.await.respond(|request| phases.handled(request, target, noted)).await
+                }))
+            }
+        }
+    }
+
+    /// Mirror, cache and content.
+    fn handled(&self, request: Request, target: Target<'_>, noted: Noted) -> SiteResponse {
+        if let Some(noted) = noted {
+            let _ = noted.set(AdmittedRequest::of(&request));
+        }
+        let waiting;
+        let content = match target {
+            Target::Content(content, _) => content,
+            Target::Waiting(content) => {
+                waiting = content;
+                &waiting
+            }
+            Target::Response(response) => {
+                // Nothing reads a body here, so that a copy with one would never be complete.
+                self.mirror.iter().filter(|_| request.body.is_end()).for_each(|mirror| mirror.copy_head(&request));
+                return SiteResponse::Ready(Some(response));
+            }
+        };
+        let request = match &self.mirror {
+            Some(mirror) => mirror.copy(request),
+            None => request,
+        };
+        match &self.cache {
+            Some(cache) => cache.respond(content, request),
+            None => content.respond(request),
+        }
+    }
+}
+
+impl Target<'_> {
+    /// The same, for a request that waits: a clone of the content for each such request would open its folder once more.
+    fn for_later(self) -> Target<'static> {
+        match self {
+            Self::Response(response) => Target::Response(response),
+            Self::Content(_, waiting) => Target::Waiting(waiting.of_thread()),
+            Self::Waiting(content) => Target::Waiting(content),
+        }
+    }
+}
