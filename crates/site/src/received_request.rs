@@ -50,8 +50,6 @@ fn name_host_of_target(request: &mut Request) {
 
 #[cfg(test)]
 mod tests {
-    use serow::Target;
-
     use super::*;
 
     #[test]
@@ -96,8 +94,7 @@ mod tests {
             ("/a", Some("shop.example"), Some("shop.example")),
             ("/a", None, None),
         ] {
-            let target = Target::parse(target.into(), false).unwrap();
-            let mut request = Request { target, version: Version::HTTP_11, ..Request::default() };
+            let mut request = Request::try_get(target).unwrap();
             host.into_iter().for_each(|host| request.headers.append("host", host).unwrap());
             let request = admitted(request);
             assert_eq!(request.headers.get_str(KnownHeader::Host), expected, "{:?} {host:?}", request.target);

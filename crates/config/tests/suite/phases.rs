@@ -16,6 +16,7 @@ mod sites;
 use std::env;
 
 use serow::Handler;
+use serow_access::PasswordChecker;
 use serow_site::{Admission, TlsPolicy};
 use tokio::task::LocalSet;
 
@@ -55,10 +56,15 @@ fn run(seed: u64) -> Option<u64> {
                 return None;
             }
         };
+        let queue = configuration.access.passwords.as_ref();
+        let _checker = queue.map(|queue| PasswordChecker::start(queue).unwrap());
         let handler = serow_site::handler(configuration.site, TlsPolicy::default(), 443, Admission::default());
         for number in 0..REQUESTS {
             let (request, asked) = clients::request(&mut random, number);
             let shown = format!("{request:?}");
+            if env::var_os("PHASES_SHOW").is_some() {
+                println!("seed {seed}: {shown}\n{}", site.text);
+            }
             let response = handler.call(request).await;
             let response = clients::received(response).await;
             servers.settle(number, site.is_copied(&asked, &response)).await;

@@ -117,5 +117,5 @@ fn answer(request: &Seen, method: &str) -> String {
         return with(&format!("200 OK\r\nX-Accel-Redirect: /inner/a?{query}\r\n"), "");
     }
     let fresh = if request.path.contains("fresh=1") { "Cache-Control: public, max-age=100\r\n" } else { "" };
-    with(&format!("200 OK\r\nContent-Type: text/plain\r\nX-Origin: 1\r\n{fresh}"), &"origin ".repeat(100))
+    with(&format!("200 OK\r\nContent-Type: text/plain\r\nX-Origin: 1\r\n{fresh}"), &"origin ".repeat(400))
 }

@@ -113,7 +113,7 @@ impl Rules {
         line(self.allow, "allow = [\"127.0.0.0/8\"]", "");
         line(self.methods, "allow-methods = [\"GET\", \"OPTIONS\"]", "");
         line(self.basic, "basic = { file = \"users\", header = \"Remote-User\" }", "basic = false");
-        let auth = "forward-auth = { upstream = \"auth\", path = \"/verify\", copy = [\"Remote-User\"], user = \"Remote-User\" }";
+        let auth = "forward-auth = { to = \"auth/verify\", copy = [\"Remote-User\"], user = \"Remote-User\" }";
         line(self.forward_auth, auth, "forward-auth = false");
         line(self.limits, "limits = [\"once\"]", "");
         line(self.max_body, "max-body = 10", "");
@@ -212,7 +212,9 @@ impl RandomSite {
             }
             return (Rules { script: None, rule: None, cache: None, ..route }, Content::Files);
         }
-        (route, self.content)
+        // `request-headers` is for applications and servers that answer: the router's own answers have none.
+        let rule = route.rule.filter(|_| !matches!(self.content, Content::Redirect | Content::Respond));
+        (Rules { rule, ..route }, self.content)
     }
 
     fn verdict(&self, asked: &Asked, rules: Rules, content: Content) -> Verdict {
@@ -259,7 +261,8 @@ impl RandomSite {
     /// Whether a copy of the request will arrive at the mirror.
     pub(super) fn is_copied(&self, asked: &Asked, response: &Received) -> bool {
         let (rules, _) = self.route_of(asked);
-        rules.mirror == Some(true) && asked.body == 0 && response.status < 400 && !asked.is_preflight
+        let is_answered = asked.is_preflight && rules.cors == Some(true);
+        rules.mirror == Some(true) && asked.body == 0 && response.status < 400 && !is_answered
     }
 
     /// Compares the outcome of a request with the verdict.
@@ -271,7 +274,9 @@ impl RandomSite {
         let questions = seen.iter().filter(|seen| seen.server == "auth");
         questions.map(|seen| judge_question(asked, seen)).collect::<Result<(), _>>()?;
         let is_preflight = asked.is_preflight && on(rules.cors) && verdict.refusals.is_empty();
-        if on(rules.security) && !is_preflight && !response.has("x-content-type-options") {
+        // An internal route has the policy of the site and its own, not that of the route that leads there.
+        let is_internal = verdict.refusals.is_empty() && !is_preflight && self.follows(asked, content);
+        if on(rules.security) && !is_preflight && !is_internal && !response.has("x-content-type-options") {
             return Err("security-headers has no effect".to_owned());
         }
         if !verdict.refusals.is_empty() || is_preflight {
@@ -290,7 +295,7 @@ impl RandomSite {
         if [401, 405, 413, 429].contains(&response.status) && content == Content::Proxy || response.status == 403 {
             return Err("a request that passes was refused".to_owned());
         }
-        if on(rules.script) != response.has("x-scripted") {
+        if on(rules.script) != response.has("x-scripted") && !is_internal {
             return Err("script has no effect, or one that it should not have".to_owned());
         }
         let copies = reached.iter().filter(|seen| seen.server == "mirror").count();
@@ -322,8 +327,7 @@ impl RandomSite {
             };
         }
         let is_redirected = at_origin.iter().any(|seen| seen.path.starts_with("/inner/a?"));
-        // The route /t/* does not follow, and sends the response without the field.
-        let follows = asked.is_redirected && !asked.path.starts_with("/inner/") && !self.is_of_route(asked);
+        let follows = self.follows(asked, content);
         if is_redirected != follows || at_origin.is_empty() || response.status != 200 {
             return Err(format!("internal redirect: {is_redirected}, expected {follows}"));
         }
@@ -338,9 +342,12 @@ impl RandomSite {
         Ok(())
     }
 
-    fn is_of_route(&self, asked: &Asked) -> bool {
+    /// Whether the response leads to the internal route. The route `/t/*` does not follow, and sends the response without
+    /// the field.
+    fn follows(&self, asked: &Asked, content: Content) -> bool {
         let is_below = asked.path.starts_with("/t/") || self.rewrites && asked.path.starts_with("/r/");
-        is_below && self.content != Content::FilesOrNext
+        let is_of_route = is_below && self.content != Content::FilesOrNext;
+        content == Content::Proxy && asked.is_redirected && !asked.path.starts_with("/inner/") && !is_of_route
     }
 }
 
