@@ -179,10 +179,20 @@ impl<'a> Facts<'a> {
 
     /// The fields that applications see, in order.
     fn fields(&self) -> impl Iterator<Item = Field<'a>> {
-        self.headers.iter_known().filter(|(name, known, _)| {
+        self.received().filter(|(name, known, _)| {
             !matches!(known, Some(KnownHeader::ContentLength | KnownHeader::TransferEncoding))
                 && self.is_shown(name, *known)
         })
+    }
+
+    /// The fields of the request. A target that names the host takes precedence over `Host` (RFC 9112 §3.2.2, RFC 9113
+    /// §8.3.1): the site was selected by it, and applications make links of this field.
+    fn received(&self) -> impl Iterator<Item = Field<'a>> {
+        let authority = self.authority;
+        let host = authority.map(|host| (&b"host"[..], Some(KnownHeader::Host), host.as_bytes()));
+        let others = self.headers.iter_known();
+        let is_valid = move |known: Option<KnownHeader>| authority.is_none() || known != Some(KnownHeader::Host);
+        host.into_iter().chain(others.filter(move |(_, known, _)| is_valid(*known)))
     }
 
     /// Whether applications see such a field.
@@ -247,7 +257,8 @@ fn has_repeated(headers: &Headers) -> bool {
 
 /// Writes all values of a field as one (RFC 9110 §5.3; cookies: RFC 6265 §5.4).
 fn write_values(facts: &Facts<'_>, (name, known, value): Field<'_>, output: &mut Vec<u8>) {
-    if !facts.has_repeated {
+    // There is one host, which need not be that of the field.
+    if !facts.has_repeated || known == Some(KnownHeader::Host) {
         output.extend_from_slice(value);
         return;
     }

@@ -105,24 +105,17 @@ fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
     }
 }
 
-/// Header fields with names in lower case. A target that names the host takes precedence over Host (RFC 9113 §8.3.1,
-/// RFC 9112 §3.2.2), and cookies that HTTP/2 split are joined (RFC 9113 §8.2.3).
+/// Header fields with names in lower case; cookies that HTTP/2 split are joined (RFC 9113 §8.2.3).
 fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
     let cookies =
         facts.has_repeated.then(|| facts.headers.get_all(KnownHeader::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
     let mut has_cookie = false;
     let mut is_shown = |name: &[u8], known: Option<KnownHeader>| match known {
-        Some(KnownHeader::Host) => facts.authority.is_none(),
         Some(KnownHeader::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
         _ => facts.is_shown(name, known),
     };
-    let fields: Vec<_> = facts.headers.iter_known().filter(|(name, known, _)| is_shown(name, *known)).collect();
-    marshal.list(fields.len() + usize::from(facts.authority.is_some()));
-    if let Some(authority) = facts.authority {
-        marshal.tuple(2);
-        marshal.bytes(b"host");
-        marshal.bytes(authority.as_bytes());
-    }
+    let fields: Vec<_> = facts.received().filter(|(name, known, _)| is_shown(name, *known)).collect();
+    marshal.list(fields.len());
     for (name, known, value) in fields {
         marshal.tuple(2);
         marshal.bytes(&in_lower_case(name));

@@ -21,6 +21,7 @@ mod psgi;
 mod python;
 mod rack;
 mod rack_3;
+mod rack_bodies;
 mod rack_collections;
 mod rack_frameworks;
 mod rack_refork;
