@@ -44,6 +44,7 @@ mod response_body;
 mod response_fields;
 mod settings;
 mod shared_state;
+mod start_cancellation;
 mod start_error;
 mod threads;
 mod ticket_sequence;
@@ -61,5 +62,6 @@ pub use self::{
     program::{Interface, Program},
     report::ApplicationReport,
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
+    start_cancellation::StartCancellation,
     start_error::StartError,
 };
