@@ -8,7 +8,7 @@ use crate::{chunks::unchunked, program::Interface};
 ///
 /// The server decides how a body is sent, whatever an application says of it: the specification of ASGI has it ignore
 /// Transfer-Encoding, PEP 3333 forbids applications the field, and PSGI's middleware for it is switched off. Only
-/// applications of Rack encode a body for which they set it (`Rack::Chunked`).
+/// applications of Rack (`Rack::Chunked`) and Mojolicious, of which the bridge tells, encode a body for which they set it.
 pub(crate) fn finished(mut response: Response, interface: Interface, has_trailers: bool) -> Response {
     if response.status == StatusCode::RESET_CONTENT {
         // RFC 9110 §15.3.6: it has no content.
@@ -16,7 +16,12 @@ pub(crate) fn finished(mut response: Response, interface: Interface, has_trailer
         response.body = Body::empty();
     }
     if response.headers.contains_any(&OF_CONNECTION) {
-        if interface == Interface::Rack {
+        let is_encoded = match interface {
+            Interface::Rack => true,
+            Interface::Psgi => response.headers.remove(ENCODED),
+            Interface::Wsgi | Interface::Asgi => false,
+        };
+        if is_encoded {
             response.body = unchunked(response.body, &response.headers);
         }
         remove(&mut response.headers, response.status, has_trailers);
@@ -38,6 +43,9 @@ const OF_CONNECTION: [KnownHeader; 8] = {
     let [connection, keep_alive, proxy_connection, te, transfer_encoding, upgrade, http2_settings] = hop_by_hop::NAMES;
     [connection, keep_alive, proxy_connection, te, transfer_encoding, upgrade, http2_settings, KnownHeader::Trailer]
 };
+
+/// A field of the bridge for Perl: the application has encoded the body.
+const ENCODED: &str = "serow.encoded";
 
 const TRAILER: KnownNames = KnownNames::of(&[KnownHeader::Trailer]);
 

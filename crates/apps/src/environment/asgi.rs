@@ -63,15 +63,15 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
 
 /// The constant part of all scopes. Applications may modify their scope, so each gets its own.
 fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
-    let (name, extensions) = match protocol {
-        Protocol::Http => ("http", HTTP_EXTENSIONS),
-        Protocol::WebSocket => ("websocket", WEBSOCKET_EXTENSIONS),
+    let (name, version, extensions) = match protocol {
+        Protocol::Http => ("http", HTTP_VERSION, HTTP_EXTENSIONS),
+        Protocol::WebSocket => ("websocket", WEBSOCKET_VERSION, WEBSOCKET_EXTENSIONS),
     };
     marshal.name(b"type");
     marshal.name(name.as_bytes());
     marshal.name(b"asgi");
     marshal.dict();
-    for (name, value) in [("version", "3.0"), ("spec_version", SPECIFICATION)] {
+    for (name, value) in [("version", "3.0"), ("spec_version", version)] {
         marshal.name(name.as_bytes());
         marshal.name(value.as_bytes());
     }
@@ -133,8 +133,10 @@ fn in_lower_case(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The version of the specification: from 2.4 on, `send` raises an error when the client has gone.
-const SPECIFICATION: &str = "2.4";
+/// The version of the specification. From 2.4 on, `send` raises an error when the client has gone, as it does here. But
+/// Starlette then no longer watches for the disconnect: a stream that waits for its next event would never end.
+const HTTP_VERSION: &str = "2.3";
+const WEBSOCKET_VERSION: &str = "2.4";
 
 const HTTP_EXTENSIONS: &[&str] = &["http.response.pathsend", "http.response.early_hint", "http.response.trailers"];
 

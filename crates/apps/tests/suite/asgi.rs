@@ -45,7 +45,7 @@ async def shown(scope, receive, send):
     parts = [scope[name] for name in names] + [scope['client'][0], type(scope['client'][1]), scope['server'][0]]
     await respond(send, '\n'.join(map(ascii, parts)).encode())
 ");
-    let asgi = "{'version': '3.0', 'spec_version': '2.4'}";
+    let asgi = "{'version': '3.0', 'spec_version': '2.3'}";
     let cases = [
         (
             "GET /shown/a%20b%2Fc%C3%A4%FF?x=%20&y HTTP/1.1\r\nHost: a.example:81\r\nX-One: 1\r\nx-one: 2\r\nX_One: 3\r\nProxy: evil",

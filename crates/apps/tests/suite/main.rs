@@ -27,6 +27,7 @@ mod rack_frameworks;
 mod rack_refork;
 mod rack_responses;
 mod rack_sockets;
+mod response_fields;
 mod support;
 mod uploads;
 mod wsgi;
