@@ -68,18 +68,14 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
-    let mut asked = None;
-    let upload = match interface.is_concurrent() {
+    let (upload, asked) = match interface.is_concurrent() {
         true => match websocket::handshake(request) {
-            Handshake::Valid(yes) => {
-                asked = Some(yes);
-                Upload::WebSocket
-            }
+            Handshake::Valid(asked) => (Upload::WebSocket, Some(asked)),
             Handshake::Refused(refusal) => return Ok(refusal),
-            Handshake::None if Upload::is_long(&body) => Upload::Later,
-            Handshake::None => Upload::of_short(mem::take(&mut body)).await?,
+            Handshake::None if Upload::is_long(&body) => (Upload::Later, None),
+            Handshake::None => (Upload::of_short(mem::take(&mut body)).await?, None),
         },
-        false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
+        false => (Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?, None),
     };
     let ticket = shared.ticket();
     let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
@@ -106,8 +102,7 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
             }
             Event::Head { status: StatusCode::SWITCHING_PROTOCOLS, headers, .. } if asked.is_some() => {
                 let Some(asked) = asked else { continue };
-                let response = websocket::accept(asked, headers, waiting);
-                return Ok(response_fields::finished(response, interface, false));
+                return Ok(response_fields::finished(websocket::accept(asked, headers, waiting), interface, false));
             }
             Event::Head { status, headers, body, is_whole } => {
                 let body = match is_whole {

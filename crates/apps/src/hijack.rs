@@ -152,7 +152,7 @@ async fn forward_body(mut connection: Http1, verdict: Verdict, sender: BodySende
                 .await;
             }
             Some(Ok(Event::End(trailers))) => {
-                return match verdict.is_complete().await {
+                return match verdict.wait().await {
                     true => sender.finish(trailers),
                     false => sender.fail(IncomingError::Disconnected),
                 };
@@ -205,7 +205,7 @@ impl http_body::Body for HijackedBody {
             if announced.is_some() {
                 return Poll::Ready(Some(Err("the body is shorter than announced".into())));
             }
-            *source = Source::Closed(Box::pin(std::mem::replace(verdict, Verdict::Framing).is_complete()));
+            *source = Source::Closed(Box::pin(std::mem::replace(verdict, Verdict::Framing).wait()));
         }
         let Source::Closed(verdict) = source else { return Poll::Ready(None) };
         match ready!(verdict.as_mut().poll(context)) {
@@ -237,8 +237,8 @@ impl Verdict {
         Ok(channel.map_or(Self::Framing, Self::Channel))
     }
 
-    /// Waits for it, after the socket has been closed.
-    async fn is_complete(self) -> bool {
+    /// Waits for it, after the socket has been closed: whether the response is complete.
+    async fn wait(self) -> bool {
         let Self::Channel(channel) = self else { return true };
         let received = match channel.try_receive() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

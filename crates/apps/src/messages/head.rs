@@ -88,6 +88,9 @@ fn refused(_: InvalidHeader) -> InvalidReplyError {
 /// The beginning of names in Rack that are not for clients.
 const FOR_SERVER: &[u8] = b"rack.";
 
+/// A name and its value.
+type Field<'a> = (&'a [u8], &'a [u8]);
+
 /// An iterator over parts that are separated by NUL.
 struct Parts<'a> {
     rest: &'a [u8],
@@ -95,7 +98,7 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     /// The next name and value; nothing behind the last.
-    fn field(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, InvalidReplyError> {
+    fn field(&mut self) -> Result<Option<Field<'a>>, InvalidReplyError> {
         match self.next() {
             Some(b"") => Ok(None),
             Some(name) => match self.next() {

@@ -196,7 +196,7 @@ async def pid(scope, receive, send):
         assert!(!answer.contains("b\rc") && !answer.contains("b\nc"), "{answer}");
     }
     let refused = running.get("/field_of_a_stream");
-    assert!(refused.starts_with("HTTP/1.1 502 "), "{}", &refused[..refused.len().min(300)]);
+    assert!(refused.starts_with("HTTP/1.1 500 "), "{}", &refused[..refused.len().min(300)]);
     assert_eq!(body(&running.get("/wait")), "ended");
     let half = running.exchange("GET /half HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert!(half.contains("half") && !half.contains("0\r\n\r\n"), "{half}");

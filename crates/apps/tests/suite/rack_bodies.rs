@@ -16,50 +16,7 @@ fn run(code: &str) -> Running {
 #[test]
 fn a_method_of_a_body_that_gives_nothing_is_passed_over() {
     requires!("ruby:rack");
-    let running = run(r##"
-require 'rack'
-module Closing
-  def close = File.write('closed', 'closed')
-end
-def body(**methods)
-  Object.new.extend(Closing).tap do |body|
-    methods.each { |name, value| body.define_singleton_method(name) { |*, &block| value.respond_to?(:call) ? value.call(*[block].compact) : value } }
-  end
-end
-each = ->(block) { %w[a b].each(&block) }
-BODIES = {
-  'ary-nil' => -> { body(each: each, to_ary: nil) },
-  'ary-false' => -> { body(each: each, to_ary: false) },
-  'ary-text' => -> { body(each: each, to_ary: 'xy') },
-  'ary-hash' => -> { body(each: each, to_ary: { 'x' => 'y' }) },
-  'ary' => -> { body(each: ->(_) { raise 'not needed' }, to_ary: %w[a b]) },
-  'path-nil' => -> { body(each: each, to_path: nil) },
-  'path-number' => -> { body(each: each, to_path: 1) },
-  'path-nul' => -> { body(each: each, to_path: "a\0b") },
-  'path-missing' => -> { body(each: each, to_path: '/missing') },
-  'path-folder' => -> { body(each: each, to_path: '/') },
-  'both' => -> { body(each: each, call: ->(_) { raise 'not needed' }) },
-  'all' => -> { body(each: each, to_path: nil, to_ary: nil, to_str: nil) },
-  'proxy' => -> { Rack::BodyProxy.new(body(each: each, to_ary: nil)) { File.write('closed', 'closed') } },
-  'proxies' => -> { 3.times.inject(body(each: each, to_ary: nil)) { |inner| Rack::BodyProxy.new(inner) {} } },
-  'proxy-array' => -> { Rack::BodyProxy.new(%w[a b]) { File.write('closed', 'closed') } },
-  'array' => -> { Class.new(Array) { include Closing }.new(%w[a b]) },
-  'array-of-one' => -> { Class.new(Array) { include Closing }.new(%w[ab]) },
-  'extended' => -> { ['ab'].extend(Closing) },
-  'enumerator' => -> { %w[a b].each.extend(Closing) },
-  'nil' => -> { nil },
-  'text' => -> { 'ab' },
-  'number' => -> { 7 },
-  'object' => -> { Object.new },
-  'failing' => -> { body(each: ->(_) { raise 'no' }) }
-}
-run ->(env) do
-  name = env['QUERY_STRING']
-  return [200, {}, [File.exist?('closed').to_s.tap { File.write('closed', '') && File.unlink('closed') }]] if name.empty?
-
-  [200, { 'content-type' => 'text/plain' }, BODIES[name].call]
-end
-"##);
+    let running = run(BODIES);
     let good = [
         "ary-nil",
         "ary-false",
@@ -145,6 +102,52 @@ end
         assert_eq!(content(&running.get("/")), "next", "{path}");
     }
 }
+
+/// The query selects a body; without one, the answer is whether the last body has been closed.
+const BODIES: &str = r##"
+require 'rack'
+module Closing
+  def close = File.write('closed', 'closed')
+end
+def body(**methods)
+  Object.new.extend(Closing).tap do |body|
+    methods.each { |name, value| body.define_singleton_method(name) { |*, &block| value.respond_to?(:call) ? value.call(*[block].compact) : value } }
+  end
+end
+each = ->(block) { %w[a b].each(&block) }
+BODIES = {
+  'ary-nil' => -> { body(each: each, to_ary: nil) },
+  'ary-false' => -> { body(each: each, to_ary: false) },
+  'ary-text' => -> { body(each: each, to_ary: 'xy') },
+  'ary-hash' => -> { body(each: each, to_ary: { 'x' => 'y' }) },
+  'ary' => -> { body(each: ->(_) { raise 'not needed' }, to_ary: %w[a b]) },
+  'path-nil' => -> { body(each: each, to_path: nil) },
+  'path-number' => -> { body(each: each, to_path: 1) },
+  'path-nul' => -> { body(each: each, to_path: "a\0b") },
+  'path-missing' => -> { body(each: each, to_path: '/missing') },
+  'path-folder' => -> { body(each: each, to_path: '/') },
+  'both' => -> { body(each: each, call: ->(_) { raise 'not needed' }) },
+  'all' => -> { body(each: each, to_path: nil, to_ary: nil, to_str: nil) },
+  'proxy' => -> { Rack::BodyProxy.new(body(each: each, to_ary: nil)) { File.write('closed', 'closed') } },
+  'proxies' => -> { 3.times.inject(body(each: each, to_ary: nil)) { |inner| Rack::BodyProxy.new(inner) {} } },
+  'proxy-array' => -> { Rack::BodyProxy.new(%w[a b]) { File.write('closed', 'closed') } },
+  'array' => -> { Class.new(Array) { include Closing }.new(%w[a b]) },
+  'array-of-one' => -> { Class.new(Array) { include Closing }.new(%w[ab]) },
+  'extended' => -> { ['ab'].extend(Closing) },
+  'enumerator' => -> { %w[a b].each.extend(Closing) },
+  'nil' => -> { nil },
+  'text' => -> { 'ab' },
+  'number' => -> { 7 },
+  'object' => -> { Object.new },
+  'failing' => -> { body(each: ->(_) { raise 'no' }) }
+}
+run ->(env) do
+  name = env['QUERY_STRING']
+  return [200, {}, [File.exist?('closed').to_s.tap { File.write('closed', '') && File.unlink('closed') }]] if name.empty?
+
+  [200, { 'content-type' => 'text/plain' }, BODIES[name].call]
+end
+"##;
 
 /// The path and whether the client sees a complete response.
 const STREAMS: [(&str, bool); 16] = [

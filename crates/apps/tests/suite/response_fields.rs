@@ -67,12 +67,11 @@ fn a_transfer_encoding_of_an_application_changes_no_body() {
     each(|interface, running| {
         for path in ["/list", "/pieces"] {
             for (sent, body) in bodies {
-                for coding in ["chunked", "Chunked", "gzip", "gzip,%20chunked", "identity"] {
+                for coding in ["chunked", "Chunked", "gzip", "gzip%2C%20chunked", "identity"] {
                     if interface == Interface::Rack && coding.eq_ignore_ascii_case("chunked") {
                         continue;
                     }
-                    let answer =
-                        running.get(&format!("{path}?200,{sent},Transfer-Encoding,{coding}").replace(", ", "%2C%20"));
+                    let answer = running.get(&format!("{path}?200,{sent},Transfer-Encoding,{coding}"));
                     let is_right = answer.starts_with("HTTP/1.1 200 ") && content(&answer) == body;
                     assert!(is_right, "{interface:?} {path} {coding} {body:?}: {answer}");
                 }

@@ -54,7 +54,6 @@ fn has_passed(limit: Duration, since: Instant, now: Instant) -> bool {
 mod tests {
     use std::{num::NonZero, process::Command, sync::Arc};
 
-    use rustix::process::Pid;
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
@@ -160,12 +159,12 @@ mod tests {
     #[test]
     fn a_generation_ends_though_its_template_process_hangs() {
         let mut generation = generation(Phase::Loading);
-        let child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         add(&mut generation, Stage::Loading, None);
         add(&mut generation, Stage::Loading, Some(child.id() as i32));
         generation.retire();
         generation.kill();
-        rustix::process::waitpid(Some(Pid::from_child(&child)), rustix::process::WaitOptions::empty()).unwrap();
+        assert!(!child.wait().unwrap().success());
         generation.replace(&mut 2);
         assert!(generation.has_ended());
     }
