@@ -39,8 +39,8 @@ async def app(scope, receive, send):
     fields = [field.encode() for field in fields]
     await send({'type': 'http.response.start', 'status': int(status), 'headers': list(zip(fields[::2], fields[1::2]))})
     pieces = [body] if scope['path'] == '/list' else list(body)
-    for piece in pieces:
-        await send({'type': 'http.response.body', 'body': piece.encode(), 'more_body': piece is not pieces[-1]})
+    for place, piece in enumerate(pieces, 1):
+        await send({'type': 'http.response.body', 'body': piece.encode(), 'more_body': place < len(pieces)})
 ";
 const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (Interface::Rack, "config.ru", RACK),
