@@ -13,6 +13,7 @@ use crate::{
     report::ApplicationReport,
     settings::ApplicationSettings,
     shared_state::Shared,
+    start_cancellation::StartCancellation,
     start_error::StartError,
     worker_manager::{self, BridgedGeneration, WorkerManagerHandle},
 };
@@ -72,7 +73,16 @@ impl Application {
     ///
     /// Why it cannot be loaded, with the error of the application if there is one.
     pub fn run(&self) -> Result<Workers, StartError> {
-        let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
+        self.run_unless(&StartCancellation::default())
+    }
+
+    /// The same, until it is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`], and if it is cancelled.
+    pub fn run_unless(&self, cancellation: &StartCancellation) -> Result<Workers, StartError> {
+        let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()), cancellation);
         let (manager, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
             Some(settings) => {
                 self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));

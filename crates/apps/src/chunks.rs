@@ -1,5 +1,7 @@
-//! Bodies that an application has chunked itself (RFC 9112 §7.1), as its Transfer-Encoding shows. The server decides
-//! how a body is sent: it may well be HTTP/2.
+//! Bodies that an application of Rack has chunked itself (RFC 9112 §7.1), as its Transfer-Encoding shows. The server
+//! decides how a body is sent: it may well be HTTP/2.
+//!
+//! Only exactly chunked bodies are decoded: a body that is not chunked must not lose bytes because it looks similar.
 
 use std::{
     pin::Pin,
@@ -28,14 +30,31 @@ struct Unchunked {
 enum Place {
     /// In a size, of which there are these digits so far.
     Size(Option<u64>),
-    /// After a size.
-    Line(u64),
+    /// In the extensions of a chunk of this size.
+    Extension(u64),
+    /// In the line break behind a size.
+    SizeEnd(u64),
     /// In data, of which this many bytes follow.
     Data(u64),
-    /// After data.
-    Gap,
-    /// After the last chunk. Trailers are ignored.
+    /// Behind data.
+    DataEnd(LineBreak),
+    /// In the line of a trailer, which is ignored, and whether it has a colon.
+    Trailer { has_colon: bool },
+    /// In the line break behind a trailer.
+    TrailerEnd,
+    /// At the beginning of a line behind the last chunk.
+    Trailers,
+    /// In the last line break.
+    LastLine,
+    /// Behind the last byte.
     End,
+}
+
+/// The next byte of a line break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineBreak {
+    Return,
+    Feed,
 }
 
 impl Place {
@@ -51,7 +70,7 @@ impl Place {
                 data.extend_from_slice(&rest[..length]);
                 rest = &rest[length..];
                 let left = left - length as u64;
-                *self = if left > 0 { Self::Data(left) } else { Self::Gap };
+                *self = if left > 0 { Self::Data(left) } else { Self::DataEnd(LineBreak::Return) };
             } else {
                 *self = self.step(*byte).ok_or("the body is not chunked, though its Transfer-Encoding says so")?;
                 rest = behind;
@@ -62,21 +81,26 @@ impl Place {
 
     /// The state after this byte, which is not data.
     fn step(self, byte: u8) -> Option<Self> {
-        match (self, byte) {
-            (Self::Size(Some(size)) | Self::Line(size), b'\n') => {
-                Some(if size > 0 { Self::Data(size) } else { Self::End })
-            }
-            (Self::Line(size), _) => Some(Self::Line(size)),
-            (Self::Size(Some(size)), b'\r' | b';' | b' ') => Some(Self::Line(size)),
+        Some(match (self, byte) {
+            (Self::Size(Some(size)) | Self::Extension(size), b'\r') => Self::SizeEnd(size),
+            (Self::Size(Some(size)), b';' | b' ' | b'\t') => Self::Extension(size),
             (Self::Size(size), digit) => {
                 let digit = char::from(digit).to_digit(16)?;
-                Some(Self::Size(Some(size.unwrap_or(0).checked_mul(16)?.checked_add(digit.into())?)))
+                Self::Size(Some(size.unwrap_or(0).checked_mul(16)?.checked_add(digit.into())?))
             }
-            (Self::Gap, b'\r') => Some(Self::Gap),
-            (Self::Gap, b'\n') => Some(Self::START),
-            (Self::End, _) => Some(Self::End),
-            (Self::Gap | Self::Data(_), _) => None,
-        }
+            (Self::Extension(size), byte) if byte != b'\n' => Self::Extension(size),
+            (Self::SizeEnd(0), b'\n') | (Self::TrailerEnd, b'\n') => Self::Trailers,
+            (Self::SizeEnd(size), b'\n') => Self::Data(size),
+            (Self::DataEnd(LineBreak::Return), b'\r') => Self::DataEnd(LineBreak::Feed),
+            (Self::DataEnd(LineBreak::Feed), b'\n') => Self::START,
+            (Self::Trailers, b'\r') => Self::LastLine,
+            (Self::Trailers, byte) => Self::Trailer { has_colon: false }.step(byte)?,
+            (Self::Trailer { has_colon: true }, b'\r') => Self::TrailerEnd,
+            (Self::Trailer { .. }, b'\r' | b'\n') => return None,
+            (Self::Trailer { has_colon }, byte) => Self::Trailer { has_colon: has_colon || byte == b':' },
+            (Self::LastLine, b'\n') => Self::End,
+            _ => return None,
+        })
     }
 }
 
@@ -113,7 +137,9 @@ mod tests {
 
     #[test]
     fn malformed_chunked_bodies_are_refused() {
-        for wrong in ["Hello", "\r\n", "3\r\nabcd", "-1\r\n", "11111111111111111\r\n"] {
+        let broken = ["Hello", "\r\n", "3\r\nabcd", "-1\r\n", "11111111111111111\r\n", "0\n1\n2\n", "3\nabc\n0\n\n"];
+        let unfinished = ["0\r\n1\r\n2\r\n", "0\r\n\r\n0\r\n\r\n", "0\r\n\r\nmore", "3\r\nabc\n", "0;a\nb\r\n\r\n"];
+        for wrong in broken.iter().chain(&unfinished) {
             let mut place = Place::START;
             assert!(place.take(wrong.as_bytes()).is_err(), "{wrong}");
         }

@@ -23,7 +23,7 @@ use serow_proxy::{
 
 use self::generation::CommandGeneration;
 pub use self::settings::{Binding, CommandSettings};
-use crate::{application::Workers, start_error::StartError, worker_manager};
+use crate::{application::Workers, start_cancellation::StartCancellation, start_error::StartError, worker_manager};
 
 /// Any program as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
@@ -65,7 +65,16 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, StartError> {
-        let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
+        self.run_unless(&StartCancellation::default())
+    }
+
+    /// The same, until it is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`], and if it is cancelled.
+    pub fn run_unless(&self, cancellation: &StartCancellation) -> Result<Workers, StartError> {
+        let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared), cancellation)?;
         Ok(Workers::new(manager, thread))
     }
 

@@ -18,7 +18,10 @@ mod wsgi;
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
 use serow_gateway::TrustedProxies;
-use serow_message::{Headers, KnownHeader, Request, Scheme, User, Version, percent};
+use serow_message::{
+    Headers, KnownHeader, Request, Scheme, User, Version,
+    percent::{self, Octet},
+};
 use smallvec::SmallVec;
 
 use self::client::Client;
@@ -119,7 +122,7 @@ pub(crate) enum Port<'a> {
 
 impl<'a> Facts<'a> {
     /// `origin` is the target without scheme and host.
-    fn of(request: &'a Request, origin: &'a str, settings: &ApplicationSettings, upload: &Upload) -> Self {
+    fn of(request: &'a Request, origin: &'a str, settings: &'a ApplicationSettings, upload: &Upload) -> Self {
         let connection = request.connection();
         let client = Client::of(request, &settings.run.trusted);
         let (scheme, default_port) = match client.scheme {
@@ -179,10 +182,20 @@ impl<'a> Facts<'a> {
 
     /// The fields that applications see, in order.
     fn fields(&self) -> impl Iterator<Item = Field<'a>> {
-        self.headers.iter_known().filter(|(name, known, _)| {
+        self.received().filter(|(name, known, _)| {
             !matches!(known, Some(KnownHeader::ContentLength | KnownHeader::TransferEncoding))
                 && self.is_shown(name, *known)
         })
+    }
+
+    /// The fields of the request. A target that names the host takes precedence over `Host` (RFC 9112 §3.2.2, RFC 9113
+    /// §8.3.1): the site was selected by it, and applications make links of this field.
+    fn received(&self) -> impl Iterator<Item = Field<'a>> {
+        let authority = self.authority;
+        let host = authority.map(|host| (&b"host"[..], Some(KnownHeader::Host), host.as_bytes()));
+        let others = self.headers.iter_known();
+        let is_valid = move |known: Option<KnownHeader>| authority.is_none() || known != Some(KnownHeader::Host);
+        host.into_iter().chain(others.filter(move |(_, known, _)| is_valid(*known)))
     }
 
     /// Whether applications see such a field.
@@ -194,11 +207,24 @@ impl<'a> Facts<'a> {
 
 /// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it
 /// is.
-fn split_at_root<'a>(path: &'a str, root: &str) -> (&'a str, &'a str) {
-    match path.split_at_checked(root.len()) {
-        Some((begin, rest)) if begin == root && (rest.is_empty() || rest.starts_with('/')) => (begin, rest),
-        _ => ("", path),
+fn split_at_root<'a>(path: &'a str, root: &'a str) -> (&'a str, &'a str) {
+    if root.is_empty() {
+        return ("", path);
     }
+    behind_root(path, root).map_or(("", path), |rest| (root, rest))
+}
+
+/// The part of a path behind a root. As the paths of routes, it is compared decoded, but for encoded slashes.
+fn behind_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    let mut place = 0;
+    for expected in root.bytes() {
+        place += match percent::decode(path.as_bytes().get(place..)?).next()?.ok()? {
+            Octet::Plain(byte) if byte == expected => 1,
+            Octet::Encoded(byte) if byte == expected && byte != b'/' => ENCODED,
+            Octet::Plain(_) | Octet::Encoded(_) => return None,
+        };
+    }
+    path.get(place..).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Host and port, as the Host field has them; IPv6 addresses keep their brackets, as in CGI (RFC 3875 §4.1.14).
@@ -247,7 +273,8 @@ fn has_repeated(headers: &Headers) -> bool {
 
 /// Writes all values of a field as one (RFC 9110 §5.3; cookies: RFC 6265 §5.4).
 fn write_values(facts: &Facts<'_>, (name, known, value): Field<'_>, output: &mut Vec<u8>) {
-    if !facts.has_repeated {
+    // There is one host, which need not be that of the field.
+    if !facts.has_repeated || known == Some(KnownHeader::Host) {
         output.extend_from_slice(value);
         return;
     }

@@ -3,15 +3,12 @@
 use std::{
     future::poll_fn,
     mem,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
-use http_body::{Frame, SizeHint};
 use serow_gateway::RequestLine;
-use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
+use serow_message::{Body, Handler, Headers, Method, Request, Response, StatusCode, content};
 use tokio::{
     sync::watch,
     task::{AbortHandle, spawn_local},
@@ -19,12 +16,13 @@ use tokio::{
 
 use crate::{
     application::State,
-    chunks::unchunked,
     environment,
     exchange::{Event, Exchange},
     messages::{self, announced},
     pool::Ticket,
     request_error::RequestError,
+    response_body::Pieces,
+    response_fields,
     settings::WebSocketSettings,
     shared_state::{Sent, Shared},
     upload::{self, Upload},
@@ -70,18 +68,14 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
-    let mut asked = None;
-    let upload = match interface.is_concurrent() {
+    let (upload, asked) = match interface.is_concurrent() {
         true => match websocket::handshake(request) {
-            Handshake::Valid(yes) => {
-                asked = Some(yes);
-                Upload::WebSocket
-            }
+            Handshake::Valid(asked) => (Upload::WebSocket, Some(asked)),
             Handshake::Refused(refusal) => return Ok(refusal),
-            Handshake::None if Upload::is_long(&body) => Upload::Later,
-            Handshake::None => Upload::of_short(mem::take(&mut body)).await?,
+            Handshake::None if Upload::is_long(&body) => (Upload::Later, None),
+            Handshake::None => (Upload::of_short(mem::take(&mut body)).await?, None),
         },
-        false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
+        false => (Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?, None),
     };
     let ticket = shared.ticket();
     let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
@@ -108,17 +102,21 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
             }
             Event::Head { status: StatusCode::SWITCHING_PROTOCOLS, headers, .. } if asked.is_some() => {
                 let Some(asked) = asked else { continue };
-                return Ok(websocket::accept(asked, headers, waiting));
+                return Ok(response_fields::finished(websocket::accept(asked, headers, waiting), interface, false));
             }
             Event::Head { status, headers, body, is_whole } => {
                 let body = match is_whole {
                     true => body,
-                    false => Body::stream(Pieces { first: body, waiting, announced: announced(&headers), taken: 0 }),
+                    false => Body::stream(Pieces::new(body, waiting, announced(&headers))),
                 };
-                let body = unchunked(body, &headers);
-                return Ok(Response { status, headers, body, ..Response::default() });
+                let has_trailers = interface.is_concurrent() && !is_whole;
+                let response = Response { status, headers, body, ..Response::default() };
+                return Ok(response_fields::finished(response, interface, has_trailers));
             }
-            Event::Hijack(hijack) => return hijack.respond(request, shared.settings.run.timeout).await,
+            Event::Hijack(hijack) => {
+                let response = hijack.respond(request, shared.settings.run.timeout).await?;
+                return Ok(response_fields::finished(response, interface, false));
+            }
             Event::Failed(failure) => return Err(failure),
             Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
                 return Err(RequestError::InvalidResponse("a part of the body before the head"));
@@ -129,7 +127,8 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
 
 /// Whether a complete body has the length that the application announced. HEAD announces that of GET (RFC 9110 §8.6).
 fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &Body) -> bool {
-    let is_none = *method == Method::HEAD || !content::is_possible(status);
+    let has_content = content::is_possible(status) && status != StatusCode::RESET_CONTENT;
+    let is_none = *method == Method::HEAD || !has_content;
     is_none || announced(headers).is_none_or(|length| body.length() == Some(length))
 }
 
@@ -140,11 +139,12 @@ pub(crate) struct PendingResponse {
     pub(crate) exchange: Arc<Exchange>,
     /// The task that forwards the request body.
     uploading: Option<AbortHandle>,
-    is_over: bool,
+    /// Whether the last event has come, or nobody waits for it.
+    pub(crate) is_over: bool,
 }
 
 impl PendingResponse {
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
         self.is_over = event.is_last();
         Poll::Ready(event)
@@ -191,75 +191,6 @@ impl Drop for PendingResponse {
             uploading.abort();
         }
         self.leave(b"");
-    }
-}
-
-/// A body that arrives in pieces.
-struct Pieces {
-    first: Body,
-    waiting: PendingResponse,
-    /// The remaining bytes, if the application announced a length.
-    announced: Option<u64>,
-    /// Bytes that the client has read but the worker does not know of.
-    taken: usize,
-}
-
-impl Pieces {
-    /// The body has ended; an error if it is shorter than announced.
-    fn end(&self, trailers: Option<Headers>) -> Option<Result<Frame<Bytes>, BoxError>> {
-        let Some(missing) = self.announced.filter(|bytes| *bytes > 0) else {
-            return trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));
-        };
-        let name = &self.waiting.shared.settings.run.name;
-        tracing::error!("{name}: a body is {missing} bytes shorter than its Content-Length");
-        Some(Err("the body is shorter than announced".into()))
-    }
-
-    fn hand_over(&mut self, piece: Bytes) -> Option<Result<Frame<Bytes>, BoxError>> {
-        self.taken += piece.len();
-        self.waiting.give_room(&mut self.taken);
-        if let Some(announced) = &mut self.announced {
-            let Some(left) = announced.checked_sub(piece.len() as u64) else {
-                tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.run.name);
-                return Some(Err("the body is longer than announced".into()));
-            };
-            *announced = left;
-        }
-        Some(Ok(Frame::data(piece)))
-    }
-}
-
-impl http_body::Body for Pieces {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Some(Ok(first)) = ready!(self.first.poll_next(context)).map(|frame| frame.map(Frame::into_data)) {
-            return Poll::Ready(first.ok().and_then(|piece| self.hand_over(piece)));
-        }
-        if self.waiting.is_over {
-            return Poll::Ready(None);
-        }
-        loop {
-            match ready!(self.waiting.poll_next(context)) {
-                Event::Piece(piece) => return Poll::Ready(self.hand_over(piece)),
-                Event::End(trailers) => return Poll::Ready(self.end(trailers)),
-                Event::Failed(failure) => {
-                    failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
-                    return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
-                }
-                Event::InformationalSender(..) => {}
-                Event::Head { .. } | Event::Message { .. } | Event::Close { .. } | Event::Hijack(_) => {
-                    let failure = RequestError::InvalidResponse("a second response after the head of the first");
-                    failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
-                    return Poll::Ready(Some(Err("the application sent two responses".into())));
-                }
-            }
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::{
     future::poll_fn,
+    io,
     os::fd::OwnedFd,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
@@ -14,12 +15,15 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use serow_client::Http1;
-use serow_http1::{Event, Limits, Next, ReceivedResponse};
+use serow_http1::{Event, Framing, Limits, Next, ReceivedResponse};
 use serow_message::{
     Body, BodyLength, BodySender, BoxError, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
     RequestHead, Response, StatusCode, UpgradedIo, Version, Wanted, content, hop_by_hop,
 };
-use serow_net::{Socket, Tunnel, Wire};
+use serow_net::{
+    Socket, Tunnel, Wire,
+    channel::{AsyncChannel, Channel},
+};
 use tokio::{
     io::{AsyncRead, ReadBuf, copy_bidirectional},
     task::spawn_local,
@@ -32,6 +36,8 @@ use crate::request_error::RequestError;
 #[derive(Debug)]
 pub(crate) struct Hijack {
     pub(crate) socket: OwnedFd,
+    /// Where the worker says that the response is complete, if it does.
+    pub(crate) verdict: Option<OwnedFd>,
     /// The head, if the application has sent it; otherwise it writes a complete HTTP/1.1 response.
     pub(crate) head: Option<(StatusCode, Headers)>,
 }
@@ -39,27 +45,29 @@ pub(crate) struct Hijack {
 impl Hijack {
     /// The response to this request. Its head must arrive within this time.
     pub(crate) async fn respond(self, request: &mut Request, limit: Duration) -> Result<Response, RequestError> {
-        let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
+        let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(io::Error::from);
         let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
         if self.head.as_ref().is_some_and(|(status, _)| *status != StatusCode::SWITCHING_PROTOCOLS) {
             // All of the request is with the worker. One that is gone will be noticed when its response is read.
             let _ = socket.shut_down();
         }
         let wire = Wire::new(socket);
+        let verdict = Verdict::of(self.verdict)?;
         match self.head {
-            Some((status, headers)) => {
-                continue_response(status, headers, Tunnel::new(wire, BytesMut::new()), request.upgrade())
+            Some(head) => continue_response(head, Tunnel::new(wire, BytesMut::new()), verdict, request.upgrade()),
+            None => {
+                let reading = timeout(limit, read_response(wire, verdict, request));
+                reading.await.unwrap_or(Err(RequestError::WorkerTimedOut))
             }
-            None => timeout(limit, read_response(wire, request)).await.unwrap_or(Err(RequestError::WorkerTimedOut)),
         }
     }
 }
 
 /// After the head, the application writes the body until it closes the socket, or another protocol.
 fn continue_response(
-    status: StatusCode,
-    headers: Headers,
+    (status, headers): (StatusCode, Headers),
     socket: Tunnel,
+    verdict: Verdict,
     upgrade: Option<OnUpgrade>,
 ) -> Result<Response, RequestError> {
     let mut response = Response { status, headers, ..Response::default() };
@@ -67,7 +75,8 @@ fn continue_response(
         join(upgrade.ok_or(UNREQUESTED_UPGRADE)?, socket);
     } else {
         let announced = response.headers.get_str(KnownHeader::ContentLength).and_then(|length| length.parse().ok());
-        response.body = Body::stream(HijackedBody { socket, announced, room: vec![0; PIECE].into_boxed_slice() });
+        let room = vec![0; PIECE].into_boxed_slice();
+        response.body = Body::stream(HijackedBody { source: Source::Socket(socket, verdict), announced, room });
     }
     Ok(response)
 }
@@ -84,7 +93,7 @@ fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
 }
 
 /// Reads a response that is written as HTTP/1.1.
-async fn read_response(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
+async fn read_response(wire: Wire, verdict: Verdict, request: &mut Request) -> Result<Response, RequestError> {
     let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
     // The state machine needs the request; nothing of it is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
@@ -118,12 +127,13 @@ async fn read_response(wire: Wire, request: &mut Request) -> Result<Response, Re
     });
     let (sender, incoming) = Incoming::channel(framing.length());
     response.body = incoming.into();
-    spawn_local(forward_body(connection, sender));
+    let verdict = if framing == Framing::UntilClose { verdict } else { Verdict::Framing };
+    spawn_local(forward_body(connection, verdict, sender));
     Ok(response)
 }
 
 /// Forwards a body as the client reads it.
-async fn forward_body(mut connection: Http1, sender: BodySender) {
+async fn forward_body(mut connection: Http1, verdict: Verdict, sender: BodySender) {
     loop {
         if poll_fn(|context| sender.poll_wanted(context)).await == Wanted::Nothing {
             return;
@@ -141,7 +151,12 @@ async fn forward_body(mut connection: Http1, sender: BodySender) {
                 })
                 .await;
             }
-            Some(Ok(Event::End(trailers))) => return sender.finish(trailers),
+            Some(Ok(Event::End(trailers))) => {
+                return match verdict.wait().await {
+                    true => sender.finish(trailers),
+                    false => sender.fail(IncomingError::Disconnected),
+                };
+            }
             Some(Ok(Event::Head(_))) => {}
             Some(Err(error)) => {
                 tracing::error!("a hijacked response was cut off: {error}");
@@ -154,10 +169,17 @@ async fn forward_body(mut connection: Http1, sender: BodySender) {
 
 /// A body that an application writes to a socket until it closes it.
 struct HijackedBody {
-    socket: Tunnel,
+    source: Source,
     /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     room: Box<[u8]>,
+}
+
+/// Where more of a body comes from.
+enum Source {
+    Socket(Tunnel, Verdict),
+    /// The socket has been closed: is this the end of the body?
+    Closed(Pin<Box<dyn Future<Output = bool> + Send>>),
 }
 
 impl http_body::Body for HijackedBody {
@@ -165,29 +187,78 @@ impl http_body::Body for HijackedBody {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Self { socket, announced, room } = &mut *self;
+        let Self { source, announced, room } = &mut *self;
         if *announced == Some(0) {
             return Poll::Ready(None);
         }
-        let mut buffer = ReadBuf::new(room);
-        ready!(pin!(socket).poll_read(context, &mut buffer))?;
-        let piece = buffer.filled();
-        let Some(bytes) = announced else {
-            return Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(Bytes::copy_from_slice(piece)))));
-        };
-        if piece.is_empty() {
-            return Poll::Ready(Some(Err("the body is shorter than announced".into())));
+        if let Source::Socket(socket, verdict) = source {
+            let mut buffer = ReadBuf::new(room);
+            ready!(pin!(socket).poll_read(context, &mut buffer))?;
+            let piece = buffer.filled();
+            if !piece.is_empty() {
+                // Bytes beyond the announced length are dropped.
+                let length =
+                    announced.map_or(piece.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(piece.len()));
+                announced.iter_mut().for_each(|left| *left -= length as u64);
+                return Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece[..length])))));
+            }
+            if announced.is_some() {
+                return Poll::Ready(Some(Err("the body is shorter than announced".into())));
+            }
+            *source = Source::Closed(Box::pin(std::mem::replace(verdict, Verdict::Framing).wait()));
         }
-        // Bytes beyond the announced length are dropped.
-        let length = usize::try_from(*bytes).unwrap_or(usize::MAX).min(piece.len());
-        *bytes -= length as u64;
-        Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece[..length])))))
+        let Source::Closed(verdict) = source else { return Poll::Ready(None) };
+        match ready!(verdict.as_mut().poll(context)) {
+            true => {
+                *announced = Some(0);
+                Poll::Ready(None)
+            }
+            false => Poll::Ready(Some(Err("the application failed in the middle of a response".into()))),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
+
+/// Whether a response that ends with its socket is complete.
+#[derive(Debug)]
+enum Verdict {
+    /// Its end shows that it is.
+    Framing,
+    /// The worker says so here, before it closes the socket.
+    Channel(Channel),
+}
+
+impl Verdict {
+    fn of(descriptor: Option<OwnedFd>) -> Result<Self, RequestError> {
+        let channel = descriptor.map(Channel::inherited).transpose().map_err(RequestError::Storage)?;
+        Ok(channel.map_or(Self::Framing, Self::Channel))
+    }
+
+    /// Waits for it, after the socket has been closed: whether the response is complete.
+    async fn wait(self) -> bool {
+        let Self::Channel(channel) = self else { return true };
+        let received = match channel.try_receive() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let Ok(channel) = AsyncChannel::new(channel) else { return false };
+                // An application that has closed the descriptor by other means than its object says nothing, and a
+                // process that was killed closes the channel at the same time.
+                timeout(VERDICT, async move { channel.receive().await }).await
+            }
+            received => Ok(received),
+        };
+        let is_complete = received.is_err() || received.is_ok_and(|received| received.is_ok_and(|said| said.is_some()));
+        if !is_complete {
+            tracing::error!("a streamed response was cut off: the application failed, or did not close its socket");
+        }
+        is_complete
+    }
+}
+
+/// How long the verdict may come after the end of the socket: a process that ends closes both within microseconds.
+const VERDICT: Duration = Duration::from_secs(1);
 
 /// Bytes read at a time.
 const PIECE: usize = 16 * 1024;

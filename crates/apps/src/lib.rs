@@ -9,7 +9,7 @@
 //! | the pool finds a worker that is idle, or will be first; otherwise the request waits in the only queue | `pool.rs`, `shared_state.rs` |
 //! | the packet goes to the worker, whose bridge calls the application | `worker_link.rs`, `bridges/` |
 //! | the worker's reply reaches the thread of the request; the worker gets its next request | `threads.rs`, `replies.rs`, `messages.rs` |
-//! | the reply becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
+//! | the reply becomes the response | `exchange.rs`, `handler.rs`, `response_body.rs`, `response_fields.rs`, `chunks.rs` |
 //! | or the application writes it to a hijacked socket | `hijack.rs` |
 //! | or the client gets an error response | `request_error.rs` |
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
@@ -40,8 +40,11 @@ mod program;
 mod replies;
 mod report;
 mod request_error;
+mod response_body;
+mod response_fields;
 mod settings;
 mod shared_state;
+mod start_cancellation;
 mod start_error;
 mod threads;
 mod ticket_sequence;
@@ -59,5 +62,6 @@ pub use self::{
     program::{Interface, Program},
     report::ApplicationReport,
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
+    start_cancellation::StartCancellation,
     start_error::StartError,
 };

@@ -50,9 +50,10 @@
 //! | `X` | the application raised an exception: its text, for the log |
 //! | `G` | the worker asks for the file that is the body of its request, and waits for it on this same socket: there comes the
 //! | | ticket with the file's descriptor, or without one where nobody waits for the response any more |
-//! | `S` | one of the next packets carries a descriptor: a file for `F`, a socket for `U` |
+//! | `S` | one of the next packets carries descriptors: a file for `F`, a socket for `U`, perhaps with a channel |
 //! | `U` | the application writes the rest of the response to the other end of this socket. As `R` without a body; or
-//! | | nothing, and the application writes all of it, as of HTTP/1.1. `D` follows |
+//! | | nothing, and the application writes all of it, as of HTTP/1.1. `D` follows. A packet on the channel says that the
+//! | | response is complete; if the other end is closed without one, the application has failed |
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
 //! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. A worker that exits
@@ -69,7 +70,7 @@ mod head;
 mod reply;
 
 pub(crate) use self::{
-    head::{announced, parse_head, parse_trailers},
+    head::{announced, parse_head, parse_informational, parse_trailers},
     reply::{InvalidReplyError, Reply, ReplyKind, parse_close, parse_room},
 };
 use crate::pool::Ticket;

@@ -125,9 +125,12 @@ impl Interface {
 /// Requests in flight in one event loop: one connection of a browser has up to 100, and memory sets the limit.
 const MAX_CONCURRENCY: NonZero<usize> = NonZero::new(1000).unwrap();
 
+/// The first statement after the imports keeps modules of the bridge from being found in the application's folder.
+///
 /// Older versions could not parse the bridge, so this reports them after reading all of the input: unread packets would
 /// reach the other end as an error first.
 const PYTHON_LOADER: &str = "import os, sys
+sys.path[:] = [place for place in sys.path if place and os.path.realpath(place) != os.getcwd()]
 code = os.read(0, 262144)
 if sys.version_info < (3, 9):
     os.read(0, 262144)

@@ -17,8 +17,10 @@ use crate::{
     exchange::{Event, Exchange},
     hijack::Hijack,
     messages::{
-        self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers,
+        self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_informational, parse_room,
+        parse_trailers,
     },
+    program::Interface,
     request_error::RequestError,
     shared_state::{Sent, Shared},
     worker_link::WorkerLink,
@@ -44,13 +46,13 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize)
         let received = channel.receive_with(|channel| {
             if expected.get() > 0 {
                 return Ok(channel.try_receive()?.map(|message| {
-                    expected.set(expected.get() - message.descriptors.len().min(expected.get()));
-                    take(shared, (link, thread), &message.bytes, message.descriptors.into_iter().next(), &expected)
+                    expected.set(expected.get() - usize::from(!message.descriptors.is_empty()));
+                    take(shared, (link, thread), &message.bytes, message.descriptors, &expected)
                 }));
             }
             PACKET.with_borrow_mut(|packet| {
                 let length = channel.try_receive_into(packet)?;
-                Ok((length > 0).then(|| take(shared, (link, thread), &packet[..length], None, &expected)))
+                Ok((length > 0).then(|| take(shared, (link, thread), &packet[..length], Vec::new(), &expected)))
             })
         });
         match received.await {
@@ -72,7 +74,7 @@ fn take(
     shared: &Shared,
     (link, thread): (&Arc<WorkerLink>, usize),
     packet: &[u8],
-    descriptor: Option<OwnedFd>,
+    descriptors: Vec<OwnedFd>,
     expected: &Cell<usize>,
 ) -> Option<Arc<Exchange>> {
     let reply = match Reply::parse(packet) {
@@ -89,7 +91,8 @@ fn take(
         expected.set(expected.get() + 1);
         return None;
     }
-    let is_concurrent = shared.settings.program.interface.is_concurrent();
+    let interface = shared.settings.program.interface;
+    let is_concurrent = interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
     let (sent, next_steps) = {
         let mut pool = shared.pool();
@@ -111,7 +114,7 @@ fn take(
         return None;
     }
     let sent = sent?;
-    deliver(&reply, descriptor, &sent, link, (is_concurrent, is_done));
+    deliver(&reply, descriptors, &sent, link, (interface, is_done));
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
     is_growing.then(|| Arc::clone(&sent.exchange))
 }
@@ -119,12 +122,12 @@ fn take(
 /// Passes a reply to the task that waits for the response.
 fn deliver(
     reply: &Reply<'_>,
-    descriptor: Option<OwnedFd>,
+    descriptors: Vec<OwnedFd>,
     sent: &Sent,
     link: &Arc<WorkerLink>,
-    (is_concurrent, is_done): (bool, bool),
+    (interface, is_done): (Interface, bool),
 ) {
-    let exchange = &sent.exchange;
+    let (exchange, is_concurrent) = (&sent.exchange, interface.is_concurrent());
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
         exchange.belongs_to(link);
     }
@@ -140,7 +143,7 @@ fn deliver(
         exchange.push(Event::Failed(RequestError::InvalidResponse("no response")));
         return;
     }
-    if let Some(event) = event(reply, descriptor) {
+    if let Some(event) = event(reply, descriptors, interface) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
             // The worker still sends, but nobody waits.
             link.send_message(messages::CANCEL, reply.ticket, b"");
@@ -149,11 +152,11 @@ fn deliver(
     }
 }
 
-fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
+fn event(reply: &Reply<'_>, descriptors: Vec<OwnedFd>, interface: Interface) -> Option<Event> {
     let event = match reply.kind {
         ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
         ReplyKind::End => Ok(Event::End(None)),
-        ReplyKind::Trailers => parse_trailers(reply.content).map(|trailers| Event::End(Some(trailers))),
+        ReplyKind::Trailers => parse_trailers(reply.content, interface).map(|trailers| Event::End(Some(trailers))),
         ReplyKind::Free | ReplyKind::Announced | ReplyKind::BodyFile | ReplyKind::Room => return None,
         ReplyKind::Message { kind, is_last } => {
             Ok(Event::Message { kind, is_last, content: Bytes::copy_from_slice(reply.content) })
@@ -162,26 +165,26 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
         ReplyKind::Failed => {
             Ok(Event::Failed(RequestError::Application(String::from_utf8_lossy(reply.content).into_owned())))
         }
-        ReplyKind::InformationalSender => {
-            parse_head(reply.content).map(|(status, headers, _)| Event::InformationalSender(status, headers))
-        }
-        ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptor),
-        ReplyKind::Socket => hijack(reply, descriptor),
+        ReplyKind::InformationalSender => parse_informational(reply.content, interface)
+            .map(|(status, headers)| Event::InformationalSender(status, headers)),
+        ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptors, interface),
+        ReplyKind::Socket => hijack(reply, descriptors, interface),
     };
     Some(event.unwrap_or_else(|InvalidReplyError(what)| Event::Failed(RequestError::InvalidResponse(what))))
 }
 
-fn hijack(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
-    let socket = socket.ok_or(InvalidReplyError("the hijacked socket was not passed along"))?;
-    let head = (!reply.content.is_empty()).then(|| parse_head(reply.content)).transpose()?;
+fn hijack(reply: &Reply<'_>, descriptors: Vec<OwnedFd>, interface: Interface) -> Result<Event, InvalidReplyError> {
+    let mut descriptors = descriptors.into_iter();
+    let socket = descriptors.next().ok_or(InvalidReplyError("the hijacked socket was not passed along"))?;
+    let head = (!reply.content.is_empty()).then(|| parse_head(reply.content, interface)).transpose()?;
     let head = head.map(|(status, headers, _)| (status, headers));
-    Ok(Event::Hijack(Box::new(Hijack { socket, head })))
+    Ok(Event::Hijack(Box::new(Hijack { socket, verdict: descriptors.next(), head })))
 }
 
-fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
-    let (status, headers, rest) = parse_head(reply.content)?;
+fn head(reply: &Reply<'_>, descriptors: Vec<OwnedFd>, interface: Interface) -> Result<Event, InvalidReplyError> {
+    let (status, headers, rest) = parse_head(reply.content, interface)?;
     let body = match reply.kind {
-        ReplyKind::File => file(rest, descriptor, announced(&headers))?,
+        ReplyKind::File => file(rest, descriptors.into_iter().next(), announced(&headers))?,
         _ => Body::from(Bytes::copy_from_slice(rest)),
     };
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })

@@ -28,6 +28,7 @@ pub(crate) use self::{
     output::read_lines,
     process::Process,
 };
+use crate::start_cancellation::StartCancellation;
 
 /// The application as it was loaded once, and the processes that run it.
 pub(crate) trait Generation: Sized + 'static {
@@ -87,13 +88,14 @@ impl<M> Clone for MessageSender<M> {
     }
 }
 
-/// Starts a worker manager and waits until the processes are ready.
+/// Starts a worker manager and waits until the processes are ready, or the start is cancelled.
 ///
 /// # Errors
 ///
 /// Why the application cannot be loaded, with its own error.
 pub(crate) fn start<G: Generation>(
     application: Arc<G::Application>,
+    cancellation: &StartCancellation,
 ) -> Result<(WorkerManagerHandle, thread::JoinHandle<()>), String> {
     let (handle, commands) = WorkerManagerHandle::new();
     let loaded = handle.reload();
@@ -108,7 +110,7 @@ pub(crate) fn start<G: Generation>(
     };
     let thread =
         thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
-    let outcome = wait(loaded);
+    let outcome = wait(loaded, cancellation);
     if let Some(Ok(())) = outcome {
         return Ok((handle, thread));
     }
@@ -122,13 +124,19 @@ pub(crate) fn start<G: Generation>(
 
 /// Waits for the outcome on a thread of its own: the caller may be in an async function, where tokio's channels refuse to
 /// block.
-fn wait(loaded: oneshot::Receiver<Result<(), String>>) -> Option<Result<(), String>> {
+fn wait(loaded: oneshot::Receiver<Result<(), String>>, cancellation: &StartCancellation) -> Option<Result<(), String>> {
+    let outcome = async {
+        tokio::select! {
+            outcome = loaded => outcome.ok(),
+            () = cancellation.cancelled() => Some(Err("the start was cancelled".to_owned())),
+        }
+    };
     thread::scope(|scope| {
         let waiting = thread::Builder::new()
             .name("serow-start".to_owned())
-            .spawn_scoped(scope, || loaded.blocking_recv())
+            .spawn_scoped(scope, || thread_runtime().ok()?.block_on(outcome))
             .ok()?;
-        waiting.join().ok()?.ok()
+        waiting.join().ok()?
     })
 }
 

@@ -3,13 +3,14 @@
 use std::{io, thread};
 
 use serow::Stopper;
-use serow_apps::Reloader;
+use serow_apps::{Reloader, StartCancellation, Workers};
 use serow_net::process::forbid_tracing;
 use serow_proxy::TrustedProxies;
 use serow_settings::{Application, ServerSettings, SettingError, application, program};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
 };
 
 use crate::{
@@ -72,7 +73,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let hangups = Hangups::new().map_err(CommandError::system)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.
     let serving = Serving::bind(server)?;
-    let workers = application.run().map_err(CommandError::report)?;
+    let Some(workers) = load(&application)? else { return Ok(()) };
     let reloader = workers.reloader();
     let (reloading, stopper, stopping) = (reloader.clone(), serving.stopper(), application.clone());
     let wait = move || hangups.reload(&reloading, &stopper, &stopping);
@@ -83,6 +84,45 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let site = script.around(static_files.before(responses.around(application.content())));
     let reloader = Some(reloader);
     serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader, cache })
+}
+
+/// Loads the application; nothing if TERM or INT arrives meanwhile, which would otherwise wait until it is loaded.
+fn load(application: &Application) -> Result<Option<Workers>, CommandError> {
+    let runtime = Builder::new_current_thread().enable_io().build().map_err(CommandError::system)?;
+    let signals = || {
+        let _context = runtime.enter();
+        Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+    };
+    let (mut terminate, mut interrupt) = signals().map_err(CommandError::system)?;
+    let cancellation = StartCancellation::default();
+    thread::scope(|scope| {
+        let (sender, loaded) = oneshot::channel::<()>();
+        let load = || {
+            let outcome = application.run_unless(&cancellation);
+            // The receiver waits for the end of this.
+            drop(sender);
+            outcome
+        };
+        let loading = thread::Builder::new()
+            .name("serow-load".to_owned())
+            .spawn_scoped(scope, load)
+            .map_err(CommandError::system)?;
+        let is_stopped = runtime.block_on(async {
+            tokio::select! {
+                _ = loaded => false,
+                _ = terminate.recv() => true,
+                _ = interrupt.recv() => true,
+            }
+        });
+        if is_stopped {
+            cancellation.cancel();
+        }
+        let outcome = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if is_stopped {
+            return Ok(None);
+        }
+        outcome.map(Some).map_err(CommandError::report)
+    })
 }
 
 /// HUP, which reloads the application.

@@ -20,7 +20,7 @@
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | the folder for certificates that are kept between starts | `state_folder.rs` |
 //! | the folder in which stored responses are kept | `cache_folder.rs` |
-//! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
+//! | what applications take from this process; processes that they leave behind | `application_host.rs`, `descriptors.rs`; `orphans.rs` |
 //! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
 
@@ -49,6 +49,7 @@ mod init;
 mod maintenance;
 mod man;
 mod manual;
+mod orphans;
 mod password;
 mod project;
 mod proxy;
@@ -92,7 +93,9 @@ fn main() -> ExitCode {
     let outcome = match command {
         Ok(Command::Files(arguments)) => folder::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Proxy(arguments)) => proxy::ProxySettings::new(*arguments).and_then(proxy::serve),
-        Ok(Command::App(arguments)) => app::AppSettings::new(*arguments).and_then(app::serve),
+        Ok(Command::App(arguments)) => {
+            return orphans::reap_while(|| exit_code(app::AppSettings::new(*arguments).and_then(app::serve)));
+        }
         Ok(Command::Bench(arguments)) => bench::run(arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),

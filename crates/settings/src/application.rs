@@ -1,6 +1,6 @@
 //! An application, whatever runs it.
 
-use serow_apps::{ApplicationReport, CommandApplication, StartError, Workers};
+use serow_apps::{ApplicationReport, CommandApplication, StartCancellation, StartError, Workers};
 use serow_proxy::Upstream;
 
 use serow_site::Content;
@@ -59,12 +59,17 @@ impl Application {
 
     /// Loads it and waits until it can answer, or says why it cannot.
     pub fn run(&self) -> Result<Workers, StartError> {
+        self.run_unless(&StartCancellation::default())
+    }
+
+    /// The same, until it is cancelled.
+    pub fn run_unless(&self, cancellation: &StartCancellation) -> Result<Workers, StartError> {
         match self {
-            Self::Bridged(application) => application.run().map_err(|why| {
+            Self::Bridged(application) => application.run_unless(cancellation).map_err(|why| {
                 // What is not installed for this interpreter may be there for another one.
                 format!("{why}\n(loaded by {})", application.settings().program.interpreter).into()
             }),
-            Self::Program(program) => program.run(),
+            Self::Program(program) => program.run_unless(cancellation),
         }
     }
 

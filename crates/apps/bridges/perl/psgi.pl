@@ -188,6 +188,8 @@ sub announced {
 sub stream {
     my ($body, $head) = @_;
     eval { $body->can('getline') } or die "the response's body is neither an array nor a filehandle\n";
+    # Mojolicious encodes the chunks for which it sets Transfer-Encoding.
+    substr $head, -2, 2, "\0serow.encoded\0chunked\0\0" if ref $body eq 'Mojo::Server::PSGI::_IO';
     begin($head);
     local $/ = \Serow::PIECE;
     my $is_whole = eval {
@@ -197,9 +199,14 @@ sub stream {
         1;
     };
     my $error = $@;
-    $body->close;
-    die $error unless $is_whole;
+    if (!$is_whole) {
+        eval { $body->close };
+        die $error;
+    }
+    # The client need not wait until the body is closed, but the next request does.
+    $goes_on = 1;
     finish("E$ticket");
+    $body->close;
 }
 
 # Whether a body is a file of the file system that is read as it is.

@@ -7,6 +7,7 @@ use warnings;
 package Serow;
 
 use Config;
+use Cwd ();      # here, before the application's folders are searched
 use IO::File;    # methods of filehandles: loaded here, workers share them
 use Scalar::Util qw(blessed reftype);
 
@@ -194,7 +195,6 @@ package Serow::Application;
 # The last value of a file, which is run as plackup runs it: in a package of its own, with its own name in $0.
 sub load {
     my ($name) = @_;
-    require Cwd;
     my $is_module = $name =~ /\A\w+(?:::\w+)*\z/ && !-e $name;
     my $file = $is_module ? $name =~ s{::}{/}gr . '.pm' : Cwd::abs_path($name) // $name;
     local $0    = $file;
@@ -203,6 +203,10 @@ sub load {
     die "$file: $!\n" unless $is_module || -r $file;
     my $app = eval "package $package; my \$app = do \$file; die \$@ if \$@; \$app";
     die $@ if $@;
+    # Serow frames bodies itself, and ignores Transfer-Encoding: otherwise it could not tell an application that sets the
+    # field from this middleware, which also encodes the body.
+    no warnings qw(redefine once);
+    *Plack::Middleware::Chunked::call = sub { $_[0]->app->($_[1]) } if $INC{'Plack/Middleware/Chunked.pm'};
     my $code = Serow::code_of($app);
     return $code if $code;
     my $is = defined $app ? "'$app'" : 'undefined';

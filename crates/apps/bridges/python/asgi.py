@@ -4,6 +4,11 @@ import asyncio
 import inspect
 import marshal
 
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
+
 
 class Worker:
     """Answers many requests at once, on one event loop."""
@@ -109,11 +114,7 @@ def can_be_called(signature, count):
 
 
 def new_loop():
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
+    return uvloop.new_event_loop() if uvloop else asyncio.new_event_loop()
 
 
 begin = TemplateProcess().run()

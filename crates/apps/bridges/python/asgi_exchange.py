@@ -44,7 +44,9 @@ class Exchange:
 
 
 def is_about(error, kind):
-    """Whether an error is of this kind, or happened because of one that is."""
+    """Whether an error is of this kind, or happened because of one that is, or is a group that has one (PEP 654)."""
     while error and not isinstance(error, kind):
+        if any(is_about(one, kind) for one in getattr(error, 'exceptions', ())):
+            return True
         error = error.__cause__ or error.__context__
     return error is not None

@@ -71,12 +71,15 @@ def packed(begin, headers, body):
         packet = b'\0'.join(parts)
     except TypeError:
         raise TypeError(wrong_part(parts)) from None
-    if packet.count(0, len(begin), len(packet) - len(body)) != len(parts) - 1:
+    end = len(packet) - len(body)
+    if packet.count(0, len(begin), end) != len(parts) - 1:
         raise ValueError('a header field has a NUL in its name or value')
+    if packet.find(b'\n', len(begin), end) >= 0 or packet.find(b'\r', len(begin), end) >= 0:
+        raise ValueError('a header field has a line break in its name or value')
     # An empty name would end the head. Values may be empty.
-    if packet.find(b'\0\0', len(begin)) < len(packet) - len(body) - 2 and any(not name for name, _ in headers):
+    if packet.find(b'\0\0', len(begin)) < end - 2 and any(not name for name, _ in headers):
         raise ValueError('a header field has no name')
-    if len(packet) - len(body) > PIECE:
+    if end > PIECE:
         raise ValueError('a header is longer than 64 KiB')
     return packet
 

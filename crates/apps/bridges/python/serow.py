@@ -1,13 +1,21 @@
 # Serow's bridge for Python; the parts for WSGI or ASGI follow, which have the class Worker. It is read from standard
 # input, which is the channel to Serow; src/messages.rs describes the protocol.
+#
+# Until TemplateProcess puts the application's folder first, modules are not searched for there: a file such as token.py
+# would take the place of Python's own. So the parts import all that they need at their beginning, also what Python's
+# modules import only when they need it.
 
+import ast
+import concurrent.futures.thread
 import gc
 import importlib
 import io
+import logging
 import os
 import signal
 import socket
 import sys
+import traceback
 
 PACKET = 512 * 1024  # longer than any packet
 PIECE = 64 * 1024  # of a body: two fit into the socket's buffer
@@ -34,7 +42,7 @@ class TemplateProcess:
         with open(os.devnull, 'rb') as nothing:
             os.dup2(nothing.fileno(), 0)
         sys.stdout = sys.__stdout__ = unbuffered(sys.stdout)
-        sys.path[:] = [os.getcwd()] + [place for place in sys.path if place]
+        sys.path[:] = [os.getcwd(), *sys.path]
 
     def run(self):
         """Forks workers on command. In a worker this returns its entry point, in the template process None."""
@@ -172,8 +180,6 @@ def module_of_file(path):
 
 def call(factory, name, arguments):
     """Calls the factory; its arguments can only be literals."""
-    import ast
-
     try:
         call = ast.parse('f(' + arguments, mode='eval').body
         values = [ast.literal_eval(argument) for argument in call.args]
@@ -185,8 +191,6 @@ def call(factory, name, arguments):
 
 def describe(error):
     """The traceback of an exception as Python prints it, without the frames of this file."""
-    import traceback
-
     if isinstance(error, Unusable):
         return str(error)
     frames = error.__traceback__

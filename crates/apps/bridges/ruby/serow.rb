@@ -32,6 +32,8 @@ module Serow
       require 'rack'
       require 'uri' # Rack::Lint has it from other servers
       require 'rack/builder'
+      # Rack 2: a value of several lines is as many fields.
+      Serow.const_set(:REFUSES_LINES, Rack.release >= '3')
       loaded = Rack::Builder.parse_file(path)
       loaded.is_a?(Array) ? loaded.first : loaded # Rack 2 gives options as well
     end

@@ -204,12 +204,12 @@ module Serow
     def answer(packet, values, input)
       @ticket = values[0]
       @reply = @replies[@ticket.getbyte(1) - 33]
-      @socket = @gone = nil
+      @socket = @gone = @closing = nil
       @env = (@shapes[values[1]] || shape(packet, values[1])).call(values, input)
       status, headers, body = @app.call(@env)
       return respond_at_once(status, headers, body) || respond(status, headers, body) unless @socket
 
-      body.close if body.respond_to?(:close)
+      @closing = body if body.respond_to?(:close)
       finish(status, headers, nil)
     rescue Exception => e # rubocop:disable Lint/RescueException -- the client gets a 500 for any exception
       fail_with(e)
@@ -221,7 +221,7 @@ module Serow
       text = async ? '' : Serow.describe(error)
       warn text unless async
       @reply.send("x#{@ticket}#{text}".b.byteslice(0, PIECE), 0) unless @socket
-      @socket&.close unless async
+      @socket&.abandon unless async
       finish(nil, nil, async ? nil : error)
       raise error unless error.is_a?(StandardError) || error.is_a?(ScriptError)
     end
@@ -232,8 +232,10 @@ module Serow
       @replies[packet.getbyte(1) - 33].send("Dr#{packet.byteslice(1, 9)}", 0)
     end
 
-    # Callbacks after the response; then the worker is free.
+    # What follows the response: the body is closed, and callbacks run. Then the worker is free.
     def finish(status, headers, error)
+      closing, @closing = @closing, nil
+      quietly { closing.close } if closing
       after, @after_reply = @after_reply, [] unless @after_reply.empty?
       finished, @finished = @finished, [] unless @finished.empty?
       after&.each { |callback| quietly { callback.call } }
@@ -243,7 +245,7 @@ module Serow
 
     def quietly
       yield
-    rescue StandardError => e
+    rescue StandardError, ScriptError => e
       warn Serow.describe(e)
     end
   end

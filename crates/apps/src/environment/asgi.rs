@@ -63,15 +63,15 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
 
 /// The constant part of all scopes. Applications may modify their scope, so each gets its own.
 fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
-    let (name, extensions) = match protocol {
-        Protocol::Http => ("http", HTTP_EXTENSIONS),
-        Protocol::WebSocket => ("websocket", WEBSOCKET_EXTENSIONS),
+    let (name, version, extensions) = match protocol {
+        Protocol::Http => ("http", HTTP_VERSION, HTTP_EXTENSIONS),
+        Protocol::WebSocket => ("websocket", WEBSOCKET_VERSION, WEBSOCKET_EXTENSIONS),
     };
     marshal.name(b"type");
     marshal.name(name.as_bytes());
     marshal.name(b"asgi");
     marshal.dict();
-    for (name, value) in [("version", "3.0"), ("spec_version", SPECIFICATION)] {
+    for (name, value) in [("version", "3.0"), ("spec_version", version)] {
         marshal.name(name.as_bytes());
         marshal.name(value.as_bytes());
     }
@@ -105,24 +105,17 @@ fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
     }
 }
 
-/// Header fields with names in lower case. A target that names the host takes precedence over Host (RFC 9113 §8.3.1,
-/// RFC 9112 §3.2.2), and cookies that HTTP/2 split are joined (RFC 9113 §8.2.3).
+/// Header fields with names in lower case; cookies that HTTP/2 split are joined (RFC 9113 §8.2.3).
 fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
     let cookies =
         facts.has_repeated.then(|| facts.headers.get_all(KnownHeader::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
     let mut has_cookie = false;
     let mut is_shown = |name: &[u8], known: Option<KnownHeader>| match known {
-        Some(KnownHeader::Host) => facts.authority.is_none(),
         Some(KnownHeader::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
         _ => facts.is_shown(name, known),
     };
-    let fields: Vec<_> = facts.headers.iter_known().filter(|(name, known, _)| is_shown(name, *known)).collect();
-    marshal.list(fields.len() + usize::from(facts.authority.is_some()));
-    if let Some(authority) = facts.authority {
-        marshal.tuple(2);
-        marshal.bytes(b"host");
-        marshal.bytes(authority.as_bytes());
-    }
+    let fields: Vec<_> = facts.received().filter(|(name, known, _)| is_shown(name, *known)).collect();
+    marshal.list(fields.len());
     for (name, known, value) in fields {
         marshal.tuple(2);
         marshal.bytes(&in_lower_case(name));
@@ -140,8 +133,10 @@ fn in_lower_case(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The version of the specification: from 2.4 on, `send` raises an error when the client has gone.
-const SPECIFICATION: &str = "2.4";
+/// The version of the specification. From 2.4 on, `send` raises an error when the client has gone, as it does here. But
+/// Starlette then no longer watches for the disconnect: a stream that waits for its next event would never end.
+const HTTP_VERSION: &str = "2.3";
+const WEBSOCKET_VERSION: &str = "2.4";
 
 const HTTP_EXTENSIONS: &[&str] = &["http.response.pathsend", "http.response.early_hint", "http.response.trailers"];
 

@@ -1,36 +1,54 @@
 //! Status, fields and trailers as a worker writes them: with NULs between them.
 
-use serow_message::{Headers, KnownHeader, StatusCode};
+use serow_message::{Headers, InvalidHeader, KnownHeader, StatusCode};
 
 use super::InvalidReplyError;
+use crate::program::Interface;
 
 /// Parses status and fields: `\0200\0name\0value…\0\0`; also returns the rest.
-pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]), InvalidReplyError> {
-    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("no status"))? };
-    let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
-    let status = status.ok_or(InvalidReplyError("the status is not a number from 100 to 999"))?;
-    let (headers, body) = parse_fields(parts)?;
-    Ok((status, headers, body))
+pub(crate) fn parse_head(
+    content: &[u8],
+    interface: Interface,
+) -> Result<(StatusCode, Headers, &[u8]), InvalidReplyError> {
+    let (status, mut parts) = parse_status(content)?;
+    let mut headers = Headers::new();
+    while let Some((name, value)) = parts.field()? {
+        append(&mut headers, name, value, interface).map_err(refused)?;
+    }
+    Ok((status, headers, parts.rest))
+}
+
+/// Parses an informational response, which is a hint: without fields that cannot be sent, it is still useful.
+pub(crate) fn parse_informational(
+    content: &[u8],
+    interface: Interface,
+) -> Result<(StatusCode, Headers), InvalidReplyError> {
+    let (status, mut parts) = parse_status(content)?;
+    let mut headers = Headers::new();
+    while let Some((name, value)) = parts.field()? {
+        if append(&mut headers, name, value, interface).is_err() {
+            let name = name.escape_ascii();
+            tracing::warn!("the field {name} of an informational response contains forbidden characters; left out");
+        }
+    }
+    Ok((status, headers))
 }
 
 /// Reads trailers: `\0name\0value…\0\0`.
-pub(crate) fn parse_trailers(content: &[u8]) -> Result<Headers, InvalidReplyError> {
-    let parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("malformed trailers"))? };
-    parse_fields(parts).map(|(headers, _)| headers)
+pub(crate) fn parse_trailers(content: &[u8], interface: Interface) -> Result<Headers, InvalidReplyError> {
+    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("malformed trailers"))? };
+    let mut trailers = Headers::new();
+    while let Some((name, value)) = parts.field()? {
+        append(&mut trailers, name, value, interface).map_err(refused)?;
+    }
+    Ok(trailers)
 }
 
-fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), InvalidReplyError> {
-    let mut headers = Headers::new();
-    loop {
-        match parts.next() {
-            Some(b"") => return Ok((headers, parts.rest)),
-            Some(name) => {
-                let value = parts.next().ok_or(InvalidReplyError("a header field without a value"))?;
-                append(&mut headers, name, value)?;
-            }
-            None => return Err(InvalidReplyError("the header does not end")),
-        }
-    }
+fn parse_status(content: &[u8]) -> Result<(StatusCode, Parts<'_>), InvalidReplyError> {
+    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("no status"))? };
+    let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
+    let status = status.ok_or(InvalidReplyError("the status is not a number from 100 to 999"))?;
+    Ok((status, parts))
 }
 
 /// The length that an application announces for a body.
@@ -38,19 +56,58 @@ pub(crate) fn announced(headers: &Headers) -> Option<u64> {
     headers.get_str(KnownHeader::ContentLength)?.parse().ok()
 }
 
-/// Adds a field; one whose value has several lines is several fields (Rack 2's way of saying so).
-fn append(headers: &mut Headers, name: &[u8], value: &[u8]) -> Result<(), InvalidReplyError> {
-    let refused = |_| InvalidReplyError("the name or value of a header field contains forbidden characters");
-    if !value.contains(&b'\n') {
-        return headers.append(name, value.trim_ascii()).map_err(refused);
+/// Adds a field. For Rack, one whose value has several lines is several fields (Rack 2), and names that begin with
+/// `rack.` are for the server (Rack's specification, "The Headers"). Elsewhere, a line break is as forbidden as other
+/// control characters: it would let the author of a value add a field.
+fn append(headers: &mut Headers, name: &[u8], value: &[u8], interface: Interface) -> Result<(), InvalidHeader> {
+    if interface != Interface::Rack {
+        return headers.append(name, trimmed(value));
     }
-    let lines = value.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.into_iter().try_for_each(|line| headers.append(name, line.trim_ascii()).map_err(refused))
+    if name.get(..FOR_SERVER.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(FOR_SERVER)) {
+        return Ok(());
+    }
+    if !value.contains(&b'\n') {
+        return headers.append(name, trimmed(value));
+    }
+    let mut lines = value.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.try_for_each(|line| headers.append(name, trimmed(line)))
 }
+
+/// Without the spaces and tabs around it (RFC 9110 §5.5); line breaks stay, and are refused.
+fn trimmed(value: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let begin = value.iter().position(is_text).unwrap_or(value.len());
+    let end = value.iter().rposition(is_text).map_or(begin, |last| last + 1);
+    &value[begin..end]
+}
+
+fn refused(_: InvalidHeader) -> InvalidReplyError {
+    InvalidReplyError("the name or value of a header field contains forbidden characters")
+}
+
+/// The beginning of names in Rack that are not for clients.
+const FOR_SERVER: &[u8] = b"rack.";
+
+/// A name and its value.
+type Field<'a> = (&'a [u8], &'a [u8]);
 
 /// An iterator over parts that are separated by NUL.
 struct Parts<'a> {
     rest: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// The next name and value; nothing behind the last.
+    fn field(&mut self) -> Result<Option<Field<'a>>, InvalidReplyError> {
+        match self.next() {
+            Some(b"") => Ok(None),
+            Some(name) => match self.next() {
+                Some(value) => Ok(Some((name, value))),
+                None => Err(InvalidReplyError("a header field without a value")),
+            },
+            None => Err(InvalidReplyError("the header does not end")),
+        }
+    }
 }
 
 impl<'a> Iterator for Parts<'a> {
@@ -70,8 +127,11 @@ mod tests {
 
     #[test]
     fn heads_are_parsed_and_malformed_ones_refused() {
-        let (status, headers, body) =
-            parse_head(b"\x00404\0Content-Type\0text/plain\0Set-Cookie\0a=1\nb=2\0\0a\0b").unwrap();
+        let (status, headers, body) = parse_head(
+            b"\x00404\0Content-Type\0text/plain\0Set-Cookie\0a=1\nb=2\0rack.x\0y\0Rack.\0y\0\0a\0b",
+            Interface::Rack,
+        )
+        .unwrap();
         assert_eq!((status.as_u16(), body), (404, &b"a\0b"[..]));
         let fields: Vec<_> = headers.iter().collect();
         let expected = [(&b"Content-Type"[..], &b"text/plain"[..]), (b"Set-Cookie", b"a=1"), (b"Set-Cookie", b"b=2")];
@@ -89,7 +149,32 @@ mod tests {
             b"\x00200\0a b\0c\0\0",
             b"\x00200\0a\0b\rc: d\0\0",
         ] {
-            assert!(parse_head(wrong).is_err(), "{}", wrong.escape_ascii());
+            assert!(parse_head(wrong, Interface::Rack).is_err(), "{}", wrong.escape_ascii());
         }
+    }
+
+    #[test]
+    fn line_breaks_add_no_fields_but_in_rack() {
+        for interface in [Interface::Psgi, Interface::Wsgi, Interface::Asgi] {
+            for field in ["a\0b\nc", "a\0b\n", "a\0\nb", "a\0b\r", "a\0\r\nb: c", "a\n\0b", "\na\0b", "a\rb\0c"] {
+                let head = format!("\x00200\0{field}\0\0");
+                assert!(parse_head(head.as_bytes(), interface).is_err(), "{interface:?} {field:?}");
+                let trailers = format!("\0{field}\0\0");
+                assert!(parse_trailers(trailers.as_bytes(), interface).is_err(), "{interface:?} {field:?}");
+            }
+            let (_, headers, _) = parse_head(b"\x00200\0rack.x\0 y \0\0", interface).unwrap();
+            assert_eq!(headers.get("rack.x"), Some(&b"y"[..]), "{interface:?}");
+        }
+    }
+
+    #[test]
+    fn informational_responses_lose_only_fields_that_cannot_be_sent() {
+        let content = b"\x00103\0link\0</a>\0bad name\0b\0link\0</c>\rx: y\0Link\0</d>\0\0";
+        for interface in [Interface::Rack, Interface::Psgi, Interface::Asgi] {
+            let (status, headers) = parse_informational(content, interface).unwrap();
+            let links: Vec<_> = headers.get_all(KnownHeader::Link).collect();
+            assert_eq!((status.as_u16(), headers.len(), links), (103, 2, vec![&b"</a>"[..], b"</d>"]), "{interface:?}");
+        }
+        assert!(parse_informational(b"\x00103\0link", Interface::Rack).is_err());
     }
 }

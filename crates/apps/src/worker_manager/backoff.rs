@@ -34,7 +34,8 @@ impl Backoff {
         let processes = u32::try_from(processes).unwrap_or(u32::MAX);
         if let Some(beyond) = self.early_deaths.checked_sub(processes.saturating_add(1)) {
             let pause = SHORTEST.saturating_mul(1_u32.checked_shl(beyond).unwrap_or(u32::MAX));
-            self.wait(pause.min(RESTART), now);
+            // A failed start may have asked for a longer one.
+            self.until = self.until.max(Some(now + pause.min(RESTART)));
         }
     }
 

@@ -1,5 +1,6 @@
 //! A template process and the workers that were forked from it: the application as it was loaded once.
 
+mod starts;
 mod templates;
 mod workers;
 
@@ -120,6 +121,10 @@ impl Generation for BridgedGeneration {
 
     fn kill(&mut self) {
         self.workers.iter().for_each(|worker| worker.signal(Signal::KILL));
+        // A template process that hangs would neither fork these nor report any exit.
+        if self.workers.iter().any(|worker| worker.pid.is_none()) {
+            self.templates.kill_current();
+        }
     }
 
     fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
@@ -127,6 +132,7 @@ impl Generation for BridgedGeneration {
         for generation in generations {
             generation.kill_timed_out(&overdue);
             generation.kill_lingering();
+            generation.end_late_starts(Instant::now());
             generation.replace(numbers);
         }
     }

@@ -37,6 +37,8 @@ pub(super) enum Stage {
     Loading,
     /// It is ready.
     Ready,
+    /// It has not become ready in time, and was killed.
+    Late,
     /// It serves requests.
     Serving,
     /// It finishes its requests.
@@ -85,9 +87,9 @@ impl Worker {
         }
     }
 
-    /// Whether its process has exited.
+    /// Whether its process has exited, or was never forked: a question about workers whose template process is gone.
     pub(super) fn is_gone(&self) -> bool {
-        self.process.as_ref().is_some_and(Process::is_gone)
+        self.process.as_ref().is_none_or(Process::is_gone)
     }
 
     /// Its resident memory in bytes.

@@ -59,6 +59,8 @@ fn mounted_applications_get_their_root_path() {
             ("/", " / /"),
             ("/SHOP/", " /SHOP/ /SHOP/"),
             ("/a/shop/", " /a/shop/ /a/shop/"),
+            ("/%73hop/x", "/shop /x /%73hop/x"),
+            ("/sho%70", "/shop  /sho%70"),
         ] {
             assert_eq!(content(&running.get(target)), expected, "{interface:?} {target}");
         }

@@ -67,6 +67,17 @@ fn rails_answers() {
     assert_eq!(content(&running.get("/live")), "0 1 2 ");
     assert!(content(&running.get("/file")).contains("class Site"));
     assert!(running.get("/missing").starts_with("HTTP/1.1 404 "));
+    // Rack::ETag makes arrays of other bodies only.
+    let cases = [("go", 302), ("gone", 404), ("invalid", 422), ("empty", 204), ("fresh", 200), ("stale", 200)];
+    for (path, status) in cases {
+        let answer = running.get(&format!("/status/{path}"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {answer}");
+    }
+    assert!(running.get("/status/go").to_lowercase().contains("\r\nlocation: http://localhost/status/fresh\r\n"));
+    assert_eq!(content(&running.get("/status/invalid")), "no");
+    let since = "If-Modified-Since: Sun, 09 Sep 2001 01:46:40 GMT";
+    let request = format!("GET /status/fresh HTTP/1.1\r\nHost: a\r\n{since}\r\nConnection: close\r\n\r\n");
+    assert!(running.exchange(request).starts_with("HTTP/1.1 304 "));
 }
 
 #[test]
@@ -102,7 +113,16 @@ class Site < Rails::Application
     get '/session', to: 'pages#counted'
     get '/live', to: 'live#numbers'
     get '/file', to: 'pages#file'
+    get '/status/:action', controller: 'statuses'
   end
+end
+class StatusesController < ActionController::Base
+  def go = redirect_to('/status/fresh')
+  def gone = head(404)
+  def invalid = render(plain: 'no', status: 422)
+  def empty = head(:no_content)
+  def fresh = (render(plain: 'fresh') if stale?(last_modified: Time.at(1_000_000_000)))
+  def stale = (response.headers['Cache-Control'] = 'no-store'; render(plain: 'x'))
 end
 class PagesController < ActionController::Base
   def hello = render(inline: '<p><%= params[:name] %></p>')

@@ -64,7 +64,9 @@ run ->(env) do
   return [200, {}, Temporary.new] if env['PATH_INFO'] == '/file'
 
   fields = case env['PATH_INFO']
-  when '/several' then { 'set-cookie' => ['a=1', 'b=2'], 'x-old' => "c\nd" }
+  when '/several' then { 'set-cookie' => ['a=1', 'b=2'], 'x-old' => Rack.release < '3' ? "c\nd" : %w[c d] }
+  when '/lines' then { 'x-a' => Rack.release < '3' ? "b\rx-evil: c" : "b\nx-evil: c" }
+  when '/of-server' then { 'rack.secret' => 'x-evil', 'Rack.Secret' => 'x-evil', 'x-a' => '1' }
   when '/mixed' then { 'x-binary' => "\xff".b, 'x-text' => 'ü', 'x-number' => 5, 'x-nothing' => nil }
   when '/nul' then { 'x-a' => "b\0x-evil\0c" }
   when '/nuls' then { 'x-a' => "b\0\0c" }

@@ -249,7 +249,7 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("failing_close", 200, "4\r\nwell\r\n0\r\n\r\n", "ValueError: at the end"),
     // The client does not see the application's error; the log does.
     ("shorter", 0, "", "closed"),
-    ("longer", 0, "", "closed"),
+    ("longer", 200, "longlonglo", "closed"),
     ("list_shorter", 502, "", ""),
     ("list_longer", 502, "", ""),
     ("too_late", 0, "", "ValueError: too late"),

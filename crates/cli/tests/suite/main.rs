@@ -39,6 +39,7 @@ mod running;
 mod sandbox;
 mod site_listeners;
 mod start;
+mod starting;
 mod static_files;
 mod stopping;
 mod supervise;

@@ -16,11 +16,17 @@ class Site < Rails::Application
     get '/pages/:name', to: 'pages#show'
     post '/uploads', to: 'pages#upload'
     get '/go', to: redirect('/pages/one')
+    %w[moved gone invalid fresh].each { |name| get "/status/#{name}", to: "pages##{name}" }
   end
 end
 class PagesController < ActionController::Base
   def home = render(html: '<h1>home</h1>'.html_safe)
   def show = render(plain: "#{params[:name]} #{request.scheme} #{request.host} #{request.remote_ip} #{request.query_string}")
+  # Responses that Rack::ETag does not make arrays of.
+  def moved = redirect_to('/pages/one')
+  def gone = head(404)
+  def invalid = render(plain: 'invalid', status: 422)
+  def fresh = (render(plain: 'fresh') if stale?(last_modified: Time.at(1_000_000_000)))
   def upload = render(json: { name: params[:file].original_filename, size: params[:file].size, note: params[:note] })
 end
 Site.initialize!

@@ -7,7 +7,7 @@
 //!                                successor 2                   former 1, which reports exits
 //! ```
 
-use std::io;
+use std::{io, time::Instant};
 
 use super::{
     super::{MessageSender, template::TemplateProcess, worker::Stage},
@@ -57,6 +57,16 @@ impl TemplateProcesses {
     /// Whether one has to be started.
     pub(super) fn is_missing(&self) -> bool {
         self.current.is_none()
+    }
+
+    /// When the one was started that is not ready yet.
+    pub(super) fn current_if_unready(&self) -> Option<Instant> {
+        self.current.as_ref().filter(|template| !template.is_ready).map(|template| template.born)
+    }
+
+    /// Kills the one that workers are forked from.
+    pub(super) fn kill_current(&mut self) {
+        self.current = None;
     }
 
     /// The one that workers can be forked from.

@@ -123,7 +123,7 @@ impl BridgedGeneration {
     /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is
     /// replaced at a time.
     fn is_incomplete(&self) -> bool {
-        let staying = |worker: &&Worker| worker.stage != Stage::Draining;
+        let staying = |worker: &&Worker| !matches!(worker.stage, Stage::Late | Stage::Draining);
         let there = self.workers.iter().filter(staying).count();
         let replaced = self.workers.iter().filter(staying).filter(|worker| worker.is_replaced).count();
         there < self.shared.settings.run.processes.get() + replaced.min(1)
@@ -162,13 +162,15 @@ impl BridgedGeneration {
                 }
                 tracing::debug!("{name} {}: exited", worker.link.place);
             }
-            _ => {
+            // Its kill has been logged.
+            Stage::Late => self.shared.changes.count_death(),
+            Stage::Loading | Stage::Ready | Stage::Serving => {
                 self.shared.changes.count_death();
                 tracing::error!("{name} {}: {how}", worker.link.place);
             }
         }
         match worker.stage {
-            Stage::Draining => {}
+            Stage::Late | Stage::Draining => {}
             Stage::Ready | Stage::Serving if worker.age() >= RESTART => {}
             Stage::Loading | Stage::Ready | Stage::Serving => {
                 self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
