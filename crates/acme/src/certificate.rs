@@ -210,7 +210,7 @@ impl MaintainedCertificate {
         if self.is_first {
             self.table.set_default(&issued.server);
         }
-        self.state.borrow_mut().installed(issued.validity, issued.spread());
+        self.state.borrow_mut().installed(issued.validity, issued.order, issued.spread());
         *self.issued.borrow_mut() = Some(issued);
     }
 
