@@ -32,7 +32,7 @@ pub(crate) struct LastOrder {
 impl LastOrder {
     /// The order that has succeeded now, after this one, with a certificate that is valid so long.
     pub(crate) fn following(previous: Option<Self>, now: SystemTime, validity: Validity) -> Self {
-        let is_early = |order: &Self| order.is_credible(now) && now < order.at + validity.lifetime() / 4;
+        let is_early = |order: &Self| order.is_credible(now) && now < order.at + validity.lifetime() / 3;
         Self { at: now, early: previous.filter(is_early).map_or(0, |order| order.early.saturating_add(1)) }
     }
 
@@ -195,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_early_in_the_first_quarter_of_the_life_before() {
+    fn an_order_is_early_in_the_first_third_of_a_life() {
         let validity = Validity { not_before: at(0), not_after: at(8 * DAY) };
         for (previous, now, expected) in [
             (None, DAY, 0),
             (Some((DAY, 0)), DAY + HOUR, 1),
             (Some((DAY, 7)), 3 * DAY - 1, 8),
             (Some((DAY, u32::MAX)), DAY, u32::MAX),
-            (Some((DAY, 7)), 3 * DAY, 0),
+            (Some((DAY, 7)), 4 * DAY, 0),
             // The clock was ahead.
             (Some((3 * DAY, 7)), 2 * DAY, 0),
         ] {
