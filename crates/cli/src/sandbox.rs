@@ -117,7 +117,7 @@ fn own_folders(configuration: &Configuration, keys: Option<&Path>) -> impl Itera
     let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
     let certificates = certificates.and_then(|certificates| match certificates.store {
         StoreSettings::Directory(folder) => Some(folder),
-        StoreSettings::Redis(..) => None,
+        StoreSettings::Redis(redis) => redis.copy().filter(|folder| folder.exists()),
     });
     let cache = configuration.cache.as_ref().and_then(CacheStore::folder).map(|folder| folder.path.clone());
     certificates.into_iter().chain(keys.map(Path::to_owned)).chain(cache)

@@ -140,6 +140,7 @@ impl MaintainedCertificate {
         if self.is_valid(now) {
             clock.clone()?;
         }
+        storage.keep_copy(&self.key, Some(issued.pem.as_bytes()));
         // Until it is stored, the order is: then it is not ordered again after a crash.
         if let Err(error) = storage.write(lease, &self.key, issued.pem.as_bytes()).await {
             // When the store can be used again, the certificate is missing there, and is written back.

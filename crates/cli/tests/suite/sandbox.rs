@@ -1,6 +1,7 @@
 //! The restriction of a generation to the files that it needs (Landlock).
 
 mod folders;
+mod shared_store;
 
 use std::{
     fs,

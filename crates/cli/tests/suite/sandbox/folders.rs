@@ -32,17 +32,21 @@ fn noted_failure(folder: &Path) -> PathBuf {
     })
 }
 
-/// Another process has obtained a certificate: stores it as that process does, and returns its text.
-fn store_certificate(authority: &Path) {
+/// Another process has obtained a certificate: stores it as that process does, and returns its serial number.
+fn store_certificate(authority: &Path) -> &'static str {
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec!["a.example".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let mut parameters = CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+    parameters.serial_number = Some(vec![0x5e, 0x70].into());
+    let certificate = parameters.self_signed(&key).unwrap();
     let (written, path) = (authority.join("certificates/.new"), authority.join("certificates/a.example.pem"));
     fs::write(&written, key.serialize_pem() + &certificate.pem()).unwrap();
     fs::rename(written, path).unwrap();
+    "serial=5E70"
 }
 
 #[test]
 fn automatic_certificates_are_stored_noticed_and_kept_over_reloads() {
+    requires!("program:openssl");
     for is_default in [false, true] {
         let (certificates, pages) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         page(&pages.path().join("site"), "one");
@@ -58,25 +62,28 @@ fn automatic_certificates_are_stored_noticed_and_kept_over_reloads() {
         run.is_restricted();
         let authority = noted_failure(&folder);
         // What an earlier process had not finished is removed at the start, so the folder is listed.
-        store_certificate(&authority);
-        requires!("program:openssl");
-        is_served(&run);
+        let serial = store_certificate(&authority);
+        is_served(&run, serial);
         fs::remove_dir_all(authority.join("failures")).unwrap();
         run.reload(&text);
         run.is_restricted();
-        is_served(&run);
+        is_served(&run, serial);
     }
 }
 
-/// Waits until the stored certificate is in use.
-fn is_served(run: &Sandboxed) {
+/// The serial number of the certificate that clients get, if its description contains this text.
+pub(super) fn served(run: &Sandboxed, text: &str) -> Option<String> {
     let address = run.server.urls()[0].trim_start_matches("https://").trim_end_matches('/').to_owned();
-    let script = "openssl s_client -connect $0 -servername a.example </dev/null 2>/dev/null | \
-                  openssl x509 -noout -ext subjectAltName";
-    eventually("the stored certificate is in use", || {
-        let output = Command::new("sh").args(["-c", script, &address]).output().unwrap();
-        String::from_utf8_lossy(&output.stdout).contains("DNS:a.example").then_some(())
-    });
+    let script = "openssl s_client -connect $0 -servername a.example </dev/null 2>/dev/null | openssl x509 -noout -issuer -serial";
+    let output = Command::new("sh").args(["-c", script, &address]).output().unwrap();
+    let description = String::from_utf8(output.stdout).unwrap();
+    let serial = description.lines().find(|line| line.starts_with("serial="))?.to_owned();
+    description.contains(text).then_some(serial)
+}
+
+/// Waits until the certificate with this serial number is in use.
+pub(super) fn is_served(run: &Sandboxed, serial: &str) {
+    eventually("the stored certificate is in use", || served(run, "").filter(|found| found == serial));
 }
 
 #[test]
