@@ -49,6 +49,6 @@ async fn create(
     builder.create(&new, authority.directory.clone(), external.as_ref()).await
 }
 
-fn storage_key(authority: &Authority) -> String {
+pub(crate) fn storage_key(authority: &Authority) -> String {
     format!("{}/account.json", authority.folder())
 }

@@ -1,6 +1,7 @@
 //! The authorities, as the tasks of all certificates use them.
 
 use std::{
+    cell::RefCell,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -28,6 +29,8 @@ pub(crate) struct AuthorityAccess {
     storage: Arc<Storage>,
     new_client: Box<dyn Fn() -> Box<dyn HttpClient>>,
     account: Mutex<Option<Account>>,
+    /// The stored text of the account, as it was last read: it may have to be written back.
+    known: RefCell<Option<Vec<u8>>>,
     /// Orders at a time.
     pub(crate) orders: Semaphore,
 }
@@ -49,6 +52,7 @@ impl AuthorityAccess {
             storage,
             new_client: Box::new(move || Box::new(client.clone())),
             account: Mutex::new(None),
+            known: RefCell::new(None),
             orders: Semaphore::new(MAX_ORDERS),
         }
     }
@@ -68,6 +72,44 @@ impl AuthorityAccess {
         let account = account?;
         *opened = Some(account.clone());
         Ok(account)
+    }
+
+    /// The key of the stored account.
+    pub(crate) fn account_key(&self) -> String {
+        account::storage_key(&self.authority)
+    }
+
+    /// Reads the stored account, or writes back the one that is known, where the store has lost it: another account would
+    /// not be the one that permanent DNS records and the limits of the authority are for.
+    pub(crate) async fn load_account(&self, was_lost: bool) {
+        let (key, storage) = (self.account_key(), &self.storage);
+        if !storage.may_lose_values() {
+            return;
+        }
+        let known = self.known.borrow().clone().or_else(|| storage.read_copy(&key));
+        match (storage.read(&key).await, known) {
+            (Ok(None), Some(text)) if was_lost => match storage.restore(&key, None, &text).await {
+                Ok(true) => {
+                    tracing::info!(
+                        "the account at {} was written back to the store, which had lost it",
+                        self.authority.directory
+                    );
+                    self.know(Some(text));
+                }
+                // The watch brings what another process has written.
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "the account is not written back"),
+            },
+            // Without a loss, a process has removed it: the authority does not know it any more.
+            (Ok(text), _) => self.know(text),
+            (Err(error), _) if error.is_interruption() => {}
+            (Err(error), _) => tracing::warn!("{error}"),
+        }
+    }
+
+    fn know(&self, text: Option<Vec<u8>>) {
+        self.storage.keep_copy(&self.account_key(), text.as_deref());
+        *self.known.borrow_mut() = text;
     }
 
     /// After a failure: the next order opens the account again, and learns of new URLs; or creates another account.

@@ -79,8 +79,18 @@ impl MaintainedCertificate {
         }
     }
 
+    /// Installs the certificate of the copy on this machine, if none is in use yet.
+    pub(crate) fn load_copy(&self, storage: &Storage) {
+        if !self.is_installed()
+            && let Some(issued) = storage.read_copy(&self.key).and_then(|pem| self.parse(&pem))
+        {
+            self.install(issued);
+        }
+    }
+
     /// Installs the stored certificate, if it is another one than the one in use, and remembers stored failures.
     pub(crate) async fn load(&self, storage: &Storage, now: SystemTime) {
+        self.load_copy(storage);
         let stored = match storage.read(&self.key).await {
             Ok(stored) => stored,
             Err(error) if error.is_interruption() => return,
@@ -90,7 +100,12 @@ impl MaintainedCertificate {
             let parsed = stored.as_ref().and_then(|pem| self.parse(pem));
             match self.lost(parsed.as_ref(), now).filter(|_| storage.may_lose_values()) {
                 Some(pem) => self.restore(storage, stored.as_deref(), &pem).await,
-                None => parsed.into_iter().for_each(|issued| self.install(issued)),
+                None => {
+                    if let Some(issued) = parsed {
+                        storage.keep_copy(&self.key, Some(issued.pem.as_bytes()));
+                        self.install(issued);
+                    }
+                }
             }
         }
         for role in self.roles() {
@@ -210,7 +225,7 @@ impl MaintainedCertificate {
         if self.is_first {
             self.table.set_default(&issued.server);
         }
-        self.state.borrow_mut().installed(issued.validity, issued.spread());
+        self.state.borrow_mut().installed(issued.validity, issued.order, issued.spread());
         *self.issued.borrow_mut() = Some(issued);
     }
 

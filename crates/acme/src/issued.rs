@@ -1,5 +1,7 @@
 //! Certificates as the authority issued them.
 
+use std::time::{Duration, SystemTime};
+
 use aws_lc_rs::digest::{SHA256, digest};
 use instant_acme::CertificateIdentifier;
 use rcgen::KeyPair;
@@ -11,7 +13,10 @@ use x509_cert::{
     ext::pkix::{AuthorityKeyIdentifier, SubjectAltName, name::GeneralName},
 };
 
-use crate::{CertificateName, schedule::Validity};
+use crate::{
+    CertificateName,
+    schedule::{LastOrder, Validity},
+};
 
 /// A certificate with its key, as it is stored.
 #[derive(Clone, Debug)]
@@ -24,6 +29,8 @@ pub(crate) struct IssuedCertificate {
     pub(crate) names: Vec<CertificateName>,
     /// The directory of the fallback that issued it; none if the first authority did.
     pub(crate) fallback: Option<String>,
+    /// The order that it came from, if that is stored with it.
+    pub(crate) order: Option<LastOrder>,
     /// Ready for handshakes.
     pub(crate) server: ServerCertificate,
     /// By which the authority knows it (RFC 9773 §4.1).
@@ -59,8 +66,20 @@ impl IssuedCertificate {
         let names = content.get_extension::<SubjectAltName>().map_err(damaged)?;
         let names = names.map(|(_, names)| certificate_names(&names)).unwrap_or_default();
         let issuer = issuer(content.issuer());
-        let fallback = pem.lines().next().and_then(|line| line.strip_prefix(FALLBACK_MARK)).map(str::to_owned);
-        Ok(Self { validity, issuer, names, fallback, identifier, server, pem })
+        let explanation = |mark| explanations(&pem).find_map(|line| line.strip_prefix(mark));
+        let fallback = explanation(FALLBACK_MARK).map(str::to_owned);
+        let order = explanation(ORDER_MARK).and_then(parse_order);
+        Ok(Self { validity, issuer, names, fallback, order, identifier, server, pem })
+    }
+
+    /// The same, which this order has brought: that is stored as explanatory text with it, so that all processes know.
+    pub(crate) fn of_order(self, order: LastOrder) -> Self {
+        let seconds = order.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        // Behind the line about the fallback, which is the first.
+        let begin = self.pem.find(PEM_BEGIN).unwrap_or_default();
+        let (head, rest) = self.pem.split_at(begin);
+        let pem = format!("{head}{ORDER_MARK}{seconds}, early: {}\n{rest}", order.early);
+        Self { pem, order: Some(order), ..self }
     }
 
     /// From when to when a certificate that clients get is valid.
@@ -120,6 +139,23 @@ fn certificate_names(names: &SubjectAltName) -> Vec<CertificateName> {
     });
     names.collect()
 }
+
+/// The lines of explanatory text in front of a PEM text (RFC 7468 §2).
+fn explanations(pem: &str) -> impl Iterator<Item = &str> {
+    pem.lines().take_while(|line| !line.starts_with(PEM_BEGIN))
+}
+
+/// As [`IssuedCertificate::of_order`] writes it.
+fn parse_order(text: &str) -> Option<LastOrder> {
+    let (seconds, early) = text.split_once(", early: ")?;
+    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds.parse().ok()?))?;
+    Some(LastOrder { at, early: early.parse().ok()? })
+}
+
+/// What begins the line that says when the certificate was ordered, in seconds since 1970.
+const ORDER_MARK: &str = "Ordered at: ";
+
+const PEM_BEGIN: &str = "-----BEGIN ";
 
 /// What begins the first line of a certificate that the fallback issued.
 const FALLBACK_MARK: &str = "Issued by the fallback authority: ";

@@ -72,5 +72,7 @@ pub use self::{
     report::CertificateReport,
     schedule::Validity,
     settings::{AcmeSettings, Authority, CertificateRequest, ExternalAccount, KeyKind},
-    storage::{RedisAddress, RedisAddressError, StorageError, StoreSecret, StoreSecretError, StoreSettings},
+    storage::{
+        RedisAddress, RedisAddressError, RedisStoreSettings, StorageError, StoreSecret, StoreSecretError, StoreSettings,
+    },
 };

@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    fmt, future, io, iter,
+    fmt, future, io,
     rc::Rc,
     sync::Arc,
     thread::{self, JoinHandle},
@@ -26,7 +26,8 @@ use crate::{
     on_demand::{Demands, OnDemandOrders, PermissionClient},
     placeholder,
     report::CertificateReports,
-    storage::{DirectoryStorage, Storage, StorageError, StoreSettings},
+    state::AuthorityRole,
+    storage::{Changes, Storage, StorageError, StoreSettings},
     transport::{self, AuthorityClient},
 };
 
@@ -89,14 +90,10 @@ impl PreparedManager {
     /// # Errors
     ///
     /// If the folder cannot be created, or the authority's `ca_file` cannot be used.
-    pub fn new(settings: AcmeSettings, owner: Option<(u32, Option<u32>)>) -> Result<Self, AcmeError> {
-        if let StoreSettings::Directory(folder) = &settings.store {
-            let of_authority = |authority: &Authority| {
-                ["", "certificates", "orders", "failures"].map(|name| format!("{}/{name}", authority.folder()))
-            };
-            let of_authorities = iter::once(&settings.authority).chain(&settings.fallback).flat_map(of_authority);
-            let shared = ["locks", "challenges", "challenges/http", "challenges/tls"].map(str::to_owned);
-            DirectoryStorage::create(folder, &shared.into_iter().chain(of_authorities).collect::<Vec<_>>(), owner)?;
+    pub fn new(mut settings: AcmeSettings, owner: Option<(u32, Option<u32>)>) -> Result<Self, AcmeError> {
+        settings.create_folders(owner)?;
+        if let StoreSettings::Redis(redis) = &mut settings.store {
+            redis.read_authorities().map_err(AcmeError::Tls)?;
         }
         let connector =
             |authority: &Authority| transport::connector(authority.ca_file.as_ref()).map_err(AcmeError::Tls);
@@ -111,7 +108,8 @@ impl PreparedManager {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be read or written, or Redis cannot be used.
+    /// If the folder cannot be read or written, or Redis refuses the user or the secret, and there is no copy of any
+    /// certificate on this machine. While Redis is away, the copies are in use.
     pub fn open(self) -> Result<CertificateManager, AcmeError> {
         let opened = || {
             let runtime = thread_runtime().map_err(AcmeError::System)?;
@@ -127,15 +125,19 @@ impl PreparedManager {
 
     async fn read(self) -> Result<CertificateManager, AcmeError> {
         let Self { settings, connector, fallback_connector, on_demand_connector } = self;
-        let storage = Arc::new(Storage::open(&settings.store).await?);
-        // From the first connection on, this process answers the challenges that others have given.
-        storage.watch().changes().await;
-        let http = HttpChallenges::default();
-        challenge::share(&settings.table, &http, &storage);
+        let storage = Arc::new(Storage::open(&settings.store)?);
         let certificates: Vec<_> =
             settings.certificates.iter().map(|request| MaintainedCertificate::new(request, &settings)).collect();
         let names = settings.certificates.first().map(|request| request.names.as_slice()).unwrap_or_default();
         settings.table.set_default(&placeholder::certificate(names).map_err(AcmeError::Placeholder)?);
+        certificates.iter().for_each(|certificate| certificate.load_copy(&storage));
+        let has_all = certificates.iter().all(MaintainedCertificate::is_installed);
+        // With a copy of all certificates, nothing has to be waited for.
+        let away = storage.connect(if has_all { Duration::ZERO } else { START_TIMEOUT }).await.err();
+        // From the first connection on, this process answers the challenges that others have given.
+        storage.watch().changes().await;
+        let http = HttpChallenges::default();
+        challenge::share(&settings.table, &http, &storage);
         let now = SystemTime::now();
         for certificate in &certificates {
             certificate.load(&storage, now).await;
@@ -144,7 +146,17 @@ impl PreparedManager {
         storage.close().await;
         let missing: Vec<_> =
             certificates.iter().filter(|certificate| !certificate.is_installed()).map(ToString::to_string).collect();
-        if !missing.is_empty() {
+        if let Some(error) = away {
+            let copies = certificates.len() - missing.len();
+            if copies == 0 && error.is_refusal() {
+                return Err(error.into());
+            }
+            tracing::warn!(
+                "certificates: {error}; until it can be used, {copies} of {} are those of the copy on this machine, and a \
+                 self-signed one stands in for the others",
+                certificates.len()
+            );
+        } else if !missing.is_empty() {
             tracing::info!(
                 "a self-signed certificate is in use until {} has issued one for {}",
                 settings.authority.directory,
@@ -275,6 +287,12 @@ impl CertificateManager {
             tokio::select! {
                 _ = ticks.tick() => {
                     let changes = watch.changes().await;
+                    for role in [AuthorityRole::First, AuthorityRole::Fallback] {
+                        if changes.include(&shared.authorities.of(role).account_key()) {
+                            let (shared, was_lost) = (Rc::clone(&shared), changes == Changes::All);
+                            loading.spawn_local(async move { shared.authorities.of(role).load_account(was_lost).await });
+                        }
+                    }
                     let named = certificates.iter().filter(|certificate| changes.include(certificate.key())).cloned();
                     for certificate in named.chain(on_demand.iter().flat_map(|orders| orders.changed(&changes))) {
                         let shared = Rc::clone(&shared);
@@ -316,6 +334,9 @@ pub(crate) struct Shared {
     pub(crate) reports: CertificateReports,
     pub(crate) now: fn() -> SystemTime,
 }
+
+/// How long Redis may take to start with the server.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Drop for RunningManager {
     fn drop(&mut self) {

@@ -1,7 +1,12 @@
 //! What responses of an authority contain and the ACME library does not hand on. Its requests run in the task of an order:
 //! so they leave notes for it.
 
-use std::{cell::RefCell, collections::HashMap, str::FromStr, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, header};
@@ -14,7 +19,8 @@ tokio::task_local! {
 /// What the responses to one order contained.
 #[derive(Debug, Default)]
 struct ResponseNotes {
-    retry_after: Option<Duration>,
+    /// Of the last response that was an error, with its URL.
+    retry_after: Option<(String, Duration)>,
     chain: Option<OfferedChain>,
     /// The authority's names in a challenge dns-persist-01, by its URL.
     issuers: HashMap<String, Vec<String>>,
@@ -49,7 +55,7 @@ pub(crate) async fn scope<T>(future: impl Future<Output = T>) -> T {
 
 /// How long the authority has asked the current order to wait.
 pub(crate) fn retry_after() -> Option<Duration> {
-    with_notes(|notes| notes.retry_after).flatten()
+    with_notes(|notes| notes.retry_after.as_ref().map(|(_, delay)| *delay)).flatten()
 }
 
 /// The last chain of certificates that has arrived, once.
@@ -67,11 +73,12 @@ pub(crate) fn note(url: &str, response: &Response<Bytes>) {
     let status = response.status();
     let field = |name| response.headers().get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
     if !status.is_success() && !status.is_redirection() {
-        if let Some(seconds) = field(header::RETRY_AFTER).and_then(|text| u64::from_str(text.trim()).ok()) {
-            with_notes(|notes| notes.retry_after = Some(Duration::from_secs(seconds)));
-        }
+        let delay = field(header::RETRY_AFTER).and_then(|text| delay(text.trim(), field(header::DATE)));
+        with_notes(|notes| notes.retry_after = delay.map(|delay| (url.to_owned(), delay)));
         return;
     }
+    // The same request, repeated, has succeeded: the order went on.
+    with_notes(|notes| notes.retry_after.take_if(|(of, _)| of == url));
     if field(header::CONTENT_TYPE).is_some_and(|kind| kind.contains("json")) {
         return note_issuers(response.body());
     }
@@ -80,6 +87,17 @@ pub(crate) fn note(url: &str, response: &Response<Bytes>) {
         let chain = OfferedChain { pem, alternates: alternates(url, response.headers()) };
         with_notes(|notes| notes.chain = Some(chain));
     }
+}
+
+/// A delay in seconds, or until a date (RFC 9110 §10.2.3): by the clock of the authority, if the response has its date.
+fn delay(text: &str, date: Option<&str>) -> Option<Duration> {
+    if let Ok(seconds) = u64::from_str(text) {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    let now = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or_else(SystemTime::now);
+    // A date in the past is no delay.
+    Some(until.duration_since(now).unwrap_or_default())
 }
 
 /// Notes the authority's names in the challenges of an authorization. Other responses have no challenges.
@@ -196,16 +214,48 @@ mod tests {
 
     #[tokio::test]
     async fn a_delay_is_noted_if_the_response_is_an_error() {
-        for (status, field, expected) in
-            [(503, "30", Some(30)), (429, " 5 ", Some(5)), (200, "30", None), (503, "soon", None)]
-        {
+        for (status, field, expected) in [
+            (503, "30", Some(30)),
+            (429, " 5 ", Some(5)),
+            (200, "30", None),
+            (503, "soon", None),
+            (429, "Sun, 06 Nov 1994 09:49:37 GMT", Some(3600)),
+            (429, "Sunday, 06-Nov-94 08:49:38 GMT", Some(1)),
+            (503, "Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            (503, "-1", None),
+        ] {
             let response = Response::builder().status(status).header("retry-after", field);
+            let response = response.header("date", "Sun, 06 Nov 1994 08:49:37 GMT");
             let response = response.body(Bytes::new()).unwrap();
             let noted = scope(async {
                 note("https://ca.example/", &response);
                 retry_after()
             });
             assert_eq!(noted.await, expected.map(Duration::from_secs), "{status} {field}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_delay_is_that_of_the_last_error_and_ends_with_a_success_of_the_same_request() {
+        let limited = (503, Some("30"));
+        for (responses, expected) in [
+            (&[("a", limited)][..], Some(30)),
+            (&[("a", limited), ("a", (200, None))], None),
+            (&[("a", limited), ("nonce", (200, None))], Some(30)),
+            (&[("a", limited), ("b", (400, None))], None),
+            (&[("a", limited), ("a", (503, Some("5")))], Some(5)),
+        ] {
+            let noted = scope(async {
+                for (path, (status, field)) in responses {
+                    let mut response = Response::builder().status(*status);
+                    if let Some(field) = field {
+                        response = response.header("retry-after", *field);
+                    }
+                    note(&format!("https://ca.example/{path}"), &response.body(Bytes::new()).unwrap());
+                }
+                retry_after()
+            });
+            assert_eq!(noted.await, expected.map(Duration::from_secs), "{responses:?}");
         }
     }
 }

@@ -20,6 +20,45 @@ pub(crate) struct RenewalWindow {
     pub(crate) end: SystemTime,
 }
 
+/// The order that a certificate came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastOrder {
+    /// When it succeeded, by the clock of the machine that ordered.
+    pub(crate) at: SystemTime,
+    /// How many in a row, this one among them, came early in the life of the certificate before.
+    pub(crate) early: u32,
+}
+
+impl LastOrder {
+    /// The order that has succeeded now, after this one, with a certificate that is valid so long.
+    pub(crate) fn following(previous: Option<Self>, now: SystemTime, validity: Validity) -> Self {
+        let is_early = |order: &Self| order.is_credible(now) && now < order.at + validity.lifetime() / 3;
+        Self { at: now, early: previous.filter(is_early).map_or(0, |order| order.early.saturating_add(1)) }
+    }
+
+    /// Before this time, the certificate is not ordered again, though its renewal be due: a clock that is wrong, or an
+    /// authority that always suggests to renew, must not lead to one order after another. The time grows with each order
+    /// that comes early. Let's Encrypt issues five certificates for the same names a week.
+    pub(crate) fn next(&self, validity: Validity) -> SystemTime {
+        let lifetime = validity.lifetime();
+        let first = if lifetime < SHORTEST_LIFETIME { (lifetime / 3).max(MIN_INTERVAL) } else { ORDER_INTERVAL };
+        let doubled = first.saturating_mul(1_u32.checked_shl(self.early).unwrap_or(u32::MAX));
+        self.at + doubled.min((lifetime / 4).min(MAX_ORDER_INTERVAL).max(first))
+    }
+
+    /// Whether its time can be right: a clock that was ahead must not stop orders for years.
+    pub(crate) fn is_credible(&self, now: SystemTime) -> bool {
+        self.at <= now + ORDER_INTERVAL
+    }
+}
+
+impl RenewalWindow {
+    /// Whether it can be for a certificate that begins at this time: one that has ended before is not.
+    pub(crate) fn is_after(&self, not_before: SystemTime) -> bool {
+        not_before < self.end
+    }
+}
+
 impl Validity {
     /// How long the certificate lives.
     pub(crate) fn lifetime(&self) -> Duration {
@@ -80,6 +119,18 @@ pub(crate) fn retry_delay(kind: FailureKind, failures: u32, retry_after: Option<
     delay.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER))
 }
 
+/// Between two orders of a certificate that succeed.
+const ORDER_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// The same, however often the renewal is due early.
+const MAX_ORDER_INTERVAL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Certificates with a shorter life are ordered more often than once an hour.
+const SHORTEST_LIFETIME: Duration = Duration::from_secs(3 * 3600);
+
+/// The least time between two orders, however short the life is.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Lifetimes below are short: six days, of which a third is too little for an outage of a weekend.
 const SHORT_LIFETIME: Duration = Duration::from_secs(10 * 24 * 3600);
 
@@ -120,6 +171,44 @@ mod tests {
         ] {
             let validity = Validity { not_before: at(0), not_after: at(lifetime) };
             assert_eq!(renewal(validity, window, spread), at(expected), "{lifetime} {window:?} {spread}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_not_ordered_again_within_an_hour_and_later_with_each_early_order() {
+        for (lifetime, early, expected) in [
+            (90 * DAY, 0, HOUR),
+            (90 * DAY, 1, 2 * HOUR),
+            (90 * DAY, 5, 32 * HOUR),
+            (90 * DAY, u32::MAX, 7 * DAY),
+            (6 * DAY, 0, HOUR),
+            (6 * DAY, 40, 36 * HOUR),
+            (3 * HOUR, 9, HOUR),
+            (HOUR, 0, 20 * 60),
+            (60, 0, 60),
+            (0, 3, 60),
+        ] {
+            let validity = Validity { not_before: at(0), not_after: at(lifetime) };
+            let order = LastOrder { at: at(DAY), early };
+            assert_eq!(order.next(validity), at(DAY + expected), "{lifetime} {early}");
+        }
+    }
+
+    #[test]
+    fn an_order_is_early_in_the_first_third_of_a_life() {
+        let validity = Validity { not_before: at(0), not_after: at(8 * DAY) };
+        for (previous, now, expected) in [
+            (None, DAY, 0),
+            (Some((DAY, 0)), DAY + HOUR, 1),
+            (Some((DAY, 7)), 3 * DAY - 1, 8),
+            (Some((DAY, u32::MAX)), DAY, u32::MAX),
+            (Some((DAY, 7)), 4 * DAY, 0),
+            // The clock was ahead.
+            (Some((3 * DAY, 7)), 2 * DAY, 0),
+        ] {
+            let previous = previous.map(|(time, early)| LastOrder { at: at(time), early });
+            let found = LastOrder::following(previous, at(now), validity);
+            assert_eq!(found, LastOrder { at: at(now), early: expected }, "{previous:?} {now}");
         }
     }
 

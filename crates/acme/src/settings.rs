@@ -1,12 +1,12 @@
 //! What certificates to obtain, from whom, and where to keep them.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{iter, path::PathBuf, sync::Arc};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 use serow_tls::CertificateTable;
 
-use crate::{CertificateName, ChallengeSettings, OnDemand, StoreSettings};
+use crate::{CertificateName, ChallengeSettings, OnDemand, StorageError, StoreSettings, storage::DirectoryStorage};
 
 /// What certificates to obtain, from whom, and where to keep them.
 #[derive(Clone, Debug)]
@@ -25,6 +25,39 @@ pub struct AcmeSettings {
     pub table: CertificateTable,
     /// Certificates for other names, when clients request them.
     pub on_demand: Option<OnDemand>,
+}
+
+impl AcmeSettings {
+    /// Creates the folders that are needed later, for this user and group: a sandbox may not allow it then.
+    pub(crate) fn create_folders(&mut self, owner: Option<(u32, Option<u32>)>) -> Result<(), StorageError> {
+        let authorities: Vec<String> =
+            iter::once(&self.authority).chain(&self.fallback).map(Authority::folder).collect();
+        let below = |names: &[&str]| -> Vec<String> {
+            authorities.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}"))).collect()
+        };
+        match &mut self.store {
+            StoreSettings::Directory(folder) => {
+                let shared = ["locks", "challenges", "challenges/http", "challenges/tls"].map(str::to_owned);
+                let all = [&shared[..], &below(&["", "certificates", "orders", "failures"])].concat();
+                DirectoryStorage::create(folder, &all, owner)
+            }
+            StoreSettings::Redis(redis) => {
+                let created = match (&redis.folder, redis.copy()) {
+                    (Some(folder), Some(copy)) => DirectoryStorage::create(folder, &[], owner)
+                        .and_then(|()| DirectoryStorage::create(&copy, &below(&["", "certificates"]), owner))
+                        .map_err(|error| error.to_string()),
+                    _ => Err("neither XDG_STATE_HOME nor HOME names a folder, and the settings name none".to_owned()),
+                };
+                if let Err(error) = created {
+                    tracing::warn!(
+                        "no copy of the certificates in Redis is kept, so a start while Redis is away has none: {error}"
+                    );
+                    redis.folder = None;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// A certificate to obtain.

@@ -2,6 +2,7 @@
 
 mod authority;
 mod damage;
+mod early;
 mod fallback;
 mod lies;
 mod year;

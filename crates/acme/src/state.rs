@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{Failure, FailureKind},
-    schedule::{self, RenewalWindow, Validity},
+    schedule::{self, LastOrder, RenewalWindow, Validity},
 };
 
 /// The state of one certificate.
@@ -14,6 +14,8 @@ use crate::{
 pub(crate) struct CertificateState {
     /// Of the certificate in use, if there is one.
     validity: Option<Validity>,
+    /// The order that it came from, if that is known.
+    last_order: Option<LastOrder>,
     /// When the authority suggests to renew it, and when to request that again.
     window: Option<RenewalWindow>,
     ask_at: SystemTime,
@@ -53,6 +55,15 @@ pub(crate) struct Failures {
     pub(crate) is_of_authority: bool,
 }
 
+/// Why a certificate is due for renewal as soon as it was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EarlyRenewal {
+    /// By this machine's clock, much of its life has passed.
+    Clock,
+    /// The authority suggests it.
+    Suggested,
+}
+
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -68,6 +79,7 @@ impl CertificateState {
     pub(crate) fn new(spread: f64) -> Self {
         Self {
             validity: None,
+            last_order: None,
             window: None,
             ask_at: SystemTime::UNIX_EPOCH,
             failures: None,
@@ -89,7 +101,10 @@ impl CertificateState {
         let needed = match self.validity {
             _ if self.is_renewal_requested => now,
             None => now,
-            Some(validity) => schedule::renewal(validity, self.window, self.spread),
+            Some(validity) => {
+                let last = self.last_order.filter(|order| order.is_credible(now));
+                self.due(validity).max(last.map_or(SystemTime::UNIX_EPOCH, |order| order.next(validity)))
+            }
         };
         let first = self.failures.as_ref().map_or(needed, |failures| failures.retry_at.max(needed));
         let fallback = self.fallback_at().map(|fallback| fallback.max(needed));
@@ -109,11 +124,29 @@ impl CertificateState {
 
     /// When the certificate will be renewed, or ordered again.
     pub(crate) fn next_order(&self) -> Option<SystemTime> {
-        let due = self.validity.map(|validity| schedule::renewal(validity, self.window, self.spread));
+        let due = self.validity.map(|validity| self.due(validity));
+        let due = due.max(self.validity.zip(self.last_order).map(|(validity, order)| order.next(validity)));
         let retry = self.failures.as_ref().map(|failures| failures.retry_at);
         let first = due.max(retry);
         let fallback = self.fallback_at().map(|fallback| due.map_or(fallback, |due| fallback.max(due)));
         first.into_iter().chain(fallback).min()
+    }
+
+    /// When the renewal is due, whenever the last order was.
+    fn due(&self, validity: Validity) -> SystemTime {
+        schedule::renewal(validity, self.window, self.spread)
+    }
+
+    /// Why the certificate in use has to wait for its renewal, although that is due, and how many orders in a row came
+    /// early.
+    pub(crate) fn early_renewal(&self) -> Option<(EarlyRenewal, u32)> {
+        let (validity, order) = self.validity.zip(self.last_order)?;
+        let next = order.next(validity);
+        if self.due(validity) >= next {
+            return None;
+        }
+        let is_by_life = schedule::renewal(validity, None, self.spread) < next;
+        Some((if is_by_life { EarlyRenewal::Clock } else { EarlyRenewal::Suggested }, order.early.saturating_add(1)))
     }
 
     /// From when on the fallback may get an order, if the first authority has failed.
@@ -139,14 +172,18 @@ impl CertificateState {
     }
 
     /// A certificate is in use, whoever ordered it.
-    pub(crate) fn installed(&mut self, validity: Validity, spread: f64) {
+    pub(crate) fn installed(&mut self, validity: Validity, last_order: Option<LastOrder>, spread: f64) {
         if self.validity != Some(validity) {
             *self = Self { validity: Some(validity), ..Self::new(spread) }.with_fallback(self.has_fallback);
         }
+        self.last_order = last_order;
     }
 
     /// The authority has suggested when to renew, or has not; the next request is due after this time.
     pub(crate) fn asked(&mut self, now: SystemTime, answer: Option<RenewalWindow>, again: Duration) {
+        // One that has ended before the certificate begins is for another one.
+        let begin = self.validity.map_or(SystemTime::UNIX_EPOCH, |validity| validity.not_before);
+        let answer = answer.filter(|window| window.is_after(begin));
         let changed = answer.filter(|_| answer != self.window);
         if let (Some(validity), Some(window)) = (self.validity, changed) {
             self.is_replacement_urgent |= schedule::announces_revocation(validity, window, now);
@@ -233,23 +270,74 @@ mod tests {
     fn a_certificate_is_ordered_once_and_renewed_in_the_second_half_of_its_life() {
         let mut state = CertificateState::new(0.0);
         assert_eq!(state.next(at(0)), ORDER);
-        state.installed(of_days(0, 6), 0.0);
+        state.installed(of_days(0, 6), None, 0.0);
         assert_eq!(state.next(at(0)), Step::AskRenewalWindow);
         state.asked(at(0), None, Duration::from_secs(6 * 3600));
         assert_eq!(state.next(at(1)), Step::WaitUntil(at(6 * 3600)));
         state.asked(at(6 * 3600), None, Duration::MAX);
         assert_eq!(state.next_order(), Some(at(3 * DAY)));
         assert_eq!(state.next(at(3 * DAY)), ORDER);
-        state.installed(of_days(3, 9), 0.0);
+        state.installed(of_days(3, 9), None, 0.0);
         assert_eq!(state.next(at(3 * DAY)), Step::AskRenewalWindow);
     }
 
     #[test]
     fn a_window_that_has_passed_means_now() {
         let mut state = CertificateState::new(0.5);
-        state.installed(of_days(0, 90), 0.5);
+        state.installed(of_days(0, 90), None, 0.5);
         state.asked(at(100), Some(RenewalWindow { start: at(0), end: at(50) }), Duration::from_secs(1));
         assert_eq!(state.next(at(100)), ORDER);
+    }
+
+    #[test]
+    fn a_renewal_that_is_due_after_a_success_waits_longer_each_time() {
+        // By this clock, four of six days had passed when the authority issued it.
+        let (mut state, mut last, mut now) = (CertificateState::new(0.0), None, 4 * DAY);
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            let validity = of_days(now / DAY - 4, now / DAY + 2);
+            last = Some(LastOrder::following(last, at(now), validity));
+            state.installed(validity, last, 0.0);
+            assert_ne!(state.next(at(now)), ORDER);
+            assert_eq!(state.early_renewal().unwrap().0, EarlyRenewal::Clock);
+            let next = state.next_order().unwrap();
+            waits.push(next.duration_since(at(now)).unwrap().as_secs() / 3600);
+            now += waits.last().unwrap() * 3600;
+            assert_eq!(state.next(at(now)), ORDER);
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 36, 36], "a quarter of the life at most");
+    }
+
+    #[test]
+    fn an_order_by_a_clock_that_was_ahead_does_not_delay_the_next() {
+        let mut state = CertificateState::new(0.0);
+        let last = |time| Some(LastOrder { at: at(time), early: 0 });
+        state.installed(of_days(0, 6), last(4 * DAY), 0.0);
+        assert_eq!(state.next(at(3 * DAY)), ORDER);
+        state.installed(of_days(0, 6), last(3 * DAY), 0.0);
+        assert_ne!(state.next(at(3 * DAY)), ORDER);
+        // Someone wants a new one although the last is a minute old.
+        state.request_renewal();
+        assert_eq!(state.next(at(3 * DAY + 60)), ORDER);
+    }
+
+    #[test]
+    fn a_window_before_the_life_of_the_certificate_is_ignored_and_a_suggestion_to_renew_at_once_waits() {
+        let last = Some(LastOrder { at: at(90 * DAY), early: 0 });
+        for (start, end, expected, early) in [
+            (0, DAY, None, None),
+            (90 * DAY - 7200, 90 * DAY, None, None),
+            (90 * DAY, 90 * DAY + 60, Some(3600), Some(EarlyRenewal::Suggested)),
+            (90 * DAY - 7200, 90 * DAY + 1, Some(3600), Some(EarlyRenewal::Suggested)),
+            (90 * DAY + 7200, 90 * DAY + 7201, Some(7200), None),
+        ] {
+            let mut state = CertificateState::new(0.0);
+            state.installed(of_days(90, 180), last, 0.0);
+            state.asked(at(90 * DAY), Some(RenewalWindow { start: at(start), end: at(end) }), Duration::MAX);
+            let found = state.next_order().unwrap().duration_since(at(90 * DAY)).unwrap().as_secs();
+            assert_eq!(found, expected.unwrap_or(60 * DAY), "{start} {end}");
+            assert_eq!(state.early_renewal().map(|(cause, _)| cause), early, "{start} {end}");
+        }
     }
 
     #[test]
@@ -262,7 +350,7 @@ mod tests {
         state.failed(at(120), First, &failure);
         assert_eq!(state.next(at(121)), Step::WaitUntil(at(360)));
         assert_eq!(state.failures(First).unwrap().count, 2);
-        state.installed(of_days(0, 90), 0.0);
+        state.installed(of_days(0, 90), None, 0.0);
         assert_eq!((state.failures(First), state.next(at(301))), (None, Step::AskRenewalWindow));
     }
 
@@ -279,7 +367,7 @@ mod tests {
     #[test]
     fn a_failed_renewal_still_asks_the_authority_when_to_renew() {
         let mut state = CertificateState::new(0.0);
-        state.installed(of_days(0, 6), 0.0);
+        state.installed(of_days(0, 6), None, 0.0);
         state.asked(at(0), None, Duration::from_secs(DAY));
         state.failed(at(3 * DAY), First, &Failure::refused("no"));
         assert_eq!(state.next(at(3 * DAY + 1)), Step::AskRenewalWindow);
@@ -288,11 +376,11 @@ mod tests {
     #[test]
     fn a_requested_renewal_is_immediate_and_happens_once() {
         let mut state = CertificateState::new(0.0);
-        state.installed(of_days(0, 90), 0.0);
+        state.installed(of_days(0, 90), None, 0.0);
         state.failed(at(0), First, &Failure::refused("no"));
         state.request_renewal();
         assert_eq!(state.next(at(1)), ORDER);
-        state.installed(of_days(0, 91), 0.0);
+        state.installed(of_days(0, 91), None, 0.0);
         assert_eq!(state.next(at(1)), Step::AskRenewalWindow);
     }
 
@@ -329,7 +417,7 @@ mod tests {
         ] {
             let mut state = CertificateState::new(0.0).with_fallback(has_fallback);
             if let Some(validity) = validity {
-                state.installed(validity, 0.0);
+                state.installed(validity, None, 0.0);
                 state.asked(at(time), None, Duration::MAX);
             }
             assert_eq!(state.next(at(time)), ORDER, "{case}");
@@ -352,14 +440,14 @@ mod tests {
         state.failed(at(30), Fallback, &limited);
         assert_eq!(state.next(at(31)), Step::WaitUntil(at(2 * DAY)));
         assert_eq!(state.next(at(2 * DAY)), ORDER);
-        state.installed(of_days(2, 92), 0.0);
+        state.installed(of_days(2, 92), None, 0.0);
         assert_eq!((state.failures(First), state.failures(Fallback)), (None, None));
     }
 
     #[test]
     fn a_certificate_becomes_urgent_between_two_attempts() {
         let mut state = CertificateState::new(0.0).with_fallback(true);
-        state.installed(of_days(0, 90), 0.0);
+        state.installed(of_days(0, 90), None, 0.0);
         let long = Duration::from_secs(7 * DAY);
         let limited = Failure { retry_after: Some(long), ..Failure::new(FailureKind::RateLimited, "no") };
         state.failed(at(70 * DAY), First, &limited);
@@ -371,12 +459,12 @@ mod tests {
     #[test]
     fn a_revoked_certificate_is_urgent() {
         let mut state = CertificateState::new(0.0).with_fallback(true);
-        state.installed(of_days(0, 90), 0.0);
+        state.installed(of_days(0, 90), None, 0.0);
         state.request_renewal();
         state.revoked();
         state.failed(at(0), First, &Failure::refused("no"));
         assert_eq!(state.next(at(0)), Step::Order(Fallback));
-        state.installed(of_days(0, 91), 0.0);
+        state.installed(of_days(0, 91), None, 0.0);
         state.asked(at(DAY), Some(RenewalWindow { start: at(0), end: at(DAY - 1) }), Duration::MAX);
         assert_eq!(state.next(at(DAY)), ORDER);
         state.failed(at(DAY), First, &Failure::refused("no"));

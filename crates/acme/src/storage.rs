@@ -7,6 +7,9 @@ mod secret;
 
 use std::{error::Error, fmt, future, io, path::PathBuf, sync::Arc, time::Duration};
 
+use rustls::ClientConfig;
+use serow_tls::{TlsClientSettings, TlsConnector, TlsSettingsError, Trust};
+
 pub(crate) use self::directory::DirectoryStorage;
 use self::{
     directory::DirectoryWatch,
@@ -23,7 +26,54 @@ pub enum StoreSettings {
     /// In a folder, for the processes of one machine.
     Directory(PathBuf),
     /// In Redis, encrypted, for a fleet of machines.
-    Redis(RedisAddress, StoreSecret),
+    Redis(RedisStoreSettings),
+}
+
+/// A Redis server in which a fleet of machines shares certificates.
+#[derive(Clone, Debug)]
+pub struct RedisStoreSettings {
+    /// Where it is.
+    pub address: RedisAddress,
+    /// Encrypts the values.
+    pub secret: StoreSecret,
+    /// Verifies the certificate of a server whose URL begins with `rediss://`; authorities are in this file, or those of
+    /// the system.
+    pub ca: Option<PathBuf>,
+    /// How connections are encrypted, when the files have been read.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+    /// What the names of all keys begin with: fleets with different ones share a database.
+    pub prefix: String,
+    /// A folder of this machine. In `store` below it, an encrypted copy of the certificates is kept, with which the server
+    /// starts while Redis cannot be used.
+    pub folder: Option<PathBuf>,
+}
+
+impl RedisStoreSettings {
+    /// What keys begin with, unless the settings say otherwise.
+    pub const DEFAULT_PREFIX: &str = "serow:";
+
+    /// A server without an own authority, a prefix or a folder.
+    #[must_use]
+    pub fn new(address: RedisAddress, secret: StoreSecret) -> Self {
+        Self { address, secret, ca: None, tls: None, prefix: Self::DEFAULT_PREFIX.to_owned(), folder: None }
+    }
+
+    /// Reads the authorities, if the connection is encrypted.
+    pub(crate) fn read_authorities(&mut self) -> Result<(), TlsSettingsError> {
+        if self.address.is_tls() {
+            let trust = self.ca.clone().map_or(Trust::System, Trust::File);
+            let settings = TlsClientSettings { trust, protocols: Vec::new(), ..TlsClientSettings::default() };
+            // Nothing in them is of QUIC alone.
+            self.tls = Some(TlsConnector::new(settings)?.quic_settings());
+        }
+        Ok(())
+    }
+
+    /// Where the copy is kept.
+    #[must_use]
+    pub fn copy(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(COPY))
+    }
 }
 
 /// A store of small values under keys such as `certificates/example.com.pem`.
@@ -63,10 +113,14 @@ pub(crate) enum Changes {
 pub enum StorageError {
     /// An operation on this file failed.
     File(PathBuf, io::Error),
-    /// A folder belongs to someone else, or others may read it.
+    /// Others may read a folder.
     NotPrivate(PathBuf),
+    /// A folder, or a link to it, belongs to this other user.
+    Foreign(PathBuf, u32),
     /// This server cannot be used, for this reason.
     Unreachable(String, String),
+    /// This server refuses the user or the secret, for this reason.
+    Refused(String, String),
     /// On this server, the value of this key cannot be decrypted.
     Sealed(String, String),
     /// A value cannot be encrypted.
@@ -76,13 +130,35 @@ pub enum StorageError {
 }
 
 impl Storage {
-    /// Opens the store.
-    pub(crate) async fn open(settings: &StoreSettings) -> Result<Self, StorageError> {
+    /// Opens the store. One on another machine is not connected to yet.
+    pub(crate) fn open(settings: &StoreSettings) -> Result<Self, StorageError> {
         match settings {
             StoreSettings::Directory(folder) => Ok(Self::Directory(DirectoryStorage::open(folder)?)),
-            StoreSettings::Redis(address, secret) => {
-                Ok(Self::Redis(Arc::new(RedisStorage::open(address, secret.clone()).await?)))
-            }
+            StoreSettings::Redis(redis) => Ok(Self::Redis(Arc::new(RedisStorage::new(redis)?))),
+        }
+    }
+
+    /// Connects to the store, which may have to start first; tries again for this time.
+    pub(crate) async fn connect(&self, timeout: Duration) -> Result<(), StorageError> {
+        match self {
+            Self::Directory(_) => Ok(()),
+            Self::Redis(redis) => redis.connect(timeout).await,
+        }
+    }
+
+    /// The value that a key had when this machine last read or wrote it, if a copy is kept.
+    pub(crate) fn read_copy(&self, key: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Redis(redis) => redis.copy().read(key),
+        }
+    }
+
+    /// Keeps a copy of this value, or none, for the next start on this machine.
+    pub(crate) fn keep_copy(&self, key: &str, value: Option<&[u8]>) {
+        match self {
+            Self::Directory(_) => {}
+            Self::Redis(redis) => redis.copy().keep(key, value),
         }
     }
 
@@ -209,9 +285,17 @@ impl StorageError {
     /// Whether this says nothing about an order: it goes on when the store can be used again, or elsewhere. The store
     /// has logged it.
     pub(crate) fn is_interruption(&self) -> bool {
-        matches!(self, Self::Unreachable(..) | Self::LeaseLost)
+        matches!(self, Self::Unreachable(..) | Self::Refused(..) | Self::LeaseLost)
+    }
+
+    /// Whether waiting does not help: the settings are wrong, here or on the store's machine.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(..))
     }
 }
+
+/// The folder of the copy. On the command line and in settings files, it is in that of certificates.
+const COPY: &str = "store";
 
 impl fmt::Display for StorageError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -231,12 +315,18 @@ impl fmt::Display for StorageError {
                     _ => write!(formatter, "{path}: {error}"),
                 }
             }
+            Self::Foreign(path, user) => write!(
+                formatter,
+                "{}: this folder, or a symbolic link to it, belongs to the user {user}, who could exchange the certificates \
+                 and keys in it: run chown on it, or name another one",
+                path.display()
+            ),
             Self::NotPrivate(path) => write!(
                 formatter,
                 "{}: others may read this folder, which holds private keys: run chmod 700 on it, or name another one",
                 path.display()
             ),
-            Self::Unreachable(server, problem) => {
+            Self::Unreachable(server, problem) | Self::Refused(server, problem) => {
                 write!(formatter, "Redis at {server} cannot be used: {problem}")
             }
             Self::Sealed(server, key) => write!(

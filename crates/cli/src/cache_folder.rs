@@ -19,18 +19,18 @@ pub(crate) fn prepare(store: Option<&CacheStore>, owner: Option<(u32, Option<u32
     }
 }
 
-/// Begins to keep responses in the folder, until what this returns is dropped. All processes of a server name the same one.
-pub(crate) fn keep(store: Option<&CacheStore>, process: u32) -> Result<Option<CacheWriter>, CommandError> {
+/// Begins to keep responses in the folder, until what this returns is dropped. All processes of a server give the same
+/// [`server_number`].
+pub(crate) fn keep(store: Option<&CacheStore>, server: u64) -> Result<Option<CacheWriter>, CommandError> {
     match store {
-        Some(store) => {
-            store.keep(server_number(process)).map_err(|error| CommandError::Usage(format!("cache: {error}")))
-        }
+        Some(store) => store.keep(server).map_err(|error| CommandError::Usage(format!("cache: {error}"))),
         None => Ok(None),
     }
 }
 
-/// The number of a server: in containers, all have the process 1, so that its start and namespace count as well.
-fn server_number(process: u32) -> u64 {
+/// The number of a server, by its first process: in containers, all have the process 1, so that its start and namespace
+/// count as well. A sandbox hides the start.
+pub(crate) fn server_number(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name of the program, which may contain spaces (proc(5)).
     let start = status.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(STARTTIME)).unwrap_or_default();

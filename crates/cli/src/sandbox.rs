@@ -13,7 +13,7 @@ use std::{
 
 use serow_access_log::Destination;
 use serow_acme::StoreSettings;
-use serow_config::{Configuration, SandboxChoice, ServedFolder};
+use serow_config::{AccessControl, Configuration, SandboxChoice, ServedFolder};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 use serow_settings::AcmePlan;
 use serow_site::CacheStore;
@@ -86,21 +86,13 @@ pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Res
             paths.extend(places_of(path, FileAccess::Write)?);
         }
     }
-    let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
-    if let Some(StoreSettings::Directory(folder)) = certificates.as_ref().map(|certificates| &certificates.store) {
-        // It exists: as root, it was created a moment ago.
-        let path = existing(folder)?.unwrap_or_else(|| folder.clone());
-        paths.push(AllowedPath { path, access: FileAccess::Write });
-    }
-    let access = &configuration.access;
-    let asks_others = certificates.is_some() || access.fleet.is_some() || !access.logins.is_empty();
-    paths.extend(keys.map(|path| AllowedPath { path: path.to_owned(), access: FileAccess::Write }));
-    if let Some(folder) = configuration.cache.as_ref().and_then(CacheStore::folder) {
-        // It exists, likewise.
-        let path = existing(&folder.path)?.unwrap_or_else(|| folder.path.clone());
+    // They exist: as root, they were created a moment ago. Their files are listed and synchronized with their folder,
+    // and a folder in them that somebody has removed is created again.
+    for folder in own_folders(configuration, keys) {
+        let path = existing(&folder)?.unwrap_or(folder);
         paths.push(AllowedPath { path, access: FileAccess::Change });
     }
-    if asks_others || !configuration.upstreams.is_empty() {
+    if looks_names_up(configuration) {
         for path in NAMES {
             paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
         }
@@ -118,6 +110,24 @@ pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Res
     paths.sort();
     paths.dedup();
     Sandbox::new(&paths).map_err(Reason::Kernel)
+}
+
+/// The folders that belong to the server alone: certificates, the key sets of issuers, stored responses.
+fn own_folders(configuration: &Configuration, keys: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+    let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
+    let certificates = certificates.and_then(|certificates| match certificates.store {
+        StoreSettings::Directory(folder) => Some(folder),
+        StoreSettings::Redis(redis) => redis.copy().filter(|folder| folder.exists()),
+    });
+    let cache = configuration.cache.as_ref().and_then(CacheStore::folder).map(|folder| folder.path.clone());
+    certificates.into_iter().chain(keys.map(Path::to_owned)).chain(cache)
+}
+
+/// Whether the server connects to others whose names it has to look up.
+fn looks_names_up(configuration: &Configuration) -> bool {
+    let Configuration { server, access, upstreams, .. } = configuration;
+    let AccessControl { fleet, logins, remote_keys, .. } = access;
+    server.acme.is_some() || fleet.is_some() || !logins.is_empty() || !remote_keys.is_empty() || !upstreams.is_empty()
 }
 
 /// Programs have to reach files of their own.

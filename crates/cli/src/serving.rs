@@ -88,7 +88,7 @@ impl Serving {
         let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans } = self;
         let Served { name, upstreams, application, reloader, cache } = served;
         cache_folder::prepare(cache.as_ref(), None)?;
-        let cache_writer = cache_folder::keep(cache.as_ref(), process::id())?;
+        let cache_writer = cache_folder::keep(cache.as_ref(), cache_folder::server_number(process::id()))?;
         let applications = application.into_iter().collect();
         let maintenance = MaintenanceSwitch::default();
         let subject = Subject::Server {

@@ -13,6 +13,7 @@ use std::{
 use serow::kept_text;
 use serow_jwt::RemoteKeys;
 use serow_login::{CookieKey, Login};
+use serow_net::private_folder::foreign_owner;
 use serow_settings::ServerSettings;
 
 /// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
@@ -88,6 +89,9 @@ fn private_folder(path: &Path, owner: Option<(u32, Option<u32>)>) -> io::Result<
         if let Some((user, group)) = owner {
             chown(path, Some(user), group)?;
         }
+    }
+    if let Some(user) = foreign_owner(path, owner.map(|(user, _)| user))? {
+        return Err(io::Error::other(format!("{} belongs to the user {user}: run chown on it", path.display())));
     }
     match path.metadata()?.mode() & 0o022 {
         0 => Ok(path.to_owned()),

@@ -36,11 +36,11 @@ impl Fleet {
     #[must_use]
     pub fn new(settings: FleetSettings) -> Self {
         Self {
+            commands: RedisCommands::new(settings.timeout),
             peers: Arc::new(Peers::new(settings.instances)),
             settings: Arc::new(settings),
             events: Events::default(),
             state: FleetState::default(),
-            commands: RedisCommands::new(),
             tables: RwLock::default(),
         }
     }

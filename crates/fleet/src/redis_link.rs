@@ -4,6 +4,7 @@ mod bounded_stream;
 mod command_connection;
 mod connection;
 mod error;
+mod limited_replies;
 mod round;
 mod scripts;
 mod stream;
@@ -17,7 +18,7 @@ use redis::Cmd;
 use tokio::{sync::oneshot, time::sleep};
 
 use self::{
-    connection::{Connection, Connector},
+    connection::{Bound, Connection, Connector},
     error::{FleetError, Reason},
     round::Session,
     warnings::Warnings,
@@ -36,7 +37,7 @@ pub(crate) async fn run(fleet: &Fleet, stopped: oneshot::Receiver<()>) {
 async fn exchange(fleet: &Fleet, mut stopped: oneshot::Receiver<()>) {
     let mut link = Link {
         fleet,
-        connector: Connector::new(Arc::clone(&fleet.settings)),
+        connector: Connector::new(Arc::clone(&fleet.settings), Bound::Exchange),
         session: Session::new(server_id()),
         warnings: Warnings::default(),
         failures: 0,

@@ -14,9 +14,10 @@ pub mod inheritance;
 mod listener;
 pub mod peer_credentials;
 mod port_lock;
+#[cfg(feature = "sandbox")]
+pub mod private_folder;
 pub mod process;
 mod runtime;
-#[cfg(feature = "sandbox")]
 pub mod sandbox;
 mod sending;
 mod shared_memory;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serow::CertificateTable;
 use serow_acme::{
     AcmeSettings, Authority, CertificateName, CertificateRequest, ChallengeSettings, DnsProvider, KeyKind, OnDemand,
-    OnDemandPermission, StoreSecret, StoreSettings,
+    OnDemandPermission, RedisStoreSettings, StoreSecret, StoreSettings,
 };
 
 use self::{
@@ -117,7 +117,13 @@ impl AcmePlan {
             certificates: self.certificates.clone(),
             authority: self.authority.clone(),
             fallback: self.fallback.clone(),
-            store: self.store.clone().or(folder.map(StoreSettings::Directory))?,
+            store: match self.store.clone() {
+                Some(StoreSettings::Redis(mut redis)) => {
+                    redis.folder = redis.folder.or(folder);
+                    StoreSettings::Redis(redis)
+                }
+                store => store.or(folder.map(StoreSettings::Directory))?,
+            },
             challenges: self.challenges(reachable),
             table: self.table.clone(),
             on_demand: self.on_demand.clone(),
@@ -165,11 +171,28 @@ fn on_demand(options: &AcmeOptions, key: KeyKind) -> Result<Option<OnDemand>, Se
 /// The store of a fleet.
 fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
     match (&options.store, &options.store_secret) {
+        (None, _) if options.store_prefix.is_some() => {
+            let text = "`acme-store-prefix` needs `acme-store`: without it, there are no keys in Redis";
+            Err(SettingError::new("acme-store-prefix", text))
+        }
+        (None, _) if options.store_ca.is_some() => {
+            let text = "`acme-store-ca` needs `acme-store`: without it, Serow connects to no Redis";
+            Err(SettingError::new("acme-store-ca", text))
+        }
         (None, None) => Ok(None),
         (Some(address), Some(file)) => {
             let secret = StoreSecret::of_file(file);
             let refuse = |error| SettingError::new("acme-store-secret", format!("`acme-store-secret`: {error}"));
-            Ok(Some(StoreSettings::Redis(address.0.clone(), secret.map_err(refuse)?)))
+            let (address, secret) = (address.0.clone(), secret.map_err(refuse)?);
+            let (prefix, folder) = (store_prefix(options)?, options.dir.clone());
+            if options.store_ca.is_some() && !address.is_tls() {
+                let text = "`acme-store-ca` needs TLS: write a URL with rediss:// in `acme-store`";
+                return Err(SettingError::new("acme-store-ca", text));
+            }
+            check_readable("acme-store-ca", options.store_ca.as_deref())?;
+            let mut redis = RedisStoreSettings::new(address, secret);
+            (redis.ca, redis.prefix, redis.folder) = (options.store_ca.clone(), prefix, folder);
+            Ok(Some(StoreSettings::Redis(redis)))
         }
         (Some(_), None) => {
             let text = "`acme-store` needs `acme-store-secret`: private keys must not be in Redis as plain text";
@@ -181,6 +204,21 @@ fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
         }
     }
 }
+
+/// What the keys in Redis begin with.
+fn store_prefix(options: &AcmeOptions) -> Result<String, SettingError> {
+    let Some(prefix) = &options.store_prefix else { return Ok(RedisStoreSettings::DEFAULT_PREFIX.to_owned()) };
+    // In a cluster, braces would decide about the node; white space and quotes are hard to type in redis-cli.
+    let is_of_prefix = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
+    if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_of_prefix) {
+        let text = format!("{prefix:?} cannot begin a key: use letters, digits and - _ . : /, at most {MAX_PREFIX}");
+        return Err(SettingError::new("acme-store-prefix", format!("`acme-store-prefix`: {text}")));
+    }
+    Ok(prefix.clone())
+}
+
+/// Each key in Redis has it.
+const MAX_PREFIX: usize = 64;
 
 fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
     let given = [
@@ -195,6 +233,8 @@ fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
         ("acme-dir", options.dir.is_some()),
         ("acme-store", options.store.is_some()),
         ("acme-store-secret", options.store_secret.is_some()),
+        ("acme-store-ca", options.store_ca.is_some()),
+        ("acme-store-prefix", options.store_prefix.is_some()),
         ("acme-dns", options.dns.is_some()),
         ("acme-dns-key", options.dns_key.is_some()),
         (EAB[0], options.eab_kid.is_some()),

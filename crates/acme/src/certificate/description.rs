@@ -8,7 +8,7 @@ use std::{
 use super::MaintainedCertificate;
 use crate::{
     CertificateReport,
-    state::{AuthorityRole, CertificateState, Step},
+    state::{AuthorityRole, CertificateState, EarlyRenewal, Step},
 };
 
 impl MaintainedCertificate {
@@ -27,6 +27,14 @@ impl MaintainedCertificate {
         tracing::warn!("{self}: no new certificate: {text}; the next attempt is in {}{meanwhile}", minutes(wait));
     }
 
+    /// Warns if the certificate in use is due for renewal soon after its order.
+    pub(super) fn log_early_renewal(&self, now: SystemTime) {
+        let state = self.state.borrow();
+        let Some((cause, _)) = state.early_renewal() else { return };
+        let wait = state.next_order().and_then(|next| next.duration_since(now).ok()).unwrap_or_default();
+        tracing::warn!("{self}: {cause}; the next order is in {}", minutes(wait));
+    }
+
     /// Why the last order failed; with a fallback, why it failed at both authorities.
     fn failure_text(&self, state: &CertificateState) -> Option<String> {
         let first = state.failures(AuthorityRole::First)?.text.clone();
@@ -38,13 +46,15 @@ impl MaintainedCertificate {
 
     pub(crate) fn report(&self) -> CertificateReport {
         let state = self.state.borrow();
+        let early = state.early_renewal();
         CertificateReport {
             names: self.names(),
             issuer: self.issued.borrow().as_ref().map(|issued| issued.issuer.clone()),
             expires: state.validity().map(|validity| validity.not_after),
             next_order: state.next_order(),
-            failures: self.roles().filter_map(|role| state.failures(role)).map(|failures| failures.count).sum(),
-            last_error: self.failure_text(&state),
+            failures: self.roles().filter_map(|role| state.failures(role)).map(|failures| failures.count).sum::<u32>()
+                + early.map_or(0, |(_, count)| count),
+            last_error: self.failure_text(&state).or_else(|| early.map(|(cause, _)| cause.to_string())),
             is_on_demand: false,
         }
     }
@@ -55,6 +65,18 @@ fn minutes(wait: Duration) -> String {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds @ 120..7200 => format!("{} minutes", seconds / 60),
         seconds => format!("{} hours", seconds / 3600),
+    }
+}
+
+impl fmt::Display for EarlyRenewal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Clock => {
+                "the new certificate is due for renewal already by this machine's clock: set the clock, or choose a profile \
+                 of the authority with a longer life"
+            }
+            Self::Suggested => "the authority suggests to renew the certificate that it has just issued",
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     manager::Shared,
     order::{self, OrderContext},
     response_notes,
+    schedule::LastOrder,
     state::{AuthorityRole, Step},
     storage::{Lease, Storage},
 };
@@ -25,7 +26,11 @@ impl MaintainedCertificate {
             (Some(identifier), Some(role)) => shared.authorities.of(role).renewal_window(&identifier).await,
             _ => (None, Duration::MAX),
         };
+        let was_early = self.state.borrow().early_renewal().is_some();
         self.state.borrow_mut().asked(now, window, again);
+        if !was_early {
+            self.log_early_renewal(now);
+        }
     }
 
     pub(crate) async fn order(&self, shared: &Shared, role: AuthorityRole) {
@@ -128,10 +133,14 @@ impl MaintainedCertificate {
         let storage = &shared.answers.storage;
         let now = (shared.now)();
         let clock = order::check_clock(&issued, now);
+        let previous = self.issued.borrow().as_ref().and_then(|issued| issued.order);
+        let order = LastOrder::following(previous, now, issued.validity);
+        let issued = issued.of_order(order);
         // One that clients accept stays. Without one, the clock of this machine may be the wrong one.
         if self.is_valid(now) {
             clock.clone()?;
         }
+        storage.keep_copy(&self.key, Some(issued.pem.as_bytes()));
         // Until it is stored, the order is: then it is not ordered again after a crash.
         if let Err(error) = storage.write(lease, &self.key, issued.pem.as_bytes()).await {
             // When the store can be used again, the certificate is missing there, and is written back.
@@ -142,6 +151,7 @@ impl MaintainedCertificate {
         }
         tracing::info!("{self}: a new certificate by {} is in use", issued.issuer);
         self.install(issued);
+        self.log_early_renewal(now);
         for role in self.roles() {
             // An order that another authority has not finished would be for a key that is never used.
             self.remove(storage, lease, &self.source(role).order_key).await;

@@ -50,6 +50,9 @@ pub(super) enum Lie {
     Invalid,
 }
 
+/// When to renew a certificate that was issued at a time, with a lifetime.
+pub(super) type Suggestion = fn(SystemTime, Duration) -> (SystemTime, SystemTime);
+
 /// What the authority counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
@@ -74,6 +77,8 @@ struct State {
     faults: Faults,
     lie: Option<Lie>,
     has_windows: bool,
+    /// The window for a certificate that was issued then and lives so long.
+    suggestion: Suggestion,
     challenges: HttpChallenges,
     issuer: Issuer<'static, KeyPair>,
     issuer_pem: String,
@@ -114,6 +119,10 @@ impl SimulatedAuthority {
             faults,
             lie: None,
             has_windows,
+            // The middle of the certificate's life, and eight hours more.
+            suggestion: |issued, lifetime| {
+                (issued + lifetime / 2, issued + lifetime / 2 + Duration::from_secs(8 * 3600))
+            },
             challenges: HttpChallenges::default(),
             issuer_pem: certificate.pem(),
             issuer: Issuer::new(parameters, key),
@@ -142,6 +151,11 @@ impl SimulatedAuthority {
     /// From now on it deceives, or not any more. Orders that were finished stay as they are.
     pub(super) fn deceive(&self, lie: Option<Lie>) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).lie = lie;
+    }
+
+    /// From now on it suggests these windows.
+    pub(super) fn suggest(&self, suggestion: Suggestion) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).suggestion = suggestion;
     }
 
     /// Answers the challenges of this server.
@@ -341,14 +355,13 @@ impl State {
         (OrderStatus::Valid, Some(format!("{certificate}{}", self.issuer_pem)))
     }
 
-    /// The middle of the certificate's life, and eight hours more.
     fn window(&mut self, identifier: &str) -> Response<String> {
         let Some(issued) = self.issued.get(serial_of(identifier)) else {
             self.counts.strays += 1;
             return response(404, json!({ "type": "urn:ietf:params:acme:error:malformed" }).to_string());
         };
-        let start = *issued + self.lifetime / 2;
-        let text = json!({ "suggestedWindow": { "start": rfc3339(start), "end": rfc3339(start + Duration::from_secs(8 * 3600)) } });
+        let (start, end) = (self.suggestion)(*issued, self.lifetime);
+        let text = json!({ "suggestedWindow": { "start": rfc3339(start), "end": rfc3339(end) } });
         let mut answer = response(200, text.to_string());
         answer.headers_mut().insert("retry-after", http::HeaderValue::from_static("21600"));
         answer

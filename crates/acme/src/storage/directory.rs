@@ -13,6 +13,7 @@ use std::{
 };
 
 use rustix::fs::{FlockOperation, flock};
+use serow_net::private_folder::foreign_owner;
 
 use super::{Lease, StorageError};
 
@@ -38,7 +39,11 @@ impl DirectoryStorage {
             let Some((user, group)) = owner else { continue };
             chown(&folder, Some(user), group).map_err(|error| StorageError::File(folder, error))?;
         }
-        Ok(())
+        let foreign = foreign_owner(folder, owner.map(|(user, _)| user));
+        match foreign.map_err(|error| StorageError::File(folder.to_owned(), error))? {
+            Some(user) => Err(StorageError::Foreign(folder.to_owned(), user)),
+            None => Ok(()),
+        }
     }
 
     /// Uses a folder that exists.
@@ -64,20 +69,29 @@ impl DirectoryStorage {
     }
 
     pub(super) fn write(&self, key: &str, value: &[u8]) -> Result<(), StorageError> {
+        self.write_with(key, value, Durability::Now)
+    }
+
+    pub(super) fn write_with(&self, key: &str, value: &[u8], durability: Durability) -> Result<(), StorageError> {
         let path = self.folder.join(key);
         let parent = path.parent().unwrap_or(&self.folder);
         create_folder(parent)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Not visible under its name until it is whole; two processes do not write the same one.
         let unfinished = parent.join(format!(".{}-{number}{UNFINISHED}", process::id()));
-        let written = write_new(&unfinished, value).and_then(|()| fs::rename(&unfinished, &path));
+        let written = write_new(&unfinished, value, durability).and_then(|()| fs::rename(&unfinished, &path));
         if let Err(error) = written {
             // It may be what fills the disk.
             let _ = fs::remove_file(&unfinished);
             return Err(StorageError::File(path, error));
         }
-        // The rename itself reaches the disk with the folder.
-        File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| StorageError::File(path, error))
+        match durability {
+            // The rename itself reaches the disk with the folder.
+            Durability::Now => {
+                File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| StorageError::File(path, error))
+            }
+            Durability::Later => Ok(()),
+        }
     }
 
     pub(super) fn remove(&self, key: &str) -> Result<(), StorageError> {
@@ -107,6 +121,15 @@ impl DirectoryStorage {
             Err(error) => Err(StorageError::File(path, error.into())),
         }
     }
+}
+
+/// When a value has to be on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// When it was written.
+    Now,
+    /// When the system writes it: without power it may be lost, which is noticed.
+    Later,
 }
 
 /// Notices certificates that have been replaced.
@@ -171,10 +194,10 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-fn write_new(path: &Path, value: &[u8]) -> io::Result<()> {
+fn write_new(path: &Path, value: &[u8], durability: Durability) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(value)?;
-    file.sync_all()
+    if durability == Durability::Now { file.sync_all() } else { Ok(()) }
 }
 
 fn create_folder(folder: &Path) -> Result<(), StorageError> {
@@ -253,6 +276,18 @@ mod tests {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let error = DirectoryStorage::open(folder.path()).unwrap_err();
         assert!(error.to_string().contains("chmod 700"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("SKIPPED: only root can give folders to other users");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        chown(folder.path(), Some(1234), None).unwrap();
+        let error = DirectoryStorage::create(folder.path(), &[], None).unwrap_err().to_string();
+        assert!(error.contains("the user 1234") && error.contains("chown"), "{error}");
+        DirectoryStorage::create(folder.path(), &[], Some((1234, None))).unwrap();
     }
 
     #[test]

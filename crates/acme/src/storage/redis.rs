@@ -1,6 +1,6 @@
 //! A Redis server that machines share. Values are encrypted; whoever writes has a lock.
 //!
-//! | key, after `serow:{acme}:` | value |
+//! | key, after the prefix and `{acme}:` | value |
 //! | --- | --- |
 //! | `value:KEY` | an encrypted value |
 //! | `changes`, `version` | when each value changed, by a number that grows with each change |
@@ -10,6 +10,7 @@
 mod address;
 mod connection;
 mod lease;
+mod local_copy;
 mod scripts;
 #[cfg(test)]
 mod tests;
@@ -29,32 +30,50 @@ use tokio::{
 pub use self::address::{RedisAddress, RedisAddressError};
 use self::{
     connection::RedisConnection,
+    local_copy::LocalCopy,
     watch::{CHALLENGE_LIFE, Mirror},
 };
 pub(crate) use self::{lease::RedisLease, watch::RedisWatch};
-use super::{StorageError, StoreSecret};
+use super::{RedisStoreSettings, StorageError, StoreSecret};
 
 /// A Redis server.
 pub(crate) struct RedisStorage {
     connection: Arc<RedisConnection>,
     secret: StoreSecret,
     mirror: Mirror,
+    copy: LocalCopy,
     /// The renewals of the leases that this process has.
     renewals: Mutex<JoinSet<()>>,
 }
 
 impl RedisStorage {
-    /// Connects, and waits for a Redis server that starts at the same time.
-    pub(super) async fn open(address: &RedisAddress, secret: StoreSecret) -> Result<Self, StorageError> {
-        let connection = Arc::new(RedisConnection::new(address, secret.clone())?);
-        let deadline = Instant::now() + START_TIMEOUT;
-        while let Err(error) = connection.call::<String>(&redis::cmd("PING")).await {
-            if Instant::now() > deadline {
+    /// A server that is connected to when it is needed.
+    pub(super) fn new(settings: &RedisStoreSettings) -> Result<Self, StorageError> {
+        let (secret, copy) = (settings.secret.clone(), LocalCopy::open(settings));
+        let connection = Arc::new(RedisConnection::new(settings)?);
+        Ok(Self { connection, secret, mirror: Mirror::default(), copy, renewals: Mutex::default() })
+    }
+
+    /// Connects, and waits so long for a Redis server that starts at the same time.
+    pub(super) async fn connect(&self, timeout: Duration) -> Result<(), StorageError> {
+        let deadline = Instant::now() + timeout;
+        while let Err(error) = self.connection.call::<String>(&redis::cmd("PING")).await {
+            if Instant::now() >= deadline {
                 return Err(error);
             }
             sleep(START_INTERVAL).await;
         }
-        Ok(Self { connection, secret, mirror: Mirror::default(), renewals: Mutex::default() })
+        Ok(())
+    }
+
+    /// What this machine last read and wrote.
+    pub(super) fn copy(&self) -> &LocalCopy {
+        &self.copy
+    }
+
+    /// The name of the key of a value.
+    fn value_key(&self, key: &str) -> String {
+        self.connection.key(&format!("value:{key}"))
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
@@ -68,7 +87,7 @@ impl RedisStorage {
         }
         let mut command = redis::cmd("MGET");
         for key in keys {
-            command.arg(value_key(key));
+            command.arg(self.value_key(key));
         }
         let sealed: Vec<Option<Vec<u8>>> = self.connection.call(&command).await?;
         let values = keys.iter().zip(sealed);
@@ -88,7 +107,8 @@ impl RedisStorage {
         let life = if key.starts_with("challenges/") { CHALLENGE_LIFE } else { Duration::ZERO };
         let (length, is_valid) = lease.arguments();
         let mut command = redis::cmd("EVAL");
-        command.arg(scripts::WRITE).arg(4).arg(lease.key()).arg(value_key(key)).arg(CHANGES).arg(VERSION);
+        command.arg(scripts::WRITE).arg(4).arg(lease.key()).arg(self.value_key(key));
+        command.arg(self.connection.key(CHANGES)).arg(self.connection.key(VERSION));
         command.arg(lease.owner()).arg(length).arg(is_valid);
         command.arg(key).arg(sealed).arg(life.as_millis() as u64).arg(MAX_CHANGES);
         if self.connection.call::<bool>(&command).await? {
@@ -100,14 +120,15 @@ impl RedisStorage {
 
     /// Writes a value that Redis has lost, where it still has this other value, or nothing.
     pub(super) async fn restore(&self, key: &str, lost: Option<&[u8]>, value: &[u8]) -> Result<bool, StorageError> {
-        let present: Option<Vec<u8>> = self.connection.call(redis::cmd("GET").arg(value_key(key))).await?;
+        let present: Option<Vec<u8>> = self.connection.call(redis::cmd("GET").arg(self.value_key(key))).await?;
         let opened = present.as_ref().map(|sealed| self.unseal(key, sealed)).transpose()?;
         if opened.as_deref() != lost {
             return Ok(false);
         }
         let sealed = self.secret.seal(key, value).map_err(|_| StorageError::Encryption)?;
         let mut command = redis::cmd("EVAL");
-        command.arg(scripts::REPLACE).arg(3).arg(value_key(key)).arg(CHANGES).arg(VERSION);
+        command.arg(scripts::REPLACE).arg(3).arg(self.value_key(key));
+        command.arg(self.connection.key(CHANGES)).arg(self.connection.key(VERSION));
         command.arg(present.unwrap_or_default()).arg(sealed).arg(key);
         self.connection.call(&command).await
     }
@@ -140,21 +161,14 @@ impl RedisStorage {
     }
 }
 
-fn value_key(key: &str) -> String {
-    format!("serow:{{acme}}:value:{key}")
-}
-
 /// When each value changed.
-const CHANGES: &str = "serow:{acme}:changes";
+const CHANGES: &str = "changes";
 
 /// The number of the last change.
-const VERSION: &str = "serow:{acme}:version";
+const VERSION: &str = "version";
 
 /// Changes that are kept. A server that has missed more reads everything.
 const MAX_CHANGES: usize = 10_000;
-
-/// How long Redis may take to start with the server.
-const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 const START_INTERVAL: Duration = Duration::from_millis(250);
 

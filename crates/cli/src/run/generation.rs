@@ -100,6 +100,7 @@ impl Generation {
         let owner = configuration.account.as_ref().map(|account| (account.user, account.groups.first().copied()));
         let certificates = certificates::prepare(&configuration.server, owner).map_err(|error| error.message())?;
         cache_folder::prepare(configuration.cache.as_ref(), owner).map_err(|error| error.message())?;
+        let server_number = cache_folder::server_number(parent_id());
         let keys = state_folder::folder_of_keys(&configuration.access.remote_keys, owner);
         let sandbox = sandbox::prepare(&configuration, keys.as_deref());
         configuration.account.as_ref().map_or(Ok(()), assume)?;
@@ -127,7 +128,7 @@ impl Generation {
         // As late as possible: until another generation serves, the one before goes on with bans.
         let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;
         // Likewise: the newest process keeps responses, and all of a server have its master.
-        let cache_writer = cache_folder::keep(configuration.cache.as_ref(), parent_id());
+        let cache_writer = cache_folder::keep(configuration.cache.as_ref(), server_number);
         let cache_writer = cache_writer.map_err(|error| error.message())?;
         Ok(Self {
             configuration,

@@ -58,7 +58,7 @@ fn add_around(path: &Path, places: &mut BTreeSet<PathBuf>) -> Result<(), PlaceEr
             Some(found) if found.is_dir() => drop(places.insert(found)),
             _ => return Err(PlaceError::InRoot(path.to_owned())),
         },
-        Some(folder) if folder.starts_with("/dev") || folder.starts_with("/proc") => {
+        Some(folder) if is_of_kernel(&folder) => {
             places.extend(existing(path)?.filter(|found| !found.starts_with("/proc")));
         }
         Some(folder) => drop(places.insert(folder)),
@@ -66,6 +66,11 @@ fn add_around(path: &Path, places: &mut BTreeSet<PathBuf>) -> Result<(), PlaceEr
         None => {}
     }
     Ok(())
+}
+
+/// Whether a folder has devices or processes in it, and not files of users: /dev/shm is an ordinary file system.
+fn is_of_kernel(folder: &Path) -> bool {
+    folder.starts_with("/dev") && !folder.starts_with("/dev/shm") || folder.starts_with("/proc")
 }
 
 /// Where a path leads, if there is something.

@@ -1,11 +1,15 @@
 //! The restriction of a generation to the files that it needs (Landlock).
 
+mod folders;
+mod shared_store;
+
 use std::{
     fs,
     io::{Read, Write},
     net::{IpAddr, Ipv4Addr, TcpListener},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process::Command,
     thread,
 };
 
@@ -25,12 +29,18 @@ struct Sandboxed {
 impl Sandboxed {
     /// `make` prepares the folder, and gives the text of the settings file but for `listen` and `admin`.
     fn start(make: impl FnOnce(&Path) -> String) -> Self {
+        Self::start_with(|_| {}, make)
+    }
+
+    /// As [`Self::start`], with a command that is changed.
+    fn start_with(change: impl FnOnce(&mut Command), make: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = make(folder.path());
         write_settings(folder.path(), &text);
         fs::create_dir(folder.path().join("tmp")).unwrap();
         let mut command = serow(["run", "-c"]);
         command.arg(folder.path().join("serow.toml")).env("TMPDIR", folder.path().join("tmp"));
+        change(&mut command);
         Self { server: Running::of(command), folder }
     }
 
@@ -189,7 +199,7 @@ fn a_certificate_behind_a_link_is_renewed() {
     eventually("the new certificate", || {
         // A handshake has the server look.
         let port = run.server.announcement.rsplit(':').next()?.trim_end_matches('/');
-        let mut curl = std::process::Command::new("curl");
+        let mut curl = Command::new("curl");
         curl.args(["-sk", "--max-time", "20", "-o", "/dev/null", &format!("https://127.0.0.1:{port}/page.txt")]);
         assert!(curl.status().unwrap().success());
         run.server.warned("site.pem: the new certificate is in use")

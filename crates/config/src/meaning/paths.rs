@@ -20,9 +20,19 @@ pub(crate) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
     let TlsOptions { tls_ocsp, tls_client_ca, tls_client_crl, tls_ticket_secret, .. } = tls;
     let lists = tls_ocsp.iter_mut().chain(tls_client_crl);
     lists.chain(tls_client_ca).chain(tls_ticket_secret).for_each(|path| resolve_path(path, folder));
-    let AcmeOptions { ca, fallback_ca, dir, dns, dns_key, eab_key_file, fallback_eab_key_file, store_secret, .. } =
-        acme;
-    let files = [ca, fallback_ca, dir, dns_key, eab_key_file, fallback_eab_key_file, store_secret];
+    let AcmeOptions {
+        ca,
+        fallback_ca,
+        dir,
+        dns,
+        dns_key,
+        eab_key_file,
+        fallback_eab_key_file,
+        store_secret,
+        store_ca,
+        ..
+    } = acme;
+    let files = [ca, fallback_ca, dir, dns_key, eab_key_file, fallback_eab_key_file, store_secret, store_ca];
     files.into_iter().flatten().for_each(|path| resolve_path(path, folder));
     if let Some(DnsProviderRule::Program(path)) = dns {
         resolve_path(path, folder);

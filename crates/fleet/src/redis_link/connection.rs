@@ -16,6 +16,7 @@ use tokio_rustls::TlsConnector;
 use super::{
     bounded_stream::{BoundedStream, Received},
     error::{FleetError, Reason},
+    limited_replies::LimitedReplies,
 };
 use crate::{FleetSettings, RedisUrl, address::Node};
 
@@ -29,8 +30,18 @@ pub(super) struct Connection {
     pub(super) node: Node,
 }
 
+/// What bounds the memory that the other end of a connection can fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// All answers of an exchange together; a connection with more ends.
+    Exchange,
+    /// Each answer; a larger one becomes an error.
+    Replies,
+}
+
 /// Opens connections.
 pub(super) struct Connector {
+    bound: Bound,
     settings: Arc<FleetSettings>,
     resolver: Resolver,
     /// The node of a cluster that has the keys, as the others have said.
@@ -40,8 +51,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(settings: Arc<FleetSettings>) -> Self {
-        Self { settings, resolver: Resolver::default(), moved: None, next: 0 }
+    pub(super) fn new(settings: Arc<FleetSettings>, bound: Bound) -> Self {
+        Self { bound, settings, resolver: Resolver::default(), moved: None, next: 0 }
     }
 
     /// Opens a connection; the next call tries another place, if this one is of no use.
@@ -182,11 +193,24 @@ impl Connector {
                 information = information.set_password(password);
             }
         }
-        let (stream, received) = BoundedStream::new(stream);
         let configuration = AsyncConnectionConfig::new().set_response_timeout(None);
-        let opened = MultiplexedConnection::new_with_config(&information, stream, configuration).await;
-        let (connection, driver) = opened.map_err(|error| FleetError::of(&error))?;
-        let task = tokio::spawn(driver);
+        let failed = |error| FleetError::of(&error);
+        let mut received = Received::default();
+        let (connection, task) = match self.bound {
+            Bound::Exchange => {
+                let bounded = BoundedStream::new(stream);
+                received = bounded.1;
+                let opened = MultiplexedConnection::new_with_config(&information, bounded.0, configuration).await;
+                let (connection, driver) = opened.map_err(failed)?;
+                (connection, tokio::spawn(driver))
+            }
+            Bound::Replies => {
+                let limited = LimitedReplies::new(stream);
+                let opened = MultiplexedConnection::new_with_config(&information, limited, configuration).await;
+                let (connection, driver) = opened.map_err(failed)?;
+                (connection, tokio::spawn(driver))
+            }
+        };
         Ok(Connection { connection, task, received, timeout: self.settings.timeout, node: node.clone() })
     }
 }
@@ -203,6 +227,15 @@ impl Connection {
         pipeline.add_command(command.clone());
         let answers = self.call_all(&pipeline).await?;
         FleetError::checked(answers.into_iter().next().unwrap_or(Value::Nil))
+    }
+
+    /// Sends a command beside others, without a timeout, and returns its answer, which may be an error of Redis.
+    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, FleetError> {
+        let mut pipeline = Pipeline::new();
+        pipeline.add_command(command.clone());
+        let answers = self.connection.clone().send_packed_commands(&pipeline, 0, 1).await;
+        let answers = answers.map_err(|error| FleetError::of(&error))?;
+        answers.into_iter().next().ok_or_else(FleetError::unexpected)
     }
 
     /// Sends commands, and returns as many answers, of which some may be errors.
@@ -234,6 +267,6 @@ fn unreachable(error: &io::Error) -> FleetError {
     FleetError::new(Reason::Unreachable, error.to_string())
 }
 
-fn too_slow(limit: Duration) -> FleetError {
+pub(super) fn too_slow(limit: Duration) -> FleetError {
     FleetError::new(Reason::Timeout, format!("it does not answer within {limit:?}"))
 }

@@ -285,6 +285,107 @@ fn connections_are_encrypted_and_verified() {
     }
 }
 
+/// Sends these commands at the same time; the answers, and when each came.
+fn call_all(fleet: &Arc<Fleet>, commands: &[Vec<Vec<u8>>]) -> Vec<(Result<RedisAnswer, String>, Duration)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let begin = Instant::now();
+    runtime.block_on(async {
+        let calls: Vec<_> = commands
+            .iter()
+            .map(|words| {
+                let (fleet, words) = (Arc::clone(fleet), words.clone());
+                tokio::spawn(async move {
+                    let answer = fleet.commands().call(words).await.map_err(|failure| failure.0);
+                    (answer, begin.elapsed())
+                })
+            })
+            .collect();
+        let mut answers = Vec::new();
+        for call in calls {
+            answers.push(call.await.unwrap());
+        }
+        answers
+    })
+}
+
+fn words(text: &str) -> Vec<Vec<u8>> {
+    text.split(' ').map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// The timeout counts from the call on: those that wait behind others do not wait for theirs as well.
+#[test]
+fn a_thousand_commands_to_a_frozen_redis_fail_together() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let timeout = Duration::from_secs(2);
+    let fleet = Arc::new(Fleet::new(FleetSettings { timeout, ..server.settings() }));
+    let _thread = fleet.start().unwrap();
+    eventually("Redis answers", || call_all(&fleet, &[words("PING")])[0].0.is_ok());
+    server.signal("STOP");
+    let answers = call_all(&fleet, &vec![words("GET a"); 1000]);
+    server.signal("CONT");
+    for (answer, time) in &answers {
+        assert!(answer.as_ref().is_err_and(|error| error.contains("within 2s")), "{answer:?} after {time:?}");
+    }
+    // Sixteen batches of 64 would take sixteen timeouts.
+    let last = answers.iter().map(|(_, time)| *time).max().unwrap();
+    assert!(last < timeout * 4, "{last:?}");
+    eventually("Redis is used again", || call_all(&fleet, &[words("PING")])[0].0.is_ok());
+}
+
+#[test]
+fn an_answer_that_is_too_large_fails_alone() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let timeout = Duration::from_secs(20);
+    let fleet = Arc::new(Fleet::new(FleetSettings { timeout, ..server.settings() }));
+    let _thread = fleet.start().unwrap();
+    let large = ["EVAL", "return string.rep('x', 9000000)", "0"].map(|word| word.as_bytes().to_vec()).to_vec();
+    let megabyte = ["EVAL", "return string.rep('x', 1000000)", "0"].map(|word| word.as_bytes().to_vec()).to_vec();
+    eventually("Redis answers", || call_all(&fleet, &[words("PING")])[0].0.is_ok());
+    let mut commands = vec![words("ECHO a"); 60];
+    commands[20] = large;
+    commands[30..50].fill(megabyte);
+    for (number, (answer, _)) in call_all(&fleet, &commands).into_iter().enumerate() {
+        match number {
+            20 => assert!(answer.unwrap_err().contains("more than 8388608 bytes")),
+            30..50 => assert_eq!(
+                answer.map(|answer| matches!(answer, RedisAnswer::Text(text) if text.len() == 1_000_000)),
+                Ok(true)
+            ),
+            _ => assert_eq!(answer, Ok(RedisAnswer::Text(b"a".to_vec())), "{number}"),
+        }
+    }
+}
+
+/// All that Redis itself says of them, so that a newer one is noticed.
+#[test]
+fn commands_that_wait_or_change_the_connection_are_refused_as_redis_lists_them() {
+    requires!("program:redis-server");
+    let server = Server::start(&[]);
+    let fleet = Fleet::new(server.settings());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    eventually("Redis answers", || server.command(&["PING"]).starts_with("PONG"));
+    for (category, allowed) in [
+        ("blocking", &["xread", "xreadgroup"][..]),
+        ("connection", &["echo", "ping", "command"]),
+        ("pubsub", &["publish", "spublish", "pubsub"]),
+    ] {
+        let listed = server.command(&["COMMAND", "LIST", "FILTERBY", "ACLCAT", category]);
+        let names: Vec<&str> = listed.lines().filter(|name| !name.contains('|')).collect();
+        assert!(names.len() > 5, "{listed}");
+        for name in names {
+            let queued = fleet.commands().call(vec![name.as_bytes().to_vec(), b"a".to_vec()]);
+            let refused = runtime.block_on(async {
+                let answered =
+                    tokio::select! { biased; answer = queued => answer.err(), () = std::future::ready(()) => None };
+                answered.is_some_and(|failure| failure.0.contains("waits or changes the connection"))
+            });
+            assert_eq!(refused, !allowed.contains(&name), "{category}: {name}");
+        }
+    }
+}
+
 #[test]
 fn commands_are_answered_and_errors_are_theirs_alone() {
     requires!("program:redis-server");

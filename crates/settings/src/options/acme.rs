@@ -79,11 +79,12 @@ pub struct AcmeOptions {
     pub dir: Option<PathBuf>,
 
     /// Redis server in which a fleet shares certificates, keys and the account, instead of --acme-dir, as in
-    /// redis://:PASSWORD@10.0.0.1:6379/0 or unix:///run/redis/redis.sock
+    /// redis://:PASSWORD@10.0.0.1:6379/0, rediss:// with TLS or unix:///run/redis/redis.sock
     ///
     /// Each certificate is ordered once for all servers. Any of them can answer the authority, so the names may lead to
     /// all. A new certificate is in use everywhere within two seconds. While Redis is down, servers that run keep their
-    /// certificates; a server cannot be started. The values are encrypted with --acme-store-secret.
+    /// certificates, and a server starts with the copy in `store` below the folder of --acme-dir: what this machine last
+    /// read. The values, and that copy, are encrypted with --acme-store-secret.
     #[arg(long = "acme-store", id = "acme-store", value_name = "URL")]
     pub store: Option<AcmeStore>,
 
@@ -92,6 +93,17 @@ pub struct AcmeOptions {
     /// `openssl rand -base64 33` makes one. Other users must not be able to read the file.
     #[arg(long = "acme-store-secret", id = "acme-store-secret", value_name = "FILE")]
     pub store_secret: Option<PathBuf>,
+
+    /// Certificate authorities that the server of --acme-store is verified with, in PEM format, for rediss:// [default:
+    /// those of the system]
+    #[arg(long = "acme-store-ca", id = "acme-store-ca", value_name = "FILE")]
+    pub store_ca: Option<PathBuf>,
+
+    /// What the names of all keys in --acme-store begin with [default: serow:]
+    ///
+    /// Fleets with different prefixes share a database.
+    #[arg(long = "acme-store-prefix", id = "acme-store-prefix", value_name = "PREFIX")]
+    pub store_prefix: Option<String>,
 
     /// Kind of the private keys. Each certificate has a new key.
     #[arg(long = "acme-key", id = "acme-key", value_name = "KIND", default_value = "ecdsa-p256")]

@@ -4,7 +4,8 @@ use std::{error::Error, fmt, str::FromStr};
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
-/// A Redis server, as a URL names it: `redis://user:password@host:6379/0`, or `unix:///run/redis.sock?db=0`.
+/// A Redis server, as a URL names it: `redis://user:password@host:6379/0`, `rediss://` with TLS, or
+/// `unix:///run/redis.sock?db=0`.
 ///
 /// ```
 /// use serow_acme::RedisAddress;
@@ -17,6 +18,7 @@ use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 #[derive(Clone)]
 pub struct RedisAddress {
     url: String,
+    is_tls: bool,
     pub(super) information: ConnectionInfo,
 }
 
@@ -33,6 +35,12 @@ impl RedisAddress {
         &self.url
     }
 
+    /// Whether the connection is encrypted.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
     /// Host and port, or the path, without a password: for messages.
     #[must_use]
     pub fn name(&self) -> String {
@@ -46,10 +54,12 @@ impl FromStr for RedisAddress {
     fn from_str(text: &str) -> Result<Self, RedisAddressError> {
         let refuse = |problem: &str| RedisAddressError { problem: problem.to_owned() };
         if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
-            return Err(refuse("write redis://HOST:PORT or unix:///PATH"));
+            return Err(refuse("write redis://HOST:PORT, rediss://HOST:PORT or unix:///PATH"));
         }
         // The crate's message would repeat the password.
-        let information = text.into_connection_info();
+        // Without its TLS, which would bring another implementation, the crate does not know the scheme.
+        let plain = text.strip_prefix(TLS_SCHEME).map(|rest| format!("redis://{rest}"));
+        let information = plain.as_deref().unwrap_or(text).into_connection_info();
         let information = information
             .map_err(|_| refuse("write redis://USER:PASSWORD@HOST:PORT/DATABASE or unix:///PATH?db=DATABASE"))?;
         if let ConnectionAddr::Unix(path) = information.addr()
@@ -57,12 +67,13 @@ impl FromStr for RedisAddress {
         {
             return Err(refuse("write the whole path of the socket, as in unix:///run/redis/redis.sock"));
         }
-        Ok(Self { url: text.to_owned(), information })
+        Ok(Self { url: text.to_owned(), is_tls: plain.is_some(), information })
     }
 }
 
 /// The schemes of the URLs.
-const SCHEMES: [&str; 2] = ["redis://", "unix://"];
+const SCHEMES: [&str; 3] = ["redis://", TLS_SCHEME, "unix://"];
+const TLS_SCHEME: &str = "rediss://";
 
 impl PartialEq for RedisAddress {
     fn eq(&self, other: &Self) -> bool {
@@ -97,7 +108,8 @@ mod tests {
             ("redis://user:pass@redis.internal:6380/3", Some("redis.internal:6380")),
             ("redis://[2001:db8::1]:1", Some("2001:db8::1:1")),
             ("unix:///run/redis.sock?db=2", Some("/run/redis.sock")),
-            ("rediss://10.0.0.1", None),
+            ("rediss://:pass@10.0.0.1", Some("10.0.0.1:6379")),
+            ("rediss://", None),
             ("redis://", None),
             ("redis://0.0.0.0", None),
             ("redis://:pass@10.0.0.1/x", None),

@@ -6,29 +6,36 @@
 use std::{
     error::Error,
     net::SocketAddr,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, RedisFuture, aio::MultiplexedConnection,
-    io::AsyncDNSResolver,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, FromRedisValue, RedisError, RedisFuture,
+    aio::MultiplexedConnection, io::AsyncDNSResolver,
 };
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
 use serow_dns::Resolver;
 use tokio::{
+    net::TcpStream,
     sync::{Mutex as AsyncMutex, watch},
     time::{Instant, timeout},
 };
+use tokio_rustls::TlsConnector;
 
-use super::{address::RedisAddress, scripts};
-use crate::storage::{StorageError, StoreSecret};
+use super::scripts;
+use crate::storage::{RedisStoreSettings, StorageError, StoreSecret};
 
 /// A connection that is opened again after an error, at the next call.
 pub(super) struct RedisConnection {
     client: Client,
     /// Host and port.
     name: String,
+    /// What the names of all keys begin with.
+    prefix: String,
     secret: StoreSecret,
+    tls: Option<Arc<ClientConfig>>,
     open: AsyncMutex<Option<OpenConnection>>,
     /// How many connections have been opened: what was known of Redis before may not be true any more.
     opened: watch::Sender<u64>,
@@ -46,21 +53,39 @@ struct Outage {
     since: Instant,
     /// Until then, calls fail at once.
     retry_at: Instant,
-    problem: String,
+    problem: Problem,
+}
+
+/// Why a call has failed.
+#[derive(Clone)]
+enum Problem {
+    /// The connection is missing, or Redis is not ready.
+    Away(String),
+    /// Redis refuses the user, or its values have another secret.
+    Refusal(String),
 }
 
 impl RedisConnection {
-    pub(super) fn new(address: &RedisAddress, secret: StoreSecret) -> Result<Self, StorageError> {
+    pub(super) fn new(settings: &RedisStoreSettings) -> Result<Self, StorageError> {
+        let RedisStoreSettings { address, secret, prefix, tls, .. } = settings;
         let name = address.name();
         let client = Client::open(address.information.clone());
         let client = client.map_err(|error| StorageError::Unreachable(name.clone(), error.to_string()))?;
         let (opened, _) = watch::channel(0);
-        Ok(Self { client, name, secret, open: AsyncMutex::default(), opened, outage: Mutex::default() })
+        let (prefix, open, outage) = (prefix.clone(), AsyncMutex::default(), Mutex::default());
+        let (secret, tls) = (secret.clone(), tls.clone());
+        Ok(Self { client, name, prefix, secret, tls, open, opened, outage })
     }
 
     /// Host and port.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The whole name of a key. In a cluster, what is in braces decides about the node: all keys are in one slot, since
+    /// one call of a script changes several of them.
+    pub(super) fn key(&self, name: &str) -> String {
+        format!("{}{{acme}}:{name}", self.prefix)
     }
 
     /// Notices when a connection is opened, and numbers it.
@@ -87,7 +112,7 @@ impl RedisConnection {
                 if let Ok(mut open) = self.open.try_lock() {
                     *open = None;
                 }
-                Err(format!("it does not answer within {TIMEOUT:?}"))
+                Err(Problem::Away(format!("it does not answer within {TIMEOUT:?}")))
             }
         };
         match outcome {
@@ -97,7 +122,11 @@ impl RedisConnection {
             }
             Err(problem) => {
                 self.note_failure(&problem);
-                Err(StorageError::Unreachable(self.name.clone(), problem))
+                let name = self.name.clone();
+                Err(match problem {
+                    Problem::Away(text) => StorageError::Unreachable(name, text),
+                    Problem::Refusal(text) => StorageError::Refused(name, text),
+                })
             }
         }
     }
@@ -114,7 +143,7 @@ impl RedisConnection {
         }
     }
 
-    async fn connection(&self) -> Result<OpenConnection, String> {
+    async fn connection(&self) -> Result<OpenConnection, Problem> {
         let mut open = self.open.lock().await;
         if let Some(open) = &*open {
             return Ok(open.clone());
@@ -128,27 +157,61 @@ impl RedisConnection {
             .set_connection_timeout(Some(TIMEOUT))
             .set_response_timeout(None)
             .set_dns_resolver(Names::default());
-        let connection = self.client.get_multiplexed_async_connection_with_config(&configuration).await;
-        let mut connection = connection.map_err(|error| describe(&error))?;
+        let mut connection = match &self.tls {
+            Some(tls) => self.open_encrypted(tls, configuration).await?,
+            None => {
+                let connection = self.client.get_multiplexed_async_connection_with_config(&configuration).await;
+                connection.map_err(|error| describe(&error))?
+            }
+        };
         self.check_in(&mut connection).await?;
         let number = *self.opened.borrow() + 1;
         self.opened.send_replace(number);
         Ok(open.insert(OpenConnection { connection, number }).clone())
     }
 
+    async fn open_encrypted(
+        &self,
+        tls: &Arc<ClientConfig>,
+        configuration: AsyncConnectionConfig,
+    ) -> Result<MultiplexedConnection, Problem> {
+        let failed = |error: std::io::Error| Problem::Away(error.to_string());
+        let information = self.client.get_connection_info();
+        let ConnectionAddr::Tcp(host, port) = information.addr() else {
+            return Err(Problem::Away("only a host can have TLS".to_owned()));
+        };
+        let addresses: Vec<SocketAddr> = match Names::default().resolve(host, *port).await {
+            Ok(addresses) => addresses.collect(),
+            Err(error) => return Err(describe(&error)),
+        };
+        let stream = TcpStream::connect(&addresses[..]).await.map_err(failed)?;
+        // A command is one small packet, which must not wait for another.
+        let _ = stream.set_nodelay(true);
+        let name = ServerName::try_from(host.clone()).map_err(|error| Problem::Away(error.to_string()))?;
+        let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(failed)?;
+        let opened = MultiplexedConnection::new_with_config(information.redis_settings(), stream, configuration).await;
+        let (connection, driver) = opened.map_err(|error| describe(&error))?;
+        tokio::spawn(driver);
+        Ok(connection)
+    }
+
     /// Notes which run of Redis this is, and checks that the other servers have the same secret.
-    async fn check_in(&self, connection: &mut MultiplexedConnection) -> Result<(), String> {
+    async fn check_in(&self, connection: &mut MultiplexedConnection) -> Result<(), Problem> {
         let information: String =
             redis::cmd("INFO").arg("server").query_async(connection).await.map_err(|error| describe(&error))?;
         // Without it, only an empty Redis is noticed.
         let run = information.lines().find_map(|line| line.trim().strip_prefix("run_id:")).unwrap_or("unknown");
-        let sealed = self.secret.seal(SECRET, b"").map_err(|_| "a value cannot be encrypted".to_owned())?;
+        let sealed =
+            self.secret.seal(SECRET_NAME, b"").map_err(|_| Problem::Away("a value cannot be encrypted".to_owned()))?;
         let mut command = redis::cmd("EVAL");
-        command.arg(scripts::CHECK_IN).arg(3).arg(RUN).arg(SETTLING).arg(SECRET);
+        command.arg(scripts::CHECK_IN).arg(3);
+        for name in [RUN, SETTLING, SECRET] {
+            command.arg(self.key(name));
+        }
         command.arg(run).arg(SETTLING_TIME.as_millis() as u64).arg(sealed);
         let sealed: Vec<u8> = command.query_async(connection).await.map_err(|error| describe(&error))?;
         let problem = "another secret encrypts its values: give all servers the same `acme-store-secret`";
-        self.secret.open(SECRET, &sealed).map(drop).map_err(|_| problem.to_owned())
+        self.secret.open(SECRET_NAME, &sealed).map(drop).map_err(|_| Problem::Refusal(problem.to_owned()))
     }
 
     fn note_success(&self) {
@@ -162,34 +225,46 @@ impl RedisConnection {
         }
     }
 
-    fn note_failure(&self, problem: &str) {
+    fn note_failure(&self, problem: &Problem) {
         let mut outage = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         match &mut *outage {
             Some(outage) if now < outage.retry_at => {}
             Some(outage) => {
                 outage.retry_at = now + RETRY_INTERVAL;
-                problem.clone_into(&mut outage.problem);
+                outage.problem = problem.clone();
             }
             None => {
                 // At start, the error says it.
                 if *self.opened.borrow() > 0 {
                     tracing::warn!(
-                        "certificates: Redis at {} cannot be used ({problem}); the certificates in use stay in use",
-                        self.name
+                        "certificates: Redis at {} cannot be used ({}); the certificates in use stay in use",
+                        self.name,
+                        problem.text()
                     );
                 }
-                *outage = Some(Outage { since: now, retry_at: now + RETRY_INTERVAL, problem: problem.to_owned() });
+                *outage = Some(Outage { since: now, retry_at: now + RETRY_INTERVAL, problem: problem.clone() });
             }
         }
     }
 }
 
+impl Problem {
+    fn text(&self) -> &str {
+        let (Self::Away(text) | Self::Refusal(text)) = self;
+        text
+    }
+}
+
 /// The error, with its source where that says more.
-fn describe(error: &RedisError) -> String {
-    match error.source() {
+fn describe(error: &RedisError) -> Problem {
+    let text = match error.source() {
         Some(source) if !error.to_string().contains(&source.to_string()) => format!("{error}: {source}"),
         _ => error.to_string(),
+    };
+    match error.kind() {
+        ErrorKind::AuthenticationFailed => Problem::Refusal(text),
+        _ => Problem::Away(text),
     }
 }
 
@@ -227,8 +302,10 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLING_TIME: Duration = Duration::from_secs(5);
 
 /// The run of Redis that the servers know.
-pub(super) const RUN: &str = "serow:{acme}:run";
+pub(super) const RUN: &str = "run";
 /// Exists while nobody may take a lock.
-pub(super) const SETTLING: &str = "serow:{acme}:settling";
+pub(super) const SETTLING: &str = "settling";
 /// Encrypted with the secret of all servers.
-const SECRET: &str = "serow:{acme}:secret";
+const SECRET: &str = "secret";
+/// What is authenticated with it: the same with each prefix.
+const SECRET_NAME: &str = "serow:{acme}:secret";

@@ -47,10 +47,13 @@ impl RedisLease {
     ) -> Result<Option<(Self, LeaseRenewal)>, StorageError> {
         let mut random = [0; 16];
         rand::fill(&mut random).map_err(|_| StorageError::Encryption)?;
-        let key = format!("serow:{{acme}}:lock:{name}");
+        let key = connection.key(&format!("lock:{name}"));
         let asked_at = Instant::now();
         let mut command = redis::cmd("EVAL");
-        command.arg(scripts::LOCK).arg(4).arg(&key).arg(SETTLING).arg(TOKEN).arg(RUN);
+        command.arg(scripts::LOCK).arg(4).arg(&key);
+        [SETTLING, TOKEN, RUN].iter().for_each(|name| {
+            command.arg(connection.key(name));
+        });
         // The process is for people who look for the holder.
         command.arg(format!("{}-{}", process::id(), HEXLOWER.encode(&random))).arg(LEASE.as_millis() as u64);
         let owner: Option<String> = connection.call(&command).await?;
@@ -154,4 +157,4 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Counts the locks.
-const TOKEN: &str = "serow:{acme}:token";
+const TOKEN: &str = "token";

@@ -44,12 +44,18 @@ impl Server {
 
     /// A storage with this secret, when Redis has settled.
     async fn open(&self, secret: &str) -> Result<RedisStorage, StorageError> {
+        let storage = RedisStorage::new(&self.settings(secret)).unwrap();
+        storage.connect(Duration::from_secs(5)).await?;
+        command::<i64>(&storage, &["DEL", &storage.connection.key(connection::SETTLING)]).await;
+        Ok(storage)
+    }
+
+    fn settings(&self, secret: &str) -> RedisStoreSettings {
         let path = self.folder.path().join(secret);
         std::fs::write(&path, secret.repeat(32)).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let storage = RedisStorage::open(&self.address(), StoreSecret::of_file(&path).unwrap()).await?;
-        command::<i64>(&storage, &["DEL", connection::SETTLING]).await;
-        Ok(storage)
+        let (address, secret) = (self.address(), StoreSecret::of_file(&path).unwrap());
+        RedisStoreSettings::new(address, secret)
     }
 }
 
@@ -87,13 +93,32 @@ async fn values_are_shared_and_encrypted() {
     one.write(&lease, "a/b.pem", b"PRIVATE KEY").await.unwrap();
     assert_eq!(other.read("a/b.pem").await.unwrap().unwrap(), b"PRIVATE KEY");
     assert_eq!(other.read("a/c.pem").await.unwrap(), None);
-    let stored: Vec<u8> = command(&one, &["GET", &value_key("a/b.pem")]).await;
+    let stored: Vec<u8> = command(&one, &["GET", &one.value_key("a/b.pem")]).await;
     assert!(!stored.windows(3).any(|part| part == b"KEY"));
     // Whoever can write to Redis cannot give a name the certificate of another one.
-    command::<i64>(&one, &["COPY", &value_key("a/b.pem"), &value_key("a/c.pem")]).await;
+    command::<i64>(&one, &["COPY", &one.value_key("a/b.pem"), &one.value_key("a/c.pem")]).await;
     assert!(matches!(other.read("a/c.pem").await, Err(StorageError::Sealed(..))));
     one.remove(&lease, "a/b.pem").await.unwrap();
     assert_eq!(other.read("a/b.pem").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn fleets_with_different_prefixes_share_a_database() {
+    requires!("program:redis-server");
+    let server = Server::start();
+    let one = server.open("a").await.unwrap();
+    let other = RedisStorage::new(&RedisStoreSettings { prefix: "other:".to_owned(), ..server.settings("b") }).unwrap();
+    other.connect(Duration::from_secs(5)).await.unwrap();
+    command::<i64>(&other, &["DEL", &other.connection.key(connection::SETTLING)]).await;
+    let (lease, other_lease) = (lock(&one, "a").await, lock(&other, "a").await);
+    one.write(&lease, "a.pem", b"one").await.unwrap();
+    assert_eq!(other.read("a.pem").await.unwrap(), None);
+    other.write(&other_lease, "a.pem", b"other").await.unwrap();
+    assert_eq!(one.read("a.pem").await.unwrap().unwrap(), b"one");
+    let keys: Vec<String> = command(&one, &["KEYS", "*"]).await;
+    let (of_one, of_other) = ("serow:{acme}:", "other:{acme}:");
+    assert!(keys.iter().all(|key| key.starts_with(of_one) || key.starts_with(of_other)), "{keys:?}");
+    assert_eq!(keys.iter().filter(|key| key.starts_with(of_one)).count() * 2, keys.len(), "{keys:?}");
 }
 
 #[tokio::test]
@@ -101,8 +126,9 @@ async fn another_secret_is_refused_at_start() {
     requires!("program:redis-server");
     let server = Server::start();
     let _first = server.open("a").await.unwrap();
-    let error = server.open("b").await.unwrap_err().to_string();
-    assert!(error.contains("acme-store-secret"), "{error}");
+    let storage = RedisStorage::new(&server.settings("b")).unwrap();
+    let error = storage.connect(Duration::ZERO).await.unwrap_err();
+    assert!(error.is_refusal() && error.to_string().contains("acme-store-secret"), "{error}");
 }
 
 #[tokio::test]
@@ -221,7 +247,40 @@ async fn a_redis_that_is_not_there_is_an_error_that_names_it() {
     std::fs::write(secret.path(), "a".repeat(32)).unwrap();
     // The discard port, on which nothing listens.
     let address = "redis://:password@127.0.0.1:9".parse().unwrap();
-    let connection = RedisConnection::new(&address, StoreSecret::of_file(secret.path()).unwrap()).unwrap();
+    let connection =
+        RedisConnection::new(&RedisStoreSettings::new(address, StoreSecret::of_file(secret.path()).unwrap())).unwrap();
     let error = connection.call::<String>(&redis::cmd("PING")).await.unwrap_err().to_string();
     assert!(error.contains("127.0.0.1:9") && !error.contains("password"), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_with_tls_is_verified() {
+    requires!("program:redis-server");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["own", "other"] {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate =
+            rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+        std::fs::write(path(&format!("{name}.pem")), certificate.pem()).unwrap();
+        std::fs::write(path(&format!("{name}.key")), key.serialize_pem()).unwrap();
+    }
+    let [port] = serow_ports::free_ports();
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--tls-auth-clients", "no", "--tls-port", &port.to_string()]);
+    command.args(["--tls-cert-file", "own.pem", "--tls-key-file", "own.key", "--tls-ca-cert-file", "own.pem"]);
+    command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _server = Server { process: command.spawn().unwrap(), folder: tempfile::tempdir().unwrap() };
+    std::fs::write(path("secret"), "a".repeat(32)).unwrap();
+    std::fs::set_permissions(path("secret"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    for (ca, is_accepted) in [("own.pem", true), ("other.pem", false)] {
+        let (address, secret) = (format!("rediss://127.0.0.1:{port}").parse().unwrap(), path("secret"));
+        let secret = StoreSecret::of_file(&secret).unwrap();
+        let mut settings = RedisStoreSettings { ca: Some(path(ca)), ..RedisStoreSettings::new(address, secret) };
+        settings.read_authorities().unwrap();
+        let storage = RedisStorage::new(&settings).unwrap();
+        let timeout = if is_accepted { Duration::from_secs(10) } else { Duration::ZERO };
+        let outcome = storage.connect(timeout).await;
+        assert_eq!(outcome.is_ok(), is_accepted, "{ca}: {outcome:?}");
+    }
 }

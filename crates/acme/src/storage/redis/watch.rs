@@ -98,7 +98,11 @@ impl RedisWatch {
 
     async fn ask(&self, version: i64) -> Result<(String, String, Vec<String>), StorageError> {
         let mut command = redis::cmd("EVAL");
-        command.arg(scripts::CHANGES).arg(3).arg(RUN).arg(VERSION).arg(CHANGES).arg(version);
+        command.arg(scripts::CHANGES).arg(3);
+        for name in [RUN, VERSION, CHANGES] {
+            command.arg(self.storage.connection.key(name));
+        }
+        command.arg(version);
         self.storage.connection.call(&command).await
     }
 }
