@@ -17,7 +17,7 @@ impl Flow {
                 let remove = |kind| request.cookies().remove(request.cookie_fields(), kind);
                 Step::LoggedOut([CookieKind::Session, CookieKind::Browser].into_iter().flat_map(remove).collect())
             }
-            _ => Step::Replied(Reply::status(405)),
+            _ => Step::Replied(Reply::status(405).with("allow", "GET, HEAD, POST")),
         }
     }
 
