@@ -103,7 +103,7 @@ impl Login {
         self.shared.flow.get().is_some()
     }
 
-    /// Says that other servers have the same sessions. What is said first counts.
+    /// Notes that other servers have the same sessions. The first note counts.
     pub fn share(&self, sharing: Sharing) {
         let _ = self.shared.sharing.set(sharing);
     }

@@ -42,13 +42,13 @@ pub(crate) enum SessionError {
     Subject,
     /// The claims do not meet the conditions (any more).
     Conditions,
-    /// This claim cannot be told to handlers.
+    /// Handlers cannot have this claim in a field.
     Claim { name: String, problem: ClaimProblem },
     /// It has so many bytes, and does not fit into cookies.
     Size(usize),
 }
 
-/// Why a claim cannot be told to handlers. Without its field, they would take the user for one with fewer or other rights.
+/// Why handlers cannot have a claim in a field. Without the field, they would take the user for one with other rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimProblem {
     /// It has so many bytes.
@@ -221,7 +221,7 @@ impl SessionError {
         Self::Claim { name: name.to_owned(), problem }
     }
 
-    /// The advice for those who run the server; nothing where the error is no matter of settings.
+    /// The advice for those who run the server; nothing where settings do not matter.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Login | Self::Subject | Self::Conditions => None,
@@ -283,7 +283,7 @@ const MAX_VALUE: usize = 4096;
 /// request, which has 32 KB at most.
 const MAX_SESSION: usize = MAX_SEALED / 4 * 3 - 29;
 
-/// Seconds until the provider is asked again for what was missing after a refresh.
+/// Seconds until the next attempt after a refresh that did not bring everything.
 const FOLLOW_UP: u64 = 60;
 
 #[cfg(test)]

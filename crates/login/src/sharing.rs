@@ -24,7 +24,7 @@ pub trait RefreshStore: Send + Sync {
 /// What a store answers, or why it does not.
 pub type StoreFuture<T> = Pin<Box<dyn Future<Output = Result<T, String>>>>;
 
-/// Who refreshes a session.
+/// The server that refreshes a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshTurn {
     /// This server.

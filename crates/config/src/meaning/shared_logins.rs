@@ -39,5 +39,5 @@ fn key(name: &str) -> String {
     format!("login:{name}")
 }
 
-/// Three requests to the provider, each of ten seconds at most, and as long again.
-const MAX_TURN: Duration = Duration::from_secs(60);
+/// A refresh takes a minute at most, and two more requests to the provider ten seconds each.
+const MAX_TURN: Duration = Duration::from_secs(90);

@@ -30,7 +30,7 @@ impl KnownKeys {
         self.keys.as_ref().map(|(keys, _)| Arc::clone(keys))
     }
 
-    /// Whether the provider has to be asked now. It counts as asked from now on.
+    /// Whether to request keys from the provider now. A request counts from now on.
     pub(super) fn ask(&mut self, need: KeyNeed, now: Instant) -> bool {
         let is_wanted = match (&self.keys, need) {
             (None, _) | (Some(_), KeyNeed::Unfitting) => true,

@@ -16,7 +16,7 @@ use crate::{
 
 /// Whose turn it is to refresh a session.
 enum Turn<'a> {
-    /// That of this server: no other one can be asked.
+    /// That of this server: it is alone, or does not reach the others.
     Alone,
     /// That of this server, as others know.
     Held { store: &'a dyn RefreshStore, name: String, holder: String },
@@ -50,7 +50,7 @@ impl Worker {
         let Some(metadata) = self.provider.metadata() else { return RefreshOutcome::Unavailable };
         let request =
             requests::refresh(&self.provider.settings, &metadata, session.refresh_token.as_deref().unwrap_or_default());
-        let response = match self.token_response(request).await {
+        let response = match Self::token_response(&self.patient, request).await {
             Ok(response) => response,
             Err(ProviderError::Refused(_)) => return RefreshOutcome::Refused,
             Err(error) => {
@@ -100,7 +100,7 @@ impl Worker {
 /// A store that takes longer counts as away.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often the store is asked whether another server has finished, which takes it a fraction of a second.
+/// The interval at which a server looks whether another one has finished, which takes it a fraction of a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// After five seconds, requests have gone on with the session as it was.

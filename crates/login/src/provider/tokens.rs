@@ -7,6 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use http::Request;
+use serow_fetch::FetchClient;
 use serow_jwt::{Claims, KeySet, Token, TokenError};
 
 use super::{known_keys::KeyNeed, requests, worker::Worker};
@@ -26,7 +27,7 @@ impl Worker {
     ) -> Result<TokenSet, ProviderError> {
         let metadata = self.provider.metadata().ok_or_else(|| unavailable("its endpoints are not known"))?;
         let request = requests::exchange(&self.provider.settings, &metadata, (code, verifier, redirect_uri));
-        let response = self.token_response(request).await?;
+        let response = Self::token_response(&self.client, request).await?;
         let Some(token) = &response.id_token else { return Err(unavailable("the response has no ID token")) };
         let claims = self.claims_of(token, &response, &metadata).await?;
         Ok(response.tokens(claims))
@@ -34,11 +35,11 @@ impl Worker {
 
     /// Sends a request for tokens.
     pub(super) async fn token_response(
-        &self,
+        client: &FetchClient,
         request: Result<Request<Bytes>, http::Error>,
     ) -> Result<TokenResponse, ProviderError> {
         let request = request.map_err(|error| unavailable(&error.to_string()))?;
-        let response = self.client.fetch(request).await.map_err(|error| unavailable(&error.to_string()))?;
+        let response = client.fetch(request).await.map_err(|error| unavailable(&error.to_string()))?;
         TokenResponse::read(response.status().as_u16(), response.body())
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Worker {
     pub(super) login: Login,
     pub(super) provider: Arc<Provider>,
     pub(super) client: FetchClient,
+    /// For refreshes: their responses are worth waiting for, since the old tokens may be of no use afterwards.
+    pub(super) patient: FetchClient,
     pub(super) verifier: Verifier,
     /// Locked while they are fetched: one request for all who need them.
     pub(super) keys: tokio::sync::Mutex<KnownKeys>,
@@ -35,6 +37,10 @@ impl Worker {
         let (issuers, audiences) = (vec![provider.settings.issuer.clone()], vec![provider.settings.client_id.clone()]);
         Self {
             client: FetchClient::start(provider.connector.clone(), FetchLimits::default()),
+            patient: FetchClient::start(
+                provider.connector.clone(),
+                FetchLimits { timeout: REFRESH_TIMEOUT, ..FetchLimits::default() },
+            ),
             verifier: Verifier::new(Expectations { issuers, audiences, ..Expectations::default() }),
             keys: tokio::sync::Mutex::default(),
             login,
@@ -129,6 +135,9 @@ async fn each<J, F: Future<Output = ()> + 'static>(mut jobs: mpsc::Receiver<J>, 
         });
     }
 }
+
+/// Requests do not wait for it: they go on with their sessions after seconds.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Endpoints seldom change, and without a request in an hour the provider would learn of it late.
 const METADATA_LIFETIME: Duration = Duration::from_secs(3600);

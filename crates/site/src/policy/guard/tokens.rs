@@ -39,7 +39,7 @@ pub struct Tokens {
     pub fields: Vec<(Arc<str>, Box<str>)>,
     /// What the challenge names: without quotation marks, backslashes and control characters.
     pub realm: Arc<str>,
-    /// When a line has said which claim cannot be told to handlers.
+    /// The pace of lines about claims that handlers cannot have in a field.
     pub warning: WarningPace,
 }
 
@@ -161,7 +161,7 @@ impl Tokens {
         Ok(Identity { user, request_fields, claims: Some(Claims(token)), ..Identity::default() })
     }
 
-    /// Says which claim cannot be told to handlers as it is, at most once a minute: they would miss or mistake it.
+    /// Logs which claim handlers would miss or mistake, at most once a minute.
     fn warn(&self, claim: &str, problem: &str, consequence: &str) {
         if self.warning.is_due() {
             tracing::warn!(
