@@ -64,8 +64,8 @@ pub(crate) enum Step {
     Begin(Box<Beginning>),
     /// The provider has sent the browser back with a code.
     Exchange(Box<Exchange>),
-    /// The session has ended; the provider may end its own.
-    LoggedOut(Vec<String>),
+    /// The session has ended, if there was one; the provider may end its own.
+    LoggedOut(Option<Box<Session>>, Vec<String>),
     /// This is the response.
     Replied(Reply),
 }
@@ -91,7 +91,7 @@ impl Flow {
             return self.callback(request, now);
         }
         if request.path == self.settings.logout {
-            return self.logout(request);
+            return self.logout(request, now);
         }
         match self.session(request, now) {
             Some((session, SessionState::Valid)) => Step::Passed(self.granted(&session)),

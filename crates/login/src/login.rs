@@ -121,7 +121,8 @@ impl Login {
         match step {
             Step::Passed(granted) => LoginVerdict::Passed(granted),
             Step::Replied(reply) => LoginVerdict::Replied(reply),
-            Step::LoggedOut(cookies) => {
+            Step::LoggedOut(session, cookies) => {
+                session.iter().for_each(|session| shared.refreshes.end(session, now));
                 let metadata = shared.provider.metadata();
                 LoginVerdict::Replied(flow.logged_out(cookies, metadata.as_deref()))
             }

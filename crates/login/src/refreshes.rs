@@ -74,6 +74,14 @@ impl Refreshes {
         entries.insert(refresh.clone(), now);
         (refresh, Some(sender))
     }
+
+    /// Its user has logged out: no cookie of this session leads to what it has become, and none refreshes it.
+    pub(crate) fn end(&self, session: &Session, now: u64) {
+        let (_, outcome) = watch::channel(Some(RefreshOutcome::Over));
+        let ended = Session { count: u32::MAX, refresh_token: None, ..session.clone() };
+        let refresh = Refresh { session: Arc::new(ended), begin: now, outcome };
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(refresh, now);
+    }
 }
 
 impl Entries {
@@ -224,6 +232,18 @@ mod tests {
         let refreshes = Refreshes::default();
         drop(refreshes.join(&session(1, 0), 100));
         assert!(found(&refreshes, (1, 0), 100).0);
+    }
+
+    #[test]
+    fn no_cookie_leads_to_a_session_whose_user_has_logged_out() {
+        let refreshes = Refreshes::default();
+        let (_, sender) = refreshes.join(&session(1, 0), 100);
+        sender.unwrap().send_replace(Some(RefreshOutcome::New(Arc::new(session(1, 1)))));
+        refreshes.end(&session(1, 1), 150);
+        for count in [0, 1] {
+            let (refresh, sender) = refreshes.join(&session(1, count), 250);
+            assert!(sender.is_none() && matches!(&*refresh.outcome.borrow(), Some(RefreshOutcome::Over)), "{count}");
+        }
     }
 
     #[test]

@@ -16,9 +16,9 @@ use crate::{
 
 /// Whose turn it is to refresh a session.
 enum Turn<'a> {
-    /// That of this server: it is alone, or does not reach the others.
+    /// That of this server: it is alone.
     Alone,
-    /// That of this server, as others know.
+    /// That of this server, as others know, if the store answers.
     Held { store: &'a dyn RefreshStore, name: String, holder: String },
     /// That of another server, which does not come to an end.
     Elsewhere,
@@ -87,10 +87,11 @@ impl Worker {
                     let opened = self.login.opened(&sealed).filter(|other| {
                         other.id == session.id && other.subject == session.subject && other.count > session.count
                     });
-                    return opened.map_or(Turn::Alone, Turn::Refreshed);
+                    return opened.map_or(Turn::Held { store, name, holder }, Turn::Refreshed);
                 }
-                // Sessions do not depend on the store: without it, each server refreshes what comes to it.
-                Ok(Err(_)) | Err(_) => return Turn::Alone,
+                // Sessions do not depend on the store: without it, each server refreshes what comes to it. The others may
+                // learn of it afterwards.
+                Ok(Err(_)) | Err(_) => return Turn::Held { store, name, holder },
             }
         }
         Turn::Elsewhere

@@ -200,7 +200,9 @@ fn logout_only_forms_of_the_same_site_end_sessions() {
     assert_eq!(status(without_cookies.step(&flow, ("POST", LOGOUT), &[], NOW)), 403);
     for fields in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://app.example")], &[]] {
         let mut browser = browser.clone();
-        let Step::LoggedOut(cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else { panic!("{fields:?}") };
+        let Step::LoggedOut(_, cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else {
+            panic!("{fields:?}")
+        };
         let to = browser.receive(&flow.logged_out(cookies.clone(), Some(&metadata())));
         assert_eq!(
             to,
