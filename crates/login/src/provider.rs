@@ -120,8 +120,9 @@ impl Provider {
         let (code, verifier, redirect_uri) = (code.clone(), verifier.clone(), redirect_uri.clone());
         let job = ExchangeJob { code, verifier, redirect_uri, tokens, _counted: counted };
         self.exchanges.try_send(job).map_err(|_| ExchangeError::Busy)?;
-        let stopping = |_| ProviderError::Unavailable("the server is stopping".to_owned());
-        received.await.map_err(stopping).flatten().map_err(ExchangeError::Provider)
+        let outcome =
+            received.await.unwrap_or_else(|_| Err(ProviderError::Unavailable("the server is stopping".to_owned())));
+        outcome.map_err(ExchangeError::Provider)
     }
 
     /// Refreshes a session; the outcome comes later, unless too many others wait.
