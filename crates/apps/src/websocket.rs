@@ -40,9 +40,9 @@ pub(crate) fn handshake(request: &mut Request) -> Handshake {
     }
     let Some(upgrade) = request.upgrade() else { return Handshake::None };
     if request.headers.get("sec-websocket-version").is_some_and(|version| version != VERSION.as_bytes()) {
-        // RFC 6455 §4.2.2: the response names the supported version.
-        let refusal = Response::new(StatusCode::UPGRADE_REQUIRED).with("sec-websocket-version", VERSION);
-        return Handshake::Refused(refusal);
+        // RFC 6455 §4.2.2: the response names the supported version; RFC 9110 §15.5.22: and the protocol.
+        let refusal = Response::new(StatusCode::UPGRADE_REQUIRED).with(KnownHeader::Upgrade, "websocket");
+        return Handshake::Refused(refusal.with("sec-websocket-version", VERSION));
     }
     match request.headers.get_str(KEY) {
         Some(key) => {

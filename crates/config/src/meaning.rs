@@ -20,7 +20,8 @@ pub(crate) mod route_numbers;
 pub(crate) mod routing;
 pub(crate) mod script_redis;
 pub(crate) mod scripting;
-pub(crate) mod site_listeners;
+pub(crate) mod shared_logins;
+mod site_listeners;
 pub(crate) mod site_places;
 
 use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};

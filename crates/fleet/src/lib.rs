@@ -22,6 +22,7 @@
 //! | its connection: sentinels, clusters, TLS | `redis_link/connection.rs` |
 //! | one exchange, and the scripts that it calls | `redis_link/round.rs`, `redis_link/scripts.rs` |
 //! | commands of scripts | `commands.rs`, `redis_link/command_connection.rs` |
+//! | what one of several servers does for all | `turns.rs` |
 //! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
 //! | what the status says | `report.rs` |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ mod settings;
 mod shared_table;
 #[cfg(test)]
 mod simulation;
+mod turns;
 
 pub use self::{
     address::{RedisUrl, RedisUrlError},
@@ -52,4 +54,5 @@ pub use self::{
     report::FleetReport,
     settings::{DEFAULT_TIMEOUT, FleetFileError, FleetSettings},
     shared_table::{MAX_LISTED, SharedKey, SharedTable},
+    turns::{Turn, TurnResult},
 };

@@ -28,6 +28,15 @@ impl Claims {
         text(self.find(path)?)
     }
 
+    /// Whether [`Claims::text`] of a claim is that of another claim as well: a list has an element with a comma, or with a
+    /// space at its beginning or end. `["a,admin"]` would become two roles.
+    #[must_use]
+    pub fn is_ambiguous(&self, path: &str) -> bool {
+        let is_ambiguous = |text: &str| text.contains(',') || text.trim() != text;
+        let elements = self.find(path).and_then(Value::as_array);
+        elements.is_some_and(|all| all.iter().filter_map(Value::as_str).any(is_ambiguous))
+    }
+
     /// The claims and those inside of objects, as text, by names for variables: letters and digits, and _ for
     /// everything else.
     #[must_use]
@@ -82,6 +91,25 @@ const MAX_FLATTENED_LEVELS: usize = 4;
 mod tests {
     use super::*;
     use crate::strict_json::parse_object;
+
+    #[test]
+    fn lists_are_ambiguous_if_an_element_would_read_as_two_or_as_another() {
+        for (roles, expected) in [
+            (r#"["a", "admin"]"#, false),
+            (r#"["a,admin"]"#, true),
+            (r#"["a", ",admin"]"#, true),
+            (r#"["a", " admin"]"#, true),
+            (r#"["admin\t"]"#, true),
+            (r#"["a b"]"#, false),
+            (r#"[1, true]"#, false),
+            (r#""a,admin""#, false),
+            ("{}", false),
+        ] {
+            let claims = Claims::new(parse_object(format!(r#"{{"roles": {roles}}}"#).as_bytes()).unwrap());
+            assert_eq!(claims.is_ambiguous("roles"), expected, "{roles}");
+        }
+        assert!(!Claims::default().is_ambiguous("roles"));
+    }
 
     #[test]
     fn claims_are_found_by_their_paths_and_have_names_for_variables() {

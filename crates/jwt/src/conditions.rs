@@ -13,10 +13,15 @@ impl Conditions {
     /// condition by one element.
     #[must_use]
     pub fn are_met(&self, claims: &Claims) -> bool {
+        self.are_met_where(claims, |_| true)
+    }
+
+    /// Whether all about claims of which this holds are met; the others are not looked at.
+    pub fn are_met_where(&self, claims: &Claims, is_known: impl Fn(&str) -> bool) -> bool {
         let is_met = |(path, values): &(String, Vec<String>)| {
             claims.find(path).is_some_and(|claim| values.iter().any(|value| contains(claim, value)))
         };
-        self.0.iter().all(is_met)
+        self.0.iter().filter(|(path, _)| is_known(path)).all(is_met)
     }
 }
 

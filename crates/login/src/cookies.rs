@@ -115,6 +115,9 @@ const MAX_PIECE: usize = 3800;
 /// More would leave no room in the head of a request, which has 32 KB at most.
 const MAX_COOKIES: usize = 3;
 
+/// The longest value that they have room for.
+pub(crate) const MAX_SEALED: usize = MAX_COOKIES * MAX_PIECE;
+
 #[cfg(test)]
 mod tests {
     use super::*;

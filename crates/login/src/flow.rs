@@ -3,11 +3,12 @@
 mod callback;
 mod logout;
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE64URL_NOPAD;
-use serow_message::{Headers, KnownHeader, Method};
+use serow_jwt::TokenError;
+use serow_message::{Headers, KnownHeader, Method, weight::weighted};
 
 pub(crate) use self::callback::{Exchange, failed};
 use crate::{
@@ -37,6 +38,8 @@ pub struct LoginRequest<'r> {
     pub host: &'r str,
     /// Whether the client's connection is encrypted.
     pub is_secure: bool,
+    /// The client's address, if it has one.
+    pub client: Option<IpAddr>,
 }
 
 /// Somebody who has logged in.
@@ -61,8 +64,8 @@ pub(crate) enum Step {
     Begin(Box<Beginning>),
     /// The provider has sent the browser back with a code.
     Exchange(Box<Exchange>),
-    /// The session has ended; the provider may end its own.
-    LoggedOut(Vec<String>),
+    /// The session has ended, if there was one; the provider may end its own.
+    LoggedOut(Option<Box<Session>>, Vec<String>),
     /// This is the response.
     Replied(Reply),
 }
@@ -88,7 +91,7 @@ impl Flow {
             return self.callback(request, now);
         }
         if request.path == self.settings.logout {
-            return self.logout(request);
+            return self.logout(request, now);
         }
         match self.session(request, now) {
             Some((session, SessionState::Valid)) => Step::Passed(self.granted(&session)),
@@ -125,7 +128,8 @@ impl Flow {
     /// Begins a login, if a browser asks for a page.
     pub(crate) fn begin(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> Step {
         if !request.is_navigation() {
-            return Step::Replied(Reply::status(401));
+            // RFC 9110 §15.5.2 demands a challenge, also where nobody can answer it.
+            return Step::Replied(Reply::status(401).with("www-authenticate", CHALLENGE));
         }
         // Browsers would not send the cookie again, and whoever listens would have the session.
         if !request.is_secure && !is_loopback(request.host) {
@@ -202,12 +206,12 @@ impl<'r> LoginRequest<'r> {
 
     /// Whether a browser asks for a page; scripts and programs could not make use of a form for logging in.
     fn is_navigation(&self) -> bool {
-        let accepts_pages = self.headers.list(KnownHeader::Accept).any(|range| {
-            range
-                .split(|byte| *byte == b';')
-                .next()
-                .is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/html"))
-        });
+        // RFC 9110 §12.4.2: with a weight of 0, it is not acceptable.
+        let is_page = |range: &[u8]| {
+            let (kind, weight) = weighted(range);
+            kind.eq_ignore_ascii_case(b"text/html") && weight > 0
+        };
+        let accepts_pages = self.headers.list(KnownHeader::Accept).any(is_page);
         let is_navigated = self.headers.get("sec-fetch-mode").is_none_or(|mode| mode == b"navigate");
         let is_script = self.headers.contains("x-requested-with");
         matches!(*self.method, Method::GET | Method::HEAD) && accepts_pages && is_navigated && !is_script
@@ -222,14 +226,30 @@ fn with_query(url: &str, parameters: &str) -> String {
 
 /// The page while the provider does not answer.
 pub(crate) fn unavailable() -> Reply {
-    let mut reply = Reply::page(
+    let reply = Reply::page(
         503,
         "Logging in is not possible",
         "The login service does not respond. Try again in a minute.",
         None,
     );
-    reply.fields.push(("retry-after", "10".to_owned()));
-    reply
+    reply.with("retry-after", "10")
+}
+
+/// The page where the provider's tokens cannot be accepted.
+pub(crate) fn unacceptable(error: TokenError) -> Reply {
+    let text = match error {
+        TokenError::NotYetValid | TokenError::Expired => {
+            "The clocks of the login service and of this server differ. Its administrator can correct that."
+        }
+        _ => "The login service responds, but this server cannot accept its response. The error log says why.",
+    };
+    Reply::page(503, "Logging in is not possible", text, None).with("retry-after", "60")
+}
+
+/// The page where so many log in at the same time.
+pub(crate) fn busy() -> Reply {
+    Reply::page(429, "One moment", "Too many users log in at the same time. Reload this page.", None)
+        .with("retry-after", "1")
 }
 
 impl std::fmt::Debug for Beginning {
@@ -237,6 +257,9 @@ impl std::fmt::Debug for Beginning {
         formatter.debug_struct("Beginning").field("redirect_uri", &self.redirect_uri).finish_non_exhaustive()
     }
 }
+
+/// Browsers do not show a dialog for a scheme that they do not know. RFC 9110 §11.6.1 demands that there is one.
+const CHALLENGE: &str = "Cookie realm=\"login\"";
 
 /// What a sealed session is.
 const SESSION: &str = "session";

@@ -8,11 +8,11 @@
 //! | --- | --- |
 //! | what a request leads to: a login, a callback, a logout, a session | `flow.rs`, `flow/` |
 //! | what binds a login to its browser: state, nonce, code verifier | `browser_state.rs` |
-//! | sessions, and refreshing each of them once | `session.rs`, `refreshes.rs` |
+//! | sessions, and refreshing each of them once, whichever of several servers have it | `session.rs`, `refreshes.rs`, `sharing.rs` |
 //! | cookies, and their encryption | `cookies.rs`, `seal.rs`, `cookie_key.rs` |
 //! | where a browser goes afterwards | `return_path.rs` |
 //! | what a provider publishes, its tokens, and its claims about users | `metadata.rs`, `token_response.rs`, `user_info.rs` |
-//! | requests to the provider, on a thread of their own | `provider.rs`, `provider/` |
+//! | requests to the provider, on a thread of their own, and how many of a client | `provider.rs`, `provider/`, `exchange_limit.rs` |
 //! | the login as a site uses it | `login.rs`, `settings.rs` |
 //! | pages and forms | `pages.rs`, `form.rs` |
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@
 mod browser_state;
 mod cookie_key;
 mod cookies;
+mod exchange_limit;
 mod flow;
 mod form;
 mod login;
@@ -31,6 +32,7 @@ mod return_path;
 mod seal;
 mod session;
 mod settings;
+mod sharing;
 mod token_response;
 mod user_info;
 
@@ -45,4 +47,5 @@ pub use self::{
     pages::Reply,
     provider::ProviderThread,
     settings::LoginSettings,
+    sharing::{RefreshStore, RefreshTurn, RefreshedSession, Sharing, StoreFuture},
 };

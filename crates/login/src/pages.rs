@@ -42,6 +42,12 @@ impl Reply {
         )
     }
 
+    /// With this field.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.fields.push((name, value.to_owned()));
+        self
+    }
+
     /// With these cookies.
     pub(crate) fn with_cookies(mut self, cookies: impl IntoIterator<Item = String>) -> Self {
         self.fields.extend(cookies.into_iter().map(|cookie| ("set-cookie", cookie)));

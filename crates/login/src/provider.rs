@@ -1,11 +1,15 @@
 //! The provider: its endpoints, and requests for tokens. Everything that waits for it happens on a thread of its own.
 
+mod known_keys;
 mod provider_thread;
+mod refreshing;
 mod requests;
+mod tokens;
 mod worker;
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,9 +22,10 @@ use tokio::{
 
 pub use self::provider_thread::ProviderThread;
 use crate::{
+    exchange_limit::{CountedExchange, ExchangeLimit},
     flow::Exchange,
     metadata::Metadata,
-    refreshes::RefreshOutcome,
+    refreshes::{OutcomeSender, RefreshOutcome},
     session::Session,
     settings::LoginSettings,
     token_response::{ProviderError, TokenSet},
@@ -33,22 +38,41 @@ pub(crate) struct Provider {
     metadata: watch::Sender<Option<Arc<Metadata>>>,
     /// A browser waits for the endpoints.
     demanded: Notify,
-    jobs: mpsc::Sender<Job>,
+    exchanges: mpsc::Sender<ExchangeJob>,
+    refreshes: mpsc::Sender<RefreshJob>,
+    limit: ExchangeLimit,
     /// Taken by the thread.
-    received: Mutex<Option<mpsc::Receiver<Job>>>,
+    received: Mutex<Option<Jobs>>,
 }
 
-/// Something that the thread does.
-pub(crate) enum Job {
-    /// Exchanges a code for tokens.
-    Exchange {
-        code: String,
-        verifier: String,
-        redirect_uri: String,
-        tokens: oneshot::Sender<Result<TokenSet, ProviderError>>,
-    },
-    /// Refreshes a session, whether or not somebody still waits for it: the old token is of no use afterwards.
-    Refresh { session: Box<Session>, outcome: watch::Sender<Option<RefreshOutcome>> },
+/// What the thread has to do. False codes, which anybody can bring, do not keep sessions from being refreshed.
+struct Jobs {
+    exchanges: mpsc::Receiver<ExchangeJob>,
+    refreshes: mpsc::Receiver<RefreshJob>,
+}
+
+/// A code that is exchanged for tokens.
+struct ExchangeJob {
+    code: String,
+    verifier: String,
+    redirect_uri: String,
+    tokens: oneshot::Sender<Result<TokenSet, ProviderError>>,
+    /// A browser that leaves counts until its turn comes.
+    _counted: CountedExchange,
+}
+
+/// A session that is refreshed, whether or not somebody still waits for it: the old token is of no use afterwards.
+struct RefreshJob {
+    session: Arc<Session>,
+    outcome: OutcomeSender,
+}
+
+/// Why a code is not exchanged.
+pub(crate) enum ExchangeError {
+    /// So many others of the same client, or of all, wait.
+    Busy,
+    /// The provider does not give out tokens.
+    Provider(ProviderError),
 }
 
 impl Provider {
@@ -58,14 +82,16 @@ impl Provider {
     ///
     /// The authorities of its certificate cannot be read.
     pub(crate) fn new(settings: Arc<LoginSettings>) -> Result<Self, TlsSettingsError> {
-        let (jobs, received) = mpsc::channel(MAX_JOBS);
+        let ((exchanges, exchanged), (refreshes, refreshed)) = (mpsc::channel(MAX_JOBS), mpsc::channel(MAX_JOBS));
         Ok(Self {
             connector: connector(settings.ca.as_ref())?,
             settings,
             metadata: watch::Sender::default(),
             demanded: Notify::new(),
-            jobs,
-            received: Mutex::new(Some(received)),
+            exchanges,
+            refreshes,
+            limit: ExchangeLimit::default(),
+            received: Mutex::new(Some(Jobs { exchanges: exchanged, refreshes: refreshed })),
         })
     }
 
@@ -82,27 +108,31 @@ impl Provider {
         known.clone()
     }
 
-    /// Exchanges a code for tokens, whose ID token is verified but for its nonce.
-    pub(crate) async fn exchange(&self, exchange: &Exchange) -> Result<TokenSet, ProviderError> {
+    /// Exchanges the code of this client for tokens, whose ID token is verified but for its nonce.
+    pub(crate) async fn exchange(
+        &self,
+        exchange: &Exchange,
+        client: Option<IpAddr>,
+    ) -> Result<TokenSet, ExchangeError> {
+        let counted = self.limit.enter(client).ok_or(ExchangeError::Busy)?;
         let (tokens, received) = oneshot::channel();
         let Exchange { code, verifier, redirect_uri, .. } = exchange;
         let (code, verifier, redirect_uri) = (code.clone(), verifier.clone(), redirect_uri.clone());
-        let busy = |reason: &str| ProviderError::Unavailable(reason.to_owned());
-        let job = Job::Exchange { code, verifier, redirect_uri, tokens };
-        self.jobs.try_send(job).map_err(|_| busy("too many requests wait for it"))?;
-        received.await.map_err(|_| busy("the server is stopping"))?
+        let job = ExchangeJob { code, verifier, redirect_uri, tokens, _counted: counted };
+        self.exchanges.try_send(job).map_err(|_| ExchangeError::Busy)?;
+        let outcome =
+            received.await.unwrap_or_else(|_| Err(ProviderError::Unavailable("the server is stopping".to_owned())));
+        outcome.map_err(ExchangeError::Provider)
     }
 
     /// Refreshes a session; the outcome comes later, unless too many others wait.
-    pub(crate) fn refresh(&self, session: Session, outcome: watch::Sender<Option<RefreshOutcome>>) {
-        if let Err(error) = self.jobs.try_send(Job::Refresh { session: Box::new(session), outcome })
-            && let Job::Refresh { outcome, .. } = error.into_inner()
-        {
-            outcome.send_replace(Some(RefreshOutcome::Unavailable));
+    pub(crate) fn refresh(&self, session: Arc<Session>, outcome: OutcomeSender) {
+        if let Err(error) = self.refreshes.try_send(RefreshJob { session, outcome }) {
+            error.into_inner().outcome.send_replace(Some(RefreshOutcome::Unavailable));
         }
     }
 
-    fn take_jobs(&self) -> Option<mpsc::Receiver<Job>> {
+    fn take_jobs(&self) -> Option<Jobs> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -113,8 +143,9 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// How many requests wait for the thread: each is a browser that waits for its page, and more would be an attack.
-const MAX_JOBS: usize = 256;
+/// How many codes, and how many sessions, wait for the thread: each is a browser that waits for its page, and more would
+/// be an attack.
+const MAX_JOBS: usize = 128;
 
 /// How long a browser waits for the endpoints of a provider that has not answered yet.
 const MAX_WAIT: Duration = Duration::from_secs(5);

@@ -44,6 +44,11 @@ impl LoginSettings {
             .map(String::as_str)
     }
 
+    /// Whether a session depends on more than who its user is.
+    pub(crate) fn wants_claims(&self) -> bool {
+        self.wanted_claims().any(|claim| claim != "sub")
+    }
+
     /// What a session depends on: with other settings, there would be another one, or none.
     pub(crate) fn purpose(&self) -> Vec<u8> {
         let Self { issuer, client_id, scopes, user_claim, conditions, fields, .. } = self;

@@ -1,16 +1,27 @@
 //! The responses of a token endpoint (RFC 6749 §5).
 
 use serde::Deserialize;
-use serow_jwt::Claims;
+use serow_jwt::{Claims, TokenError};
 
 /// What a provider has given out, verified.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenSet {
-    /// Those of the ID token, if there is one.
-    pub(crate) claims: Option<Claims>,
+    pub(crate) claims: UserClaims,
     pub(crate) refresh_token: Option<String>,
     /// Seconds.
     pub(crate) expires_in: Option<u64>,
+}
+
+/// What a provider says of a user.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum UserClaims {
+    /// Nothing new.
+    #[default]
+    Unchanged,
+    /// All that is wanted: an ID token, and from UserInfo those with these names.
+    Whole { claims: Claims, from_user_info: Vec<String> },
+    /// Without an ID token, what UserInfo has of it.
+    OfUserInfo(Claims),
 }
 
 /// What a provider has given out.
@@ -30,6 +41,8 @@ pub(crate) enum ProviderError {
     Refused(String),
     /// The provider is down, or the settings are wrong: later, it may be different.
     Unavailable(String),
+    /// It has answered, with tokens that cannot be accepted.
+    Unacceptable(TokenError),
 }
 
 #[derive(Deserialize)]
@@ -51,6 +64,11 @@ impl TokenResponse {
         }
     }
 
+    /// These tokens, with what the provider says of the user.
+    pub(crate) fn tokens(self, claims: UserClaims) -> TokenSet {
+        TokenSet { claims, expires_in: self.expires_in(), refresh_token: self.refresh_token }
+    }
+
     /// How many seconds the access token is valid.
     pub(crate) fn expires_in(&self) -> Option<u64> {
         let value = self.expires_in.as_ref()?;
@@ -66,8 +84,16 @@ pub(crate) fn code(error: &str) -> String {
 
 impl std::fmt::Display for ProviderError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Refused(text) | Self::Unavailable(text)) = self;
-        formatter.write_str(text)
+        match self {
+            Self::Refused(text) | Self::Unavailable(text) => formatter.write_str(text),
+            Self::Unacceptable(error @ (TokenError::NotYetValid | TokenError::Expired)) => {
+                write!(
+                    formatter,
+                    "the ID token is refused: {error}: the clocks of the provider and of this server differ"
+                )
+            }
+            Self::Unacceptable(error) => write!(formatter, "the ID token is refused: {error}"),
+        }
     }
 }
 

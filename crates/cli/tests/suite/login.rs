@@ -100,7 +100,10 @@ fn browsers_are_led_to_the_provider_and_others_get_401() {
         ("/.serow/login/callback", PAGE, 400),
         ("/.serow/login/callback?state=a&code=b", PAGE, 400),
     ] {
-        assert_eq!(serow.ask(path, fields).status(), expected, "{path} {fields}");
+        let answer = serow.ask(path, fields);
+        assert_eq!(answer.status(), expected, "{path} {fields}");
+        // RFC 9110 §15.5.2.
+        assert_eq!(answer.field("www-authenticate").is_some(), expected == 401, "{path} {fields}");
     }
     // The secret is kept, and nobody else can read it.
     let key = folder.path().join("state/serow/login.key");

@@ -128,6 +128,11 @@ fn requests_need_a_token_and_the_handler_learns_what_it_says() {
     let injecting = issuer.token("1", r#","iss":"https://a","aud":"api","email":"bob\r\nX-Roles: admin""#);
     let response = serow.ask("/", &bearer(&injecting));
     assert_eq!((response.status(), response.text().contains("X-Roles")), (200, false));
+    // Joined by commas, they would be other roles.
+    for roles in [r#"["ops,admin"]"#, r#"["ops"," admin"]"#] {
+        let claims = format!(r#","iss":"https://a","aud":"api","realm":{{"roles":{roles}}}"#);
+        assert_eq!(serow.ask("/", &bearer(&issuer.token("1", &claims))).status(), 403, "{roles}");
+    }
     for (fields, expected) in [
         (bearer(&issuer.token("1", r#","iss":"https://a","aud":"web""#)), "the token is for another audience"),
         (bearer(&issuer.token("1", r#","iss":"https://b","aud":"api""#)), "the token has another issuer"),

@@ -3,16 +3,24 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use serow_document::{Place, Problem, Problems};
+use serow_fleet::Fleet;
 use serow_jwt::Conditions;
-use serow_login::{CookieKey, Login, LoginSettings, is_issuer, read_secret};
+use serow_login::{CookieKey, Login, LoginSettings, Sharing, is_issuer, read_secret};
 
 use crate::{
-    meaning::{access::is_user_field, paths::resolved},
+    meaning::{access::is_user_field, paths::resolved, shared_logins::FleetStore},
     tables::login::LoginTable,
 };
 
-/// The login of this table, in a file in this folder; nothing where something is wrong, which is noted.
-pub(crate) fn of(table: &LoginTable, place: &Place, folder: &Path, problems: &Problems) -> Option<Login> {
+/// The login of this table, in a file in this folder, whose servers may be a fleet; nothing where something is wrong, which
+/// is noted.
+pub(crate) fn of(
+    table: &LoginTable,
+    place: &Place,
+    folder: &Path,
+    fleet: Option<&Arc<Fleet>>,
+    problems: &Problems,
+) -> Option<Login> {
     let noted = |problem| {
         problems.add(problem);
         None
@@ -51,6 +59,12 @@ pub(crate) fn of(table: &LoginTable, place: &Place, folder: &Path, problems: &Pr
     };
     match Login::new(settings) {
         Ok(login) => {
+            match (fleet, &key) {
+                (Some(fleet), _) => login.share(Sharing::Store(Arc::new(FleetStore(Arc::clone(fleet))))),
+                // It is for several servers.
+                (None, Some(_)) => login.share(Sharing::Unconnected),
+                (None, None) => {}
+            }
             key.iter().for_each(|key| login.set_key(key));
             Some(login)
         }

@@ -45,7 +45,7 @@ pub(crate) struct LoginTable {
 
     /// Header fields that tell applications and other servers about claims: { Remote-Email = "email" }.
     ///
-    /// What clients send in these fields is removed.
+    /// What clients send in these fields is removed. A field has at most 4,096 bytes; users with more cannot log in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
 
@@ -67,6 +67,8 @@ pub(crate) struct LoginTable {
 
     /// File with a secret of at least 32 bytes that encrypts cookies, for several servers with the same sessions
     /// [default: a secret in the state folder]
+    ///
+    /// Write the same `[redis]` on these servers, so that one of them renews a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_key_file: Option<PathBuf>,
 

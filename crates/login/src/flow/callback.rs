@@ -12,8 +12,8 @@ use crate::{
     metadata::Metadata,
     pages::Reply,
     return_path::ReturnPath,
-    session::{Session, SessionState},
-    token_response::{TokenSet, code},
+    session::{Session, SessionError, SessionState},
+    token_response::{TokenSet, UserClaims, code},
 };
 
 /// A code that is to be exchanged for tokens.
@@ -34,7 +34,7 @@ impl Flow {
     /// The provider sends the browser back (RFC 6749 §4.1.2).
     pub(super) fn callback(&self, request: &LoginRequest<'_>, now: u64) -> Step {
         if *request.method != Method::GET {
-            return Step::Replied(Reply::status(405));
+            return Step::Replied(Reply::status(405).with("allow", "GET"));
         }
         let query = request.query.unwrap_or_default();
         let [state, code, error, issuer] = ["state", "code", "error", "iss"].map(|name| form::find(query, name));
@@ -93,25 +93,44 @@ impl Flow {
         }
     }
 
-    /// Begins the session of whom the tokens are about.
-    pub(crate) fn finish(&self, exchange: &Exchange, tokens: TokenSet, id: [u8; 16], now: u64) -> Reply {
-        let path = exchange.return_path.as_str();
-        let claims = tokens.claims.clone().unwrap_or_default();
-        if !self.is_for_login(&claims, &exchange.nonce) {
-            return failed(path);
-        }
-        if !self.settings.conditions.are_met(&claims) {
-            return Reply::page(403, "No access", "You have logged in, and may not see this page.", None)
-                .with_cookies(exchange.removed.iter().cloned());
-        }
-        let session = Session::begin(id, tokens, &self.settings, now);
-        let cookies = session.and_then(|session| self.session_cookies(exchange.cookies, &session, now));
-        match cookies {
-            Some(cookies) => {
-                Reply::redirect(path.to_owned()).with_cookies(cookies).with_cookies(exchange.removed.iter().cloned())
+    /// The session of the user whom the tokens are about.
+    pub(crate) fn new_session(
+        &self,
+        exchange: &Exchange,
+        tokens: TokenSet,
+        id: [u8; 16],
+        now: u64,
+    ) -> Result<Session, SessionError> {
+        match &tokens.claims {
+            UserClaims::Whole { claims, .. } if self.is_for_login(claims, &exchange.nonce) => {
+                Session::begin(id, tokens, &self.settings, now)
             }
-            None => failed(path),
+            _ => Err(SessionError::Login),
         }
+    }
+
+    /// Gives a browser its session, or tells it why there is none.
+    pub(crate) fn finish(&self, exchange: &Exchange, session: Result<Session, SessionError>, now: u64) -> Reply {
+        let path = exchange.return_path.as_str();
+        let cookies = session.and_then(|session| {
+            let cookies = self.session_cookies(exchange.cookies, &session, now);
+            cookies.ok_or_else(|| SessionError::Size(session.encode().len()))
+        });
+        let reply = match cookies {
+            Ok(cookies) => Reply::redirect(path.to_owned()).with_cookies(cookies),
+            Err(SessionError::Login) => return failed(path),
+            Err(SessionError::Subject) => {
+                return Reply::page(400, "The login was not finished", WITHOUT_SUBJECT, None);
+            }
+            Err(SessionError::Conditions) => {
+                Reply::page(403, "No access", "You have logged in, and may not see this page.", None)
+            }
+            Err(error @ (SessionError::Claim { .. } | SessionError::Size(_))) => {
+                let text = format!("This server cannot use the login service's answer: {error}. {ADMINISTRATOR}");
+                Reply::page(403, "The login cannot be used", &text, None)
+            }
+        };
+        reply.with_cookies(exchange.removed.iter().cloned())
     }
 
     /// Whether an ID token belongs to this login, and was issued for this client (OpenID Connect Core §3.1.3.7).
@@ -155,6 +174,10 @@ impl std::fmt::Debug for Exchange {
 }
 
 const FAILED: &str = "It took too long, was begun in another browser, or was finished already.";
+
+const WITHOUT_SUBJECT: &str = "The login service does not say who has logged in.";
+
+const ADMINISTRATOR: &str = "Its administrator finds the remedy in the error log.";
 
 /// Providers use less than 1 KB.
 const MAX_CODE: usize = 4096;

@@ -7,7 +7,7 @@ use crate::{cookies::CookieKind, form, metadata::Metadata, pages::Reply};
 
 impl Flow {
     /// GET shows a button, POST ends the session: a link or an image on another site does not.
-    pub(super) fn logout(&self, request: &LoginRequest<'_>) -> Step {
+    pub(super) fn logout(&self, request: &LoginRequest<'_>, now: u64) -> Step {
         match *request.method {
             Method::GET | Method::HEAD => Step::Replied(Reply::form("Log out", &self.settings.logout, "Log out")),
             Method::POST if !request.is_of_own_page() => {
@@ -15,9 +15,10 @@ impl Flow {
             }
             Method::POST => {
                 let remove = |kind| request.cookies().remove(request.cookie_fields(), kind);
-                Step::LoggedOut([CookieKind::Session, CookieKind::Browser].into_iter().flat_map(remove).collect())
+                let cookies = [CookieKind::Session, CookieKind::Browser].into_iter().flat_map(remove).collect();
+                Step::LoggedOut(self.session(request, now).map(|(session, _)| Box::new(session)), cookies)
             }
-            _ => Step::Replied(Reply::status(405)),
+            _ => Step::Replied(Reply::status(405).with("allow", "GET, HEAD, POST")),
         }
     }
 

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use serow_jwt::{Claims, Conditions};
 
 use super::*;
-use crate::{cookie_key::CookieKey, token_response::TokenSet};
+use crate::{
+    cookie_key::CookieKey,
+    token_response::{TokenSet, UserClaims},
+};
 
 const NOW: u64 = 1_800_000_000;
 const CALLBACK: &str = "/.serow/login/callback";
@@ -89,7 +92,7 @@ impl Browser {
         };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let (host, is_secure) = (self.host, self.is_secure);
-        let request = LoginRequest { method: &method, path, query, headers: &headers, host, is_secure };
+        let request = LoginRequest { method: &method, path, query, headers: &headers, host, is_secure, client: None };
         let seed = &mut self.seed;
         flow.step(&request, now, &mut |bytes| {
             *seed = seed.wrapping_add(16);
@@ -132,7 +135,7 @@ impl Browser {
         let authorization = self.begin(flow, target, now);
         let Step::Exchange(exchange) = self.come_back(flow, &authorization.get("state"), now) else { panic!() };
         let tokens = tokens(user, &authorization.get("nonce"));
-        self.receive(&flow.finish(&exchange, tokens, [self.seed; 16], now))
+        self.receive(&finish(flow, &exchange, tokens, [self.seed; 16], now))
     }
 
     fn user(&mut self, flow: &Flow, now: u64) -> Option<String> {
@@ -159,11 +162,17 @@ fn claims(user: &str, nonce: &str) -> Value {
 
 fn tokens_of(claims: &Value) -> TokenSet {
     let claims = Claims::new(claims.as_object().unwrap().clone());
-    TokenSet { claims: Some(claims), refresh_token: Some("refresh-t0ken".to_owned()), expires_in: Some(3600) }
+    let claims = UserClaims::Whole { claims, from_user_info: Vec::new() };
+    TokenSet { claims, refresh_token: Some("refresh-t0ken".to_owned()), expires_in: Some(3600) }
 }
 
 fn tokens(user: &str, nonce: &str) -> TokenSet {
     tokens_of(&claims(user, nonce))
+}
+
+/// What a browser gets that comes back to a login with these tokens.
+fn finish(flow: &Flow, exchange: &Exchange, tokens: TokenSet, id: [u8; 16], now: u64) -> Reply {
+    flow.finish(exchange, flow.new_session(exchange, tokens, id, now), now)
 }
 
 /// The status of a reply that is not a redirect.
@@ -195,7 +204,7 @@ fn a_browser_logs_in_and_returns_to_its_page() {
         (exchange.code.as_str(), exchange.redirect_uri.as_str()),
         ("c0de", "https://app.example/.serow/login/callback")
     );
-    let reply = flow.finish(&exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW + 30);
+    let reply = finish(&flow, &exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW + 30);
     assert!(reply.fields.contains(&("cache-control", "no-store".to_owned())));
     assert_eq!(browser.receive(&reply), "/reports?year=2026");
     // The secret of the browser is of no use any more.
@@ -217,7 +226,7 @@ fn windows_of_a_browser_log_in_beside_each_other() {
     let [first, second] = ["/first", "/second"].map(|page| browser.begin(&flow, page, NOW));
     assert_eq!(browser.cookies.len(), 1);
     let Step::Exchange(exchange) = browser.come_back(&flow, &second.get("state"), NOW) else { panic!() };
-    let reply = flow.finish(&exchange, tokens("alice", &second.get("nonce")), [9; 16], NOW);
+    let reply = finish(&flow, &exchange, tokens("alice", &second.get("nonce")), [9; 16], NOW);
     assert_eq!(browser.receive(&reply), "/second");
     // The first window profits from the session of the second; its code is not used.
     let Step::Replied(reply) = browser.come_back(&flow, &first.get("state"), NOW) else { panic!() };
@@ -249,7 +258,7 @@ fn a_refresh_token_that_does_not_fit_into_cookies_is_left_out() {
     let mut claims = claims("alice", &authorization.get("nonce"));
     claims["long"] = json!("x".repeat(1000));
     let tokens = TokenSet { refresh_token: Some("r".repeat(4000)), ..tokens_of(&claims) };
-    browser.receive(&flow.finish(&exchange, tokens, [9; 16], NOW));
+    browser.receive(&finish(&flow, &exchange, tokens, [9; 16], NOW));
     assert!(browser.cookies.len() > 1);
     assert!(matches!(browser.open(&flow, "/", NOW + 9999), Step::Passed(_)));
 }

@@ -1,10 +1,11 @@
 //! Sessions that are refreshed at a scripted provider.
 
 use std::{
+    collections::HashMap,
     io::{Read, Write},
     net::TcpListener,
     sync::{
-        LazyLock,
+        LazyLock, Mutex,
         mpsc::{self, Receiver},
     },
     thread,
@@ -15,7 +16,10 @@ use serow_jwt::Conditions;
 use serow_message::{Headers, Method};
 
 use super::*;
-use crate::provider::ProviderThread;
+use crate::{
+    provider::ProviderThread,
+    sharing::{RefreshStore, RefreshTurn, StoreFuture},
+};
 
 /// The worker has the system's clock.
 static NOW: LazyLock<u64> =
@@ -60,6 +64,11 @@ fn provider(status: &'static str, body: &'static str) -> (String, Receiver<Strin
 
 /// A login at this provider, and the cookie of a session that has to be refreshed.
 async fn due(issuer: String) -> (Login, ProviderThread, Headers) {
+    due_until(issuer, *NOW - 1).await
+}
+
+/// The same with tokens that end then.
+async fn due_until(issuer: String, tokens_end: u64) -> (Login, ProviderThread, Headers) {
     let settings = LoginSettings {
         issuer,
         client_id: "serow".to_owned(),
@@ -88,6 +97,8 @@ async fn due(issuer: String) -> (Login, ProviderThread, Headers) {
         refresh: Some(*NOW - 1),
         end: *NOW + 6000,
         refresh_token: Some("first".to_owned()),
+        tokens_end,
+        from_user_info: Vec::new(),
     };
     let cookies = Cookies { is_secure: true };
     let set = login.shared.flow.get().unwrap().session_cookies(cookies, &session, *NOW).unwrap();
@@ -99,7 +110,7 @@ async fn due(issuer: String) -> (Login, ProviderThread, Headers) {
 
 fn check(login: &Login, headers: &Headers, now: u64) -> Pin<Box<dyn Future<Output = Result<Granted, Reply>>>> {
     let (method, host) = (&Method::GET, "app.example");
-    let request = LoginRequest { method, path: "/", query: None, headers, host, is_secure: true };
+    let request = LoginRequest { method, path: "/", query: None, headers, host, is_secure: true, client: None };
     match login.check(&request, now) {
         LoginVerdict::Pending(granted) => granted,
         LoginVerdict::Passed(granted) => Box::pin(async { Ok(granted) }),
@@ -127,6 +138,93 @@ async fn a_session_is_refreshed_once_whatever_number_of_requests_come() {
     let mut headers = Headers::new();
     headers.append("cookie", set[0].split(';').next().unwrap()).unwrap();
     assert_eq!(check(&login, &headers, *NOW + 500).await.unwrap().cookies, Vec::<String>::new());
+}
+
+/// The forms of the requests for tokens.
+fn forms(requests: &Receiver<String>) -> Vec<String> {
+    requests.try_iter().filter(|form| !form.is_empty()).collect()
+}
+
+#[tokio::test]
+async fn a_new_refresh_token_is_kept_although_its_id_token_cannot_be_verified() {
+    // The same response comes instead of keys.
+    let body = r#"{"access_token": "a", "id_token": "x.y.z", "refresh_token": "second", "expires_in": 600}"#;
+    let (issuer, requests) = provider("200 OK", body);
+    let (login, _thread, headers) = due(issuer).await;
+    // The old cookie also comes long afterwards: the response with the new one may have been lost.
+    for later in [0, 31, 59] {
+        let granted = check(&login, &headers, *NOW + later).await.unwrap();
+        assert_eq!((granted.user.as_deref(), granted.cookies.len()), (Some("alice"), 1), "{later}");
+    }
+    assert_eq!(forms(&requests), ["grant_type=refresh_token&refresh_token=first&client_id=serow"]);
+    // The provider is asked again soon, whichever cookie comes.
+    assert_eq!(check(&login, &headers, *NOW + 70).await.unwrap().user.as_deref(), Some("alice"));
+    assert_eq!(forms(&requests), ["grant_type=refresh_token&refresh_token=second&client_id=serow"]);
+}
+
+#[tokio::test]
+async fn a_refused_refresh_ends_the_session_with_its_tokens() {
+    let (issuer, requests) = provider("400 Bad Request", r#"{"error": "invalid_grant"}"#);
+    let (login, _thread, headers) = due_until(issuer, *NOW + 20).await;
+    // Another server may have refreshed it.
+    for later in [0, 19] {
+        let granted = check(&login, &headers, *NOW + later).await.unwrap();
+        assert_eq!((granted.user.as_deref(), granted.cookies.len()), (Some("alice"), 0), "{later}");
+    }
+    assert_eq!(check(&login, &headers, *NOW + 20).await.unwrap_err().status, 303);
+    assert_eq!(forms(&requests).len(), 1);
+}
+
+/// A store in memory.
+#[derive(Clone, Default)]
+struct Store(Arc<Mutex<HashMap<String, StoredRefresh>>>);
+
+#[derive(Default)]
+struct StoredRefresh {
+    holder: Option<String>,
+    refreshed: Option<RefreshedSession>,
+}
+
+impl RefreshStore for Store {
+    fn take_turn(&self, name: String, count: u32, holder: String) -> StoreFuture<RefreshTurn> {
+        let mut stored = self.0.lock().unwrap();
+        let stored = stored.entry(name).or_default();
+        let turn = match (&stored.refreshed, &stored.holder) {
+            (Some(session), _) if session.count > count => RefreshTurn::Refreshed(session.value.clone()),
+            (_, Some(_)) => RefreshTurn::Elsewhere,
+            (_, None) => {
+                stored.holder = Some(holder);
+                RefreshTurn::Ours
+            }
+        };
+        Box::pin(async { Ok(turn) })
+    }
+
+    fn end_turn(&self, name: String, holder: String, refreshed: Option<RefreshedSession>) -> StoreFuture<()> {
+        let mut stored = self.0.lock().unwrap();
+        let stored = stored.entry(name).or_default();
+        assert_eq!(stored.holder.take(), Some(holder));
+        stored.refreshed = refreshed;
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn of_servers_with_a_store_one_refreshes_a_session() {
+    let (issuer, requests) =
+        provider("200 OK", r#"{"access_token": "a", "refresh_token": "second", "expires_in": 600}"#);
+    let (store, mut servers) = (Store::default(), Vec::new());
+    for _ in 0..3 {
+        let (login, thread, headers) = due(issuer.clone()).await;
+        login.share(Sharing::Store(Arc::new(store.clone())));
+        servers.push((login, thread, headers));
+    }
+    let together: Vec<_> = servers.iter().map(|(login, _, headers)| check(login, headers, *NOW)).collect();
+    for granted in together {
+        let granted = granted.await.unwrap();
+        assert_eq!((granted.user.as_deref(), granted.cookies.len()), (Some("alice"), 1));
+    }
+    assert_eq!(forms(&requests), ["grant_type=refresh_token&refresh_token=first&client_id=serow"]);
 }
 
 #[tokio::test]

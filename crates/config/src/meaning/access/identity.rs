@@ -82,7 +82,7 @@ impl Access<'_> {
             Some(OrOff::Off) => Some(outer.map(|check| LoginCheck { is_required: false, ..check.clone() })),
             Some(OrOff::On(table)) => {
                 let place = place.key("login");
-                let login = login::of(table, &place, self.folder, self.problems)?;
+                let login = login::of(table, &place, self.folder, self.fleet.and_then(Option::as_ref), self.problems)?;
                 self.found.borrow_mut().logins.push(login.clone());
                 Some(Some(LoginCheck { login, is_required: true, trust: Arc::clone(&self.trust) }))
             }

@@ -76,6 +76,7 @@ impl Access<'_> {
             user: table.user.as_deref().unwrap_or(USER).into(),
             fields: fields.into_iter().collect::<Option<_>>()?,
             realm: realm?,
+            warning: Default::default(),
         }))
     }
 

@@ -23,7 +23,7 @@ fn replayed_state_a_login_is_finished_once() {
     let (flow, mut browser) = (flow(), Browser::new(1));
     let authorization = browser.begin(&flow, "/a", NOW);
     let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
-    browser.receive(&flow.finish(&exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW));
+    browser.receive(&finish(&flow, &exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW));
     assert!(matches!(browser.come_back(&flow, &authorization.get("state"), NOW), Step::Replied(_)));
     browser.cookies.clear();
     assert_eq!(status(browser.come_back(&flow, &authorization.get("state"), NOW)), 400);
@@ -46,7 +46,7 @@ fn code_injection_tokens_of_another_login_begin_no_session() {
         json!({"sub": "attacker", "groups": ["staff"], "nonce": nonce, "aud": ["serow", "other"]}),
         json!({"sub": "", "groups": ["staff"], "nonce": nonce}),
     ] {
-        let reply = flow.finish(&exchange, tokens_of(&claims), [9; 16], NOW);
+        let reply = finish(&flow, &exchange, tokens_of(&claims), [9; 16], NOW);
         assert_eq!(reply.status, 400, "{claims}");
         assert!(!reply.fields.iter().any(|(name, _)| *name == "set-cookie"), "{claims}");
     }
@@ -164,7 +164,7 @@ fn open_redirects_logins_return_to_the_same_site() {
     let Step::Exchange(exchange) = browser.open(&flow, &format!("{CALLBACK}?{}", form::encode(&pairs)), NOW) else {
         panic!()
     };
-    let reply = flow.finish(&exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW);
+    let reply = finish(&flow, &exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW);
     assert_eq!(location(&reply), "/a");
 }
 
@@ -175,7 +175,7 @@ fn users_who_do_not_meet_the_conditions_have_no_session() {
     let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
     let mut claims = claims("eve", &authorization.get("nonce"));
     claims["groups"] = json!(["guests"]);
-    let reply = flow.finish(&exchange, tokens_of(&claims), [9; 16], NOW);
+    let reply = finish(&flow, &exchange, tokens_of(&claims), [9; 16], NOW);
     assert_eq!(reply.status, 403);
     browser.receive(&reply);
     assert_eq!(browser.cookies, BTreeMap::new());
@@ -200,7 +200,9 @@ fn logout_only_forms_of_the_same_site_end_sessions() {
     assert_eq!(status(without_cookies.step(&flow, ("POST", LOGOUT), &[], NOW)), 403);
     for fields in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://app.example")], &[]] {
         let mut browser = browser.clone();
-        let Step::LoggedOut(cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else { panic!("{fields:?}") };
+        let Step::LoggedOut(_, cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else {
+            panic!("{fields:?}")
+        };
         let to = browser.receive(&flow.logged_out(cookies.clone(), Some(&metadata())));
         assert_eq!(
             to,

@@ -12,6 +12,9 @@ fn only_browsers_that_open_a_page_are_led_to_the_login() {
         ("GET", &[], false),
         ("GET", &[("accept", "*/*")], false),
         ("GET", &[("accept", "application/json")], false),
+        ("GET", &[("accept", "text/html;q=0, */*")], false),
+        ("GET", &[("accept", "text/html;level=1 ; Q=0.000")], false),
+        ("GET", &[("accept", "text/html;q=0.001")], true),
         ("GET", &[page, ("sec-fetch-mode", "cors")], false),
         ("GET", &[page, ("sec-fetch-mode", "no-cors")], false),
         ("GET", &[page, ("x-requested-with", "XMLHttpRequest")], false),
@@ -20,7 +23,12 @@ fn only_browsers_that_open_a_page_are_led_to_the_login() {
     ] {
         match Browser::new(1).step(&flow, (method, "/"), fields, NOW) {
             Step::Begin(_) => assert!(begins, "{method} {fields:?}"),
-            step => assert!(status(step) == 401 && !begins, "{method} {fields:?}"),
+            Step::Replied(reply) => {
+                assert!(reply.status == 401 && !begins, "{method} {fields:?}");
+                // RFC 9110 §15.5.2.
+                assert!(reply.fields.iter().any(|(name, _)| *name == "www-authenticate"));
+            }
+            step => panic!("{step:?}"),
         }
     }
 }
@@ -74,7 +82,13 @@ fn callbacks_that_are_not_of_a_login_are_refused() {
         assert_eq!(reply.status, expected, "{query}");
         assert!(!reply.body.contains("<script"), "{}", reply.body);
     }
-    let step = browser.step(&flow, ("POST", &format!("{CALLBACK}?state={state}&code=c")), &[], NOW);
-    assert_eq!(status(step), 405);
+    // RFC 9110 §15.5.6.
+    for (method, path, allow) in
+        [("POST", CALLBACK, "GET"), ("HEAD", CALLBACK, "GET"), ("PUT", LOGOUT, "GET, HEAD, POST")]
+    {
+        let step = browser.step(&flow, (method, &format!("{path}?state={state}&code=c")), &[], NOW);
+        let Step::Replied(reply) = step else { panic!("{step:?}") };
+        assert_eq!((reply.status, reply.fields.last()), (405, Some(&("allow", allow.to_owned()))), "{method} {path}");
+    }
     assert!(matches!(browser.come_back(&flow, &state, NOW), Step::Exchange(_)));
 }

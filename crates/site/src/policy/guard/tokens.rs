@@ -11,6 +11,7 @@ use serow_jwt::{
     Conditions, KeySource, Token, TokenError, Verification, VerificationBusy, VerificationThread, Verifier,
 };
 use serow_message::{Claims, Headers, KnownHeader, Request, Response, StatusCode, User};
+use serow_net::WarningPace;
 
 use super::{
     identity::{Identity, Verdict},
@@ -38,6 +39,8 @@ pub struct Tokens {
     pub fields: Vec<(Arc<str>, Box<str>)>,
     /// What the challenge names: without quotation marks, backslashes and control characters.
     pub realm: Arc<str>,
+    /// The pace of lines about claims that handlers cannot have in a field.
+    pub warning: WarningPace,
 }
 
 /// How far the check of a token has come.
@@ -91,7 +94,7 @@ impl Tokens {
                     Progress::Decided(Err(refusal(StatusCode::SERVICE_UNAVAILABLE, RETRY_BUSY, headers)))
                 }
             },
-            Err(error @ TokenError::UnknownKey) => match demand() {
+            Err(error) if is_of_other_keys(error) => match demand() {
                 Some(end) => Progress::Waiting(Wait::Keys(end)),
                 None => Progress::Decided(Err(self.challenge(headers, Some(error)))),
             },
@@ -100,19 +103,28 @@ impl Tokens {
     }
 
     async fn end(&self, mut wait: Wait, token: &str, headers: &Headers) -> Result<Identity, Response> {
+        // Once is enough: a fetch has ended.
+        let mut may_fetch = true;
         loop {
             match wait {
-                Wait::Keys(end) => end.wait().await,
-                Wait::Signature(outcome) => {
-                    return match outcome.await {
-                        Ok(Ok(token)) => self.identity(token, headers),
-                        Ok(Err(error)) => Err(self.challenge(headers, Some(error))),
-                        Err(_) => Err(refusal(StatusCode::SERVICE_UNAVAILABLE, RETRY_BUSY, headers)),
-                    };
+                Wait::Keys(end) => {
+                    may_fetch = false;
+                    end.wait().await;
                 }
+                Wait::Signature(outcome) => match outcome.await {
+                    Ok(Ok(token)) => return self.identity(token, headers),
+                    Ok(Err(error)) => {
+                        let may_help = may_fetch && is_of_other_keys(error);
+                        let Some(end) = may_help.then(|| self.keys.demand(Instant::now())).flatten() else {
+                            return Err(self.challenge(headers, Some(error)));
+                        };
+                        may_fetch = false;
+                        end.wait().await;
+                    }
+                    Err(_) => return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, RETRY_BUSY, headers)),
+                },
             }
-            // Once is enough: a fetch has ended.
-            match self.begin(token, headers, false) {
+            match self.begin(token, headers, may_fetch) {
                 Progress::Decided(outcome) => return outcome,
                 Progress::Waiting(next) => wait = next,
             }
@@ -124,13 +136,40 @@ impl Tokens {
         if !self.conditions.are_met(claims) {
             return Err(self.insufficient(headers));
         }
-        let user = claims.text(&self.user).filter(|user| is_plain(user)).map(|user| User(user.into()));
+        let mut told = std::iter::once(&self.user).chain(self.fields.iter().map(|(_, claim)| claim));
+        if let Some(claim) = told.find(|claim| claims.is_ambiguous(claim)) {
+            self.warn(
+                claim,
+                "has a value with a comma, or a space at its end, which would read as others",
+                "is refused",
+            );
+            return Err(error_page(StatusCode::FORBIDDEN, headers));
+        }
+        let plain = |claim: &str| {
+            let text = claims.text(claim).filter(|text| !text.is_empty())?;
+            if !is_plain(&text) {
+                self.warn(claim, "has a control character, or a space at its end", "goes on without it");
+                return None;
+            }
+            Some(text)
+        };
+        let user = plain(&self.user).map(|user| User(user.into()));
         let field = |(name, claim): &(Arc<str>, Box<str>)| {
-            let value = claims.text(claim).filter(|value| is_plain(value))?;
-            Some((Arc::clone(name), Bytes::copy_from_slice(value.as_bytes())))
+            Some((Arc::clone(name), Bytes::copy_from_slice(plain(claim)?.as_bytes())))
         };
         let request_fields = self.fields.iter().filter_map(field).collect();
         Ok(Identity { user, request_fields, claims: Some(Claims(token)), ..Identity::default() })
+    }
+
+    /// Logs which claim handlers would miss or mistake, at most once a minute.
+    fn warn(&self, claim: &str, problem: &str, consequence: &str) {
+        if self.warning.is_due() {
+            tracing::warn!(
+                "jwt ({}): the claim {claim:?} of a token {problem}, and the request {consequence}: rename the value at \
+                 the issuer, or leave the claim out of `headers` and `user`",
+                self.realm
+            );
+        }
     }
 
     /// RFC 6750 §3: a request without a token learns nothing but that it needs one.
@@ -150,6 +189,11 @@ impl Tokens {
     }
 }
 
+/// Whether a token may be right with keys that its issuer has published since, perhaps under the names of the old ones.
+fn is_of_other_keys(error: TokenError) -> bool {
+    matches!(error, TokenError::UnknownKey | TokenError::Signature | TokenError::Algorithm)
+}
+
 fn challenging(status: StatusCode, challenge: String, headers: &Headers) -> Response {
     let mut response = error_page(status, headers);
     // The settings have been checked.
@@ -159,7 +203,7 @@ fn challenging(status: StatusCode, challenge: String, headers: &Headers) -> Resp
 
 /// Whether a claim can be a name or a field. An issuer lets its users choose some of them.
 fn is_plain(text: &str) -> bool {
-    !text.is_empty() && text.trim() == text && !text.chars().any(char::is_control)
+    text.trim() == text && !text.chars().any(char::is_control)
 }
 
 /// Seconds since 1970.
