@@ -6,7 +6,7 @@ use crate::{refusal::Refusal, settings::WriteMode};
 ///
 /// # Errors
 ///
-/// A part of it is `.well-known` (RFC 8615): what is there speaks for the host. Whoever writes
+/// A part of it is `.well-known` (RFC 8615): what is there speaks for the host. A client that writes
 /// `.well-known/acme-challenge/TOKEN` gets a certificate for it (RFC 8555 §8.3). Case does not matter, since it does not
 /// on some file systems; nor does the place, since another route may serve a folder below as its root.
 pub(crate) fn check_changed(path: &[u8]) -> Result<(), Refusal> {
