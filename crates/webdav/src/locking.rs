@@ -101,7 +101,7 @@ fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Loc
 fn check_folder(shared: &Shared, located: &Located, folder: &OwnedFd, is_deep: bool) -> Result<(), Refusal> {
     shared.permit_path(&located.path, Kind::Folder)?;
     if is_deep {
-        survey(shared, folder, &[located.path.clone()], Unserved::Allowed, &mut Budget::default())?;
+        survey(shared, folder, std::slice::from_ref(&located.path), Unserved::Allowed, &mut Budget::default())?;
     }
     Ok(())
 }

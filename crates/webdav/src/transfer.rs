@@ -204,7 +204,7 @@ impl Work {
             Some(Kind::Folder) => {
                 let folder = open_folder(&member.folder, &member.name)?;
                 let budget = &mut Budget::default();
-                survey(&self.shared, &folder, &[destination.clone()], Unserved::Refused, budget)?;
+                survey(&self.shared, &folder, std::slice::from_ref(destination), Unserved::Refused, budget)?;
                 Ok((member, kind))
             }
             kind => Ok((member, kind)),
