@@ -10,6 +10,7 @@ use std::{
 };
 
 use rustix::process::{getpriority_process, setpriority_process};
+use serow_message::ClientNetwork;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
@@ -56,12 +57,12 @@ struct Shared {
 struct Queue {
     checks: VecDeque<Check>,
     /// How many of a client's wait or are being checked.
-    by_client: HashMap<Option<IpAddr>, usize>,
+    by_client: HashMap<Option<ClientNetwork>, usize>,
     has_ended: bool,
 }
 
 struct Check {
-    client: Option<IpAddr>,
+    client: Option<ClientNetwork>,
     hash: Arc<PasswordHash>,
     password: Zeroizing<Vec<u8>>,
     outcome: oneshot::Sender<bool>,
@@ -125,7 +126,8 @@ impl PasswordQueue {
             self.counts().note(PasswordOutcome::Busy, client);
             return Err(Refused::Queue);
         }
-        let waiting = queue.by_client.entry(client).or_default();
+        let network = client.map(ClientNetwork::of);
+        let waiting = queue.by_client.entry(network).or_default();
         if *waiting >= MAX_OF_CLIENT {
             drop(queue);
             self.counts().note(PasswordOutcome::TooMany, client);
@@ -133,7 +135,7 @@ impl PasswordQueue {
         }
         *waiting += 1;
         let (outcome, receiver) = oneshot::channel();
-        queue.checks.push_back(Check { client, hash, password, outcome });
+        queue.checks.push_back(Check { client: network, hash, password, outcome });
         drop(queue);
         self.shared.filled.notify_one();
         Ok(receiver)
@@ -225,6 +227,18 @@ mod tests {
         }
         drop(checker);
         assert!(queue.shared.queue().by_client.is_empty());
+    }
+
+    #[test]
+    fn all_addresses_of_an_ipv6_client_count_together() {
+        let queue = PasswordQueue::new();
+        let check = |address: &str| queue.check(address.parse().ok(), hash(), Zeroizing::default());
+        let waiting: Vec<_> = (1..=8).map(|number| check(&format!("2001:db8::{number}")).unwrap()).collect();
+        assert_eq!(check("2001:db8::ffff:9").unwrap_err(), Refused::Client);
+        assert!(check("2001:db8:0:1::9").is_ok());
+        let _v4: Vec<_> = (0..8).map(|_| check("192.0.2.1").unwrap()).collect();
+        assert_eq!(check("::ffff:192.0.2.1").unwrap_err(), Refused::Client);
+        assert_eq!(waiting.len(), 8);
     }
 
     #[test]

@@ -11,9 +11,10 @@ use serow_access_log::{Colour, Destination, Format};
 use serow_config::{ServedFolder, open_to_changes};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
+use serow_proxy::TrustedProxies;
 use serow_settings::{ServerSettings, SettingError, folder_settings, options::WriteChoice, shares, values::SizeLimit};
 use serow_site::{Content, Site};
-use serow_webdav::{Dav, WriteSettings};
+use serow_webdav::{Dav, DavSite, WriteSettings};
 
 use crate::{
     announcement::announce,
@@ -34,6 +35,8 @@ pub(crate) struct FolderSettings {
     pub(crate) files: FilesSettings,
     /// What clients may change.
     pub(crate) write: Option<WriteSettings>,
+    /// The proxies that may name the client and the host.
+    pub(crate) trusted: TrustedProxies,
     /// What all requests pass before.
     pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
@@ -49,7 +52,8 @@ impl FolderSettings {
         if upload {
             folder.content.write = WriteChoice::Form;
         }
-        let script = script.open(general.listening.trust.iter().map(|network| network.0).collect())?;
+        let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
+        let script = script.open(trusted.clone())?;
         let write = folder.content.write_settings();
         if write.is_some() {
             // As in a settings file: files may be of any size, however they come.
@@ -59,7 +63,8 @@ impl FolderSettings {
         if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
             server.access_log = Some(lines_on_terminal());
         }
-        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, write, script, server })
+        let files = folder_settings(folder, shares.cached_files)?;
+        Ok(Self { folder: dir, files, write, trusted, script, server })
     }
 }
 
@@ -71,7 +76,7 @@ fn lines_on_terminal() -> (Destination, Format) {
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
-    let FolderSettings { folder, files, write, script, server } = settings;
+    let FolderSettings { folder, files, write, trusted, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     name_application(folder.as_deref(), &files)?;
@@ -87,7 +92,10 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
         tracing::warn!("{warning}");
     }
     let content = match write {
-        Some(write) => Content::Dav(Box::new(Dav::new(handler, write, b""))),
+        Some(write) => {
+            let site = DavSite { trusted, ..DavSite::default() };
+            Content::Dav(Box::new(Dav::in_site(handler, write, b"", site)))
+        }
         None => Content::Files(handler),
     };
     let shown = folder.canonicalize().unwrap_or(folder);

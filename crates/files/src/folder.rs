@@ -1,6 +1,6 @@
 //! A served folder, for handlers that change what is in it.
 
-use std::{path::Path, sync::Arc, time::SystemTime};
+use std::{borrow::Borrow, fs::File, path::Path, sync::Arc, time::SystemTime};
 
 use serow_message::FileVersion;
 
@@ -10,7 +10,8 @@ use crate::{
     request_path::Hidden,
     root::{Root, Symlinks},
     site::Site,
-    validator::EntityTag,
+    stable_read::read_whole,
+    validator::{EntityTag, MAX_HASHED},
 };
 
 /// A served folder: where it is, and what responses say of its files. Clones are handles to the same folder, and threads
@@ -63,10 +64,22 @@ impl Folder {
         self.site.media_types.of(path).value
     }
 
-    /// The entity tag and the modification date in the response to a GET of a file of this version, uncompressed.
+    /// The entity tag and the modification date in the response to a GET of a file of this version, uncompressed. `open`
+    /// opens the file to read it, where its times do not say which version it is; without it, there is no tag then.
     #[must_use]
-    pub fn validators(&self, version: &FileVersion) -> (EntityTag, Option<SystemTime>) {
-        let validators = validators_of(version, (self.site.clock.time_of_day)());
-        (validators.tag, validators.modified)
+    pub fn validators<F: Borrow<File>>(
+        &self,
+        version: &FileVersion,
+        open: impl FnOnce() -> Option<F>,
+    ) -> (Option<EntityTag>, Option<SystemTime>) {
+        let mut is_known = true;
+        let read = || {
+            let file = open();
+            let whole = file.and_then(|file| read_whole(file.borrow(), MAX_HASHED, self.site.clock.time_of_day).ok());
+            is_known = whole.is_some();
+            whole.map(|whole| whole.body)
+        };
+        let validators = validators_of(version, (self.site.clock.time_of_day)(), read);
+        (Some(validators.tag).filter(|_| is_known), validators.modified)
     }
 }

@@ -84,6 +84,7 @@ fn only_date(headers: &Headers, field: KnownHeader) -> Option<SystemTime> {
 mod tests {
     use httpdate::fmt_http_date;
     use proptest::prelude::*;
+    use serow_message::FileVersion;
 
     use super::*;
     use crate::validator::EntityTag;
@@ -91,10 +92,9 @@ mod tests {
     const MODIFIED: Duration = Duration::from_secs(1_000_000_000);
 
     fn validators(rested: bool) -> Validators {
-        Validators {
-            tag: EntityTag::of_file(MODIFIED, 10, 7, rested),
-            modified: Some(SystemTime::UNIX_EPOCH + MODIFIED),
-        }
+        let modified = MODIFIED.as_nanos() as i128;
+        let version = FileVersion { identity: (1, 7), length: 10, modified, changed: modified };
+        Validators { tag: EntityTag::of_times(&version, rested), modified: Some(SystemTime::UNIX_EPOCH + MODIFIED) }
     }
 
     fn at(offset: i64) -> String {

@@ -1,10 +1,6 @@
 //! One form of a file, ready to send: with its header fields, and its body in memory or in an open file.
 
-use std::{
-    fs::File,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{fs::File, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use serow_coding::{Coding, EncoderSettings, Permit};
@@ -20,7 +16,7 @@ use crate::{
     precondition::{CONDITIONS, Outcome, allows_range, evaluate},
     ranges::{Ranges, requested},
     stable_read::{Rest, is_unchanged},
-    validator::{EntityTag, Validators, whole_seconds},
+    validator::{EntityTag, Validators, VersionSource, modification_date},
 };
 
 /// A file as it is, or compressed.
@@ -258,16 +254,26 @@ impl Representation {
     }
 }
 
-/// The validators of a file of this version.
-pub(crate) fn validators_of(version: &FileVersion, now: SystemTime) -> Validators {
-    let since_epoch = u64::try_from(version.modified.max(0)).map_or(Duration::MAX, Duration::from_nanos);
+/// The validators of a file of this version. `content` reads it, where that decides: see [`VersionSource`].
+pub(crate) fn validators_of(
+    version: &FileVersion,
+    now: SystemTime,
+    content: impl FnOnce() -> Option<Bytes>,
+) -> Validators {
     let rested = Rest::of_all(version, now) > Rest::Fresh;
-    let modified = SystemTime::UNIX_EPOCH.checked_add(since_epoch);
-    Validators {
-        tag: EntityTag::of_file(since_epoch, version.length, version.identity.1, rested),
-        // RFC 9110 §8.8.2.1: never later than the response itself.
-        modified: modified.map(|modified| modified.min(now)).and_then(whole_seconds),
-    }
+    let tag = match VersionSource::of(version) {
+        VersionSource::Times => EntityTag::of_times(version, rested),
+        VersionSource::LastChange => EntityTag::of_last_change(version, rested),
+        VersionSource::Content => match content() {
+            Some(content) => EntityTag::of_content(&content, rested),
+            // It cannot be read, or somebody writes into it: the next look will tell.
+            None => EntityTag::of_last_change(version, false),
+        },
+    };
+    // RFC 9110 §8.8.2.1: never later than the response itself.
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let modified = version.modified.min(i128::try_from(now).unwrap_or(i128::MAX));
+    Validators { tag, modified: modification_date(modified) }
 }
 
 fn with_head(status: StatusCode, headers: Headers) -> Response {

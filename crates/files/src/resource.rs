@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use bytes::Bytes;
 use serow_coding::{Accepted, Coding, EncoderSettings, Levels, compressed};
 use serow_message::{FileVersion, Headers, KnownHeader, Method, Request};
 
@@ -13,7 +14,7 @@ use crate::{
     root::{OpenError, OpenFile, Opened, Root},
     settings::FilesSettings,
     stable_read::{ReadError, Rest, read_whole},
-    validator::Validators,
+    validator::{MAX_HASHED, Validators},
 };
 
 /// A file and its forms.
@@ -74,13 +75,14 @@ impl Resource {
                 && rule.types.contain(media_type.value.as_bytes())
         });
         let description = describe(making, asked, &path, media_type, compresses || !precompressed_files.is_empty());
-        let validators = validators_of(&version, now);
+        let validators = validators_of(&version, now, || bytes_of(making, &content));
         let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
         let rewritten = earlier.is_some_and(|earlier| earlier.was_rewritten_into(&version));
         let mut precompressed = Vec::new();
         for (coding, opened) in precompressed_files {
             let Ok((content, version)) = content_of(making, opened) else { continue };
-            let validators = Validators { modified: validators.modified, ..validators_of(&version, now) };
+            let tag = validators_of(&version, now, || bytes_of(making, &content)).tag.compressed_beforehand(coding);
+            let validators = Validators { tag, modified: validators.modified };
             unsure |= Rest::of_all(&version, now) == Rest::Fresh;
             let form = Representation::new(content, version, validators, Encoding::Beforehand(coding), &description);
             precompressed.push((coding, form));
@@ -245,6 +247,16 @@ fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVers
     }
     let version = FileVersion::of(&opened.file.metadata()?);
     Ok((Content::File { file: Arc::new(opened.file), zero_copy: false }, version))
+}
+
+/// All bytes of a small file, for its tag.
+fn bytes_of(making: Making<'_>, content: &Content) -> Option<Bytes> {
+    match content {
+        Content::Memory(body) => Some(body.clone()),
+        Content::File { file, .. } | Content::Compressed { file, .. } => {
+            read_whole(file, MAX_HASHED, making.time_of_day).ok().map(|whole| whole.body)
+        }
+    }
 }
 
 /// The files beside a file that hold it compressed, none older than it.

@@ -5,6 +5,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use serow_coding::Coding;
+use serow_message::FileVersion;
+
 /// Entity tag and modification date of one representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Validators {
@@ -20,18 +23,69 @@ pub struct EntityTag {
     opaque: String,
 }
 
+/// What says which version a file is.
+///
+/// Two requirements meet here. Copies of a file on several servers (`rsync -a`, images of containers) must have one tag, or
+/// a download that another server continues begins again: so neither inode nor time of the last change of attributes
+/// (ctime) may be in it, which differ on each machine. And equal strong tags mean equal bytes (RFC 9110 §8.8.1), also after
+/// `cp -a` of a reproducible build over an earlier one, when modification time, size and inode may be the same, and ctime
+/// alone differs. No function of these does both, but the content does, and is read anyway for the memory.
+///
+/// The content of a large file would take too long. A modification time that the kernel set, to the nanosecond, is that of
+/// one content; one that a program chose is usually that of a commit or of the original, and another content of the same
+/// size has another. It says nothing only where it is a constant, before all web servers: then ctime decides, which no
+/// program can choose, and each machine has tags of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VersionSource {
+    /// The content, of a small file.
+    Content,
+    /// Modification time and size, as in nginx.
+    Times,
+    /// Also ctime: the modification time is a constant.
+    LastChange,
+}
+
+impl VersionSource {
+    /// Decides by modification time and size alone, so that it is the same for all copies.
+    pub(crate) fn of(version: &FileVersion) -> Self {
+        match version {
+            FileVersion { length: 0..=MAX_HASHED, .. } => Self::Content,
+            FileVersion { modified, .. } if *modified < EARLIEST_TRUE_TIME => Self::LastChange,
+            _ => Self::Times,
+        }
+    }
+}
+
 impl EntityTag {
     /// A tag from what the file system says about a file.
     ///
-    /// Modification time (to the nanosecond), size and inode change with every rewrite and every replacement, so the
-    /// tag may be strong: equal tags mean equal bytes (§8.8.1). The exception is a file that was written within the
-    /// last tick of the file system's clock, where a second write may leave the same time: its tag is weak until it has
-    /// rested. Somebody who sets a time back by hand, keeping size and inode, lies to every cache.
-    ///
-    /// Time and inode are mixed into one number, since a plain inode tells outsiders about the machine (CVE-2003-1418).
-    pub(crate) fn of_file(modified: Duration, size: u64, inode: u64, rested: bool) -> Self {
-        let mixed = mix(mix(inode) ^ mix(modified.as_secs()).rotate_left(1) ^ u64::from(modified.subsec_nanos()));
-        Self { weak: !rested, opaque: format!("\"{mixed:x}-{size:x}\"") }
+    /// It is weak for a file that was written within the last tick of the file system's clock, where a second write may
+    /// leave the same time, until it has rested.
+    pub(crate) fn of_times(version: &FileVersion, rested: bool) -> Self {
+        Self::of_number(mix(version.modified as u64), version.length, !rested)
+    }
+
+    /// The same with the time of the last change of content or attributes.
+    pub(crate) fn of_last_change(version: &FileVersion, rested: bool) -> Self {
+        let mixed = mix(version.changed as u64 ^ mix(version.modified as u64));
+        Self::of_number(mixed, version.length, !rested)
+    }
+
+    /// A tag from the content. It is weak, too, where a second write may leave the times by which the next look would notice
+    /// it.
+    pub(crate) fn of_content(content: &[u8], rested: bool) -> Self {
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let digest = content.chunks(8).fold(0, |digest, bytes| mix(digest ^ word(bytes)));
+        Self::of_number(digest, content.len() as u64, !rested)
+    }
+
+    fn of_number(number: u64, size: u64, weak: bool) -> Self {
+        Self { weak, opaque: format!("\"{number:x}-{size:x}\"") }
+    }
+
+    /// The tag of a file that holds another one compressed, which may have the same time and size.
+    pub(crate) fn compressed_beforehand(self, coding: Coding) -> Self {
+        Self { opaque: format!("{}{}\"", self.opaque.trim_end_matches('"'), coding.suffix()), ..self }
     }
 
     /// The tag as a strong one, for content that is known to be complete.
@@ -87,11 +141,13 @@ pub fn tags(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A time in whole seconds, as HTTP dates have it; nothing before 1970 or after 9999.
-pub(crate) fn whole_seconds(time: SystemTime) -> Option<SystemTime> {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    let seconds = SystemTime::UNIX_EPOCH + Duration::from_secs(since.as_secs());
-    (seconds < crate::freshness::latest_date()).then_some(seconds)
+/// A time, in nanoseconds since 1970, in whole seconds, as HTTP dates have it; nothing after 9999, and nothing that is the
+/// constant of a build: by a tenth of its age, caches may take a page for fresh for years (RFC 9111 §4.2.2), and it would be
+/// the same after each change.
+pub(crate) fn modification_date(nanoseconds: i128) -> Option<SystemTime> {
+    let since = u64::try_from(nanoseconds.div_euclid(1_000_000_000)).ok()?;
+    let seconds = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))?;
+    (nanoseconds >= EARLIEST_TRUE_TIME && seconds < crate::freshness::latest_date()).then_some(seconds)
 }
 
 /// A date of one of the three forms of RFC 9110 §5.6.7.
@@ -107,20 +163,83 @@ fn mix(input: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+/// Before 1990, nothing was served by HTTP; but reproducible builds and archives give files the times 1970-01-01 (Nix), 1980
+/// (zip, buildpacks, Gradle) and 1985-10-26 (npm). In nanoseconds since 1970.
+const EARLIEST_TRUE_TIME: i128 = 631_152_000_000_000_000;
+
+/// The bytes of a file that are read for its tag: those of a file that is kept in memory by default, which takes some dozen
+/// microseconds once.
+pub(crate) const MAX_HASHED: u64 = 64 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_tag_changes_with_each_of_its_sources() {
-        let tag = |seconds, nanoseconds, size, inode| {
-            EntityTag::of_file(Duration::new(seconds, nanoseconds), size, inode, true).to_string()
-        };
-        let tags =
-            [tag(1, 2, 3, 4), tag(0, 2, 3, 4), tag(1, 0, 3, 4), tag(1, 2, 0, 4), tag(1, 2, 3, 0), tag(2, 1, 3, 4)];
-        for (index, one) in tags.iter().enumerate() {
-            assert!(one.starts_with('"') && one.ends_with('"'));
-            assert!(tags[index + 1..].iter().all(|other| other != one), "{one}");
+        let version =
+            |modified, length, changed, inode| FileVersion { identity: (1, inode), length, modified, changed };
+        let of_times = |modified, length| EntityTag::of_times(&version(modified, length, 5, 6), true);
+        let of_change =
+            |modified, length, changed| EntityTag::of_last_change(&version(modified, length, changed, 6), true);
+        let of_content = |content: &str| EntityTag::of_content(content.as_bytes(), true);
+        let tags = [
+            vec![of_times(1, 2), of_times(2, 1), of_times(0, 2), of_times(1, 0)],
+            vec![of_change(1, 2, 3), of_change(0, 2, 3), of_change(1, 0, 3), of_change(1, 2, 0), of_change(3, 2, 1)],
+            ["", "\0", "\0\0", "a", "b", "ab", "ba", "12345678", "123456789", "87654321", "123456781"]
+                .map(of_content)
+                .to_vec(),
+        ];
+        for tags in tags {
+            for (index, one) in tags.iter().enumerate() {
+                let text = one.to_string();
+                assert!(text.starts_with('"') && text.ends_with('"'));
+                assert!(tags[index + 1..].iter().all(|other| other != one), "{one}");
+            }
+        }
+        // Those of another machine.
+        assert_eq!(of_times(1, 2), EntityTag::of_times(&version(1, 2, 50, 60), true));
+        assert_eq!(of_times(1, 2).compressed_beforehand(Coding::Gzip).to_string(), "\"910a2dec89025cc1-2.gz\"");
+    }
+
+    #[test]
+    fn the_content_decides_for_small_files_and_the_last_change_where_the_time_is_a_constant() {
+        use VersionSource::{Content, LastChange, Times};
+        let second = 1_000_000_000;
+        for (modified, large) in [
+            (1_700_000_000 * second + 1, Times),
+            (1_700_000_000 * second, Times),
+            (631_152_000 * second, Times),
+            (631_152_000 * second - 1, LastChange),
+            (499_162_500 * second, LastChange),
+            (315_532_800 * second, LastChange),
+            (second, LastChange),
+            (0, LastChange),
+            (-1, LastChange),
+        ] {
+            for (length, expected) in [(0, Content), (64 << 10, Content), ((64 << 10) + 1, large)] {
+                let version = FileVersion { identity: (1, 1), length, modified, changed: 0 };
+                assert_eq!(VersionSource::of(&version), expected, "{modified} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn constants_of_builds_are_not_dates() {
+        let second = 1_000_000_000;
+        for (modified, expected) in [
+            (-1, None),
+            (second, None),
+            (499_162_500 * second, None),
+            (631_152_000 * second - 1, None),
+            (631_152_000 * second, Some(631_152_000)),
+            (784_111_777 * second + 999_999_999, Some(784_111_777)),
+            (253_402_300_799 * second, Some(253_402_300_799)),
+            (253_402_300_800 * second, None),
+            (i128::MAX, None),
+        ] {
+            let expected = expected.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            assert_eq!(modification_date(modified), expected, "{modified}");
         }
     }
 

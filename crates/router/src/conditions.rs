@@ -38,6 +38,11 @@ impl Conditions {
         *self == Self::default()
     }
 
+    /// Whether the path decides about others than [`Self::path`].
+    pub(crate) fn depend_on_path(&self) -> bool {
+        self.texts.iter().any(|(text, _)| text.depends_on_path())
+    }
+
     /// Whether a request meets all.
     pub(crate) fn hold(&self, source: &Source<'_>) -> bool {
         self.path.as_ref().is_none_or(|expression| expression.matches(source.path))

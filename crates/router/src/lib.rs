@@ -87,6 +87,7 @@ mod networks;
 mod path_pattern;
 mod redirect;
 mod rewrite;
+mod route_paths;
 mod router;
 mod routes;
 mod site;
@@ -109,6 +110,7 @@ pub use self::{
     path_pattern::{InvalidPath, PathPattern},
     redirect::{InvalidRedirect, Redirect},
     rewrite::{InvalidRewrite, RewriteTarget},
+    route_paths::{RoutePaths, UndecidedPaths},
     router::{Routed, Router},
     site::{Action, Route, RouteMark, Site},
 };

@@ -30,6 +30,11 @@ impl Map {
         self.exact.values().chain(patterns).chain([&self.default])
     }
 
+    /// Whether the path of a request decides about it.
+    pub(crate) fn depends_on_path(&self) -> bool {
+        self.from.depends_on_path() || self.results().any(Text::depends_on_path)
+    }
+
     /// Appends what it comes to; `false` if that is empty.
     pub(crate) fn append(&self, source: &Source<'_>, output: &mut Vec<u8>) -> bool {
         let before = output.len();

@@ -68,6 +68,12 @@ impl Text {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_capture()))
     }
 
+    /// Whether two requests that differ in their paths alone may have different values.
+    #[must_use]
+    pub fn depends_on_path(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.depends_on_path()))
+    }
+
     /// Appends the text with the values of a request, escaped.
     pub fn append(&self, source: &Source<'_>, form: Form, output: &mut Vec<u8>) {
         for part in &self.parts {

@@ -97,6 +97,17 @@ impl Variable {
     pub fn is_capture(&self) -> bool {
         matches!(self, Self::Capture(_))
     }
+
+    /// Whether two requests that differ in their paths alone may have different values.
+    #[must_use]
+    pub fn depends_on_path(&self) -> bool {
+        match self {
+            Self::Named(name) => matches!(name, Name::Request | Name::RequestUri | Name::Uri),
+            Self::Capture(_) => true,
+            Self::Map(map) => map.depends_on_path(),
+            Self::Field(_) | Self::Cookie(_) | Self::Argument(_) | Self::Claim(_) => false,
+        }
+    }
 }
 
 /// Appends the values of a field; several lines are one, as in RFC 9110 §5.3.

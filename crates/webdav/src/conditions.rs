@@ -6,11 +6,10 @@ use serow_files::{EntityTag, OpenError, Opened, Root, tags};
 use serow_message::{KnownHeader, Request};
 
 use crate::{
-    destination::local_path,
     if_header::{IfHeader, State},
     locks::LockTable,
     refusal::Refusal,
-    shared::Shared,
+    shared::{Shared, path_at},
 };
 
 /// The conditions of a request.
@@ -20,7 +19,8 @@ pub(crate) struct Conditions {
     if_match: Option<Vec<Vec<u8>>>,
     if_none_match: Option<Vec<Vec<u8>>>,
     unmodified_since: Option<SystemTime>,
-    host: Option<String>,
+    /// Those of this server.
+    hosts: Vec<String>,
 }
 
 impl Conditions {
@@ -29,7 +29,7 @@ impl Conditions {
     /// # Errors
     ///
     /// A malformed `If`.
-    pub(crate) fn of(request: &Request) -> Result<Self, Refusal> {
+    pub(crate) fn of(shared: &Shared, request: &Request) -> Result<Self, Refusal> {
         let headers = &request.headers;
         let mut values = headers.get_all("if");
         let if_header = match (values.next(), values.next()) {
@@ -45,12 +45,13 @@ impl Conditions {
             is_there.then(|| headers.get_all(name).flat_map(tags).map(<[u8]>::to_vec).collect())
         };
         let date = headers.get_str(KnownHeader::IfUnmodifiedSince);
+        let hosts = if_header.as_ref().map(|_| shared.site.hosts(request)).unwrap_or_default();
         Ok(Self {
             if_header,
             if_match: list(KnownHeader::IfMatch),
             if_none_match: list(KnownHeader::IfNoneMatch),
             unmodified_since: date.and_then(|date| httpdate::parse_http_date(date.trim()).ok()),
-            host: request.host().map(str::to_owned),
+            hosts,
         })
     }
 
@@ -111,11 +112,12 @@ impl Conditions {
         resource: Option<&str>,
         state: &State,
     ) -> bool {
-        let other = match resource.map(|url| local_path(url, self.host.as_deref())) {
+        let other = match resource.map(|url| path_at(url, &self.hosts)) {
             None => None,
             Some(url) => match url.ok().and_then(|url| shared.locate(&url).ok()) {
-                Some(other) => Some(other.path),
-                None => return false,
+                // It would say what is there, which another route may forbid.
+                Some(other) if shared.is_own(&other.path, other.is_folder) => Some(other.path),
+                _ => return false,
             },
         };
         let path = other.as_deref().unwrap_or(path);
@@ -131,7 +133,7 @@ impl Conditions {
 
 /// What is at a path, as far as conditions are concerned.
 struct Found {
-    /// Nothing for a folder.
+    /// Nothing for a folder, or a file that cannot be read.
     tag: Option<EntityTag>,
     modified: Option<SystemTime>,
 }
@@ -139,8 +141,8 @@ struct Found {
 fn find(shared: &Shared, root: &Root, path: &[u8]) -> Result<Option<Found>, Refusal> {
     match root.open_below(path) {
         Ok(Opened::File(file)) => {
-            let (tag, modified) = shared.folder.validators(&file.version);
-            Ok(Some(Found { tag: Some(tag), modified }))
+            let (tag, modified) = shared.folder.validators(&file.version, || Some(&file.file));
+            Ok(Some(Found { tag, modified }))
         }
         Ok(Opened::Folder(_)) => Ok(Some(Found { tag: None, modified: None })),
         Err(OpenError::NotFound) => Ok(None),

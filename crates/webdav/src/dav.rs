@@ -6,6 +6,7 @@ use serow_files::Files;
 use serow_message::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 
 use crate::{
+    dav_site::DavSite,
     locking::{lock, unlock},
     methods,
     propfind::propfind,
@@ -36,7 +37,13 @@ impl Dav {
     /// empty, or beginning with a slash and without one at the end.
     #[must_use]
     pub fn new(files: Files, settings: impl Into<WriteSettings>, prefix: &[u8]) -> Self {
-        let shared = Shared::new(files.folder(), settings.into(), prefix);
+        Self::in_site(files, settings, prefix, DavSite::default())
+    }
+
+    /// The same in a site that has other handlers, too, or is behind a proxy.
+    #[must_use]
+    pub fn in_site(files: Files, settings: impl Into<WriteSettings>, prefix: &[u8], site: DavSite) -> Self {
+        let shared = Shared::new(files.folder(), settings.into(), prefix, site);
         Self { files, shared }
     }
 

@@ -7,8 +7,9 @@
 //! | step | file |
 //! | --- | --- |
 //! | `Dav::respond` passes GET and HEAD to `Files`, and selects the function for each other method | `dav.rs` |
-//! | the path of the request, and that of `Destination`, become paths below the folder | `shared.rs`, `destination.rs` |
+//! | the path of the request, and that of `Destination`, become paths below the folder | `shared.rs`, `dav_site.rs`, `destination.rs` |
 //! | header fields and XML are parsed, without any I/O | `depth.rs`, `timeout.rs`, `if_header.rs`, `conditions.rs`, `element.rs`, `bodies.rs` |
+//! | paths that are another route's, and names that no client may give, are refused | `path_scope.rs`, `new_name.rs` |
 //! | on a thread that may wait for the disk, the folder around the path is opened, beneath the root | `blocking.rs`, `member.rs` |
 //! | conditions are evaluated, and locks | `conditions.rs`, `locks.rs` |
 //! | forms of other sites are refused, and the quota is counted | `same_origin.rs`, `quota.rs` |
@@ -21,7 +22,10 @@
 //!
 //! Nothing outside the folder: all paths are resolved as for reading (`serow_files::Root`), and changes follow no
 //! symbolic link at all below the folder, so that a file has one path, and its lock as well. Names that are not served
-//! (hidden files) can neither be created nor removed; a folder with such names cannot be deleted.
+//! (hidden files) can neither be created nor removed; a folder with such names cannot be deleted. `.well-known` can be read.
+//!
+//! Nothing that another route of the site is for, which may have other rules: the server asks the router about the path of
+//! a request, and [`PathScope`] about each other path that the request reads, lists or changes.
 //!
 //! # What others see
 //!
@@ -34,6 +38,7 @@ mod blocking;
 mod bodies;
 mod conditions;
 mod dav;
+mod dav_site;
 mod dead_properties;
 mod depth;
 mod destination;
@@ -45,6 +50,8 @@ mod locks;
 mod member;
 mod methods;
 mod multistatus;
+mod new_name;
+mod path_scope;
 mod piece;
 mod properties;
 mod propfind;
@@ -65,11 +72,13 @@ mod xml_body;
 pub use self::{
     bodies::{LockRequest, PropertyChange, PropertyQuery},
     dav::Dav,
+    dav_site::DavSite,
     depth::{Depth, InvalidDepth},
     destination::{DestinationError, local_path},
     element::{Element, Name, Node, XmlError, escape},
     if_header::{Condition, IfHeader, IfList, InvalidIf, State},
     locks::{Change, Lock, LockRefused, LockTable},
+    path_scope::PathScope,
     settings::{WriteMode, WriteSettings},
     timeout::{MAX_TIMEOUT, lock_timeout},
 };

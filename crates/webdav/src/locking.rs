@@ -1,10 +1,10 @@
 //! LOCK and UNLOCK.
 
-use std::sync::Arc;
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use rustix::io::Errno;
-use serow_files::Root;
-use serow_message::{Peer, Request, Response, StatusCode};
+use serow_files::{Opened, Root};
+use serow_message::{Request, Response, StatusCode};
 
 use crate::{
     blocking::blocking,
@@ -14,29 +14,28 @@ use crate::{
     locks::{Change, Lock, LockRefused, LockTable},
     member::{Kind, Member},
     multistatus::Multistatus,
+    new_name::check_new,
     properties::write_active_lock,
     refusal::{Refusal, xml},
     shared::{Located, Shared, seconds_since_1970},
     structure::depth,
     timeout::lock_timeout,
+    tree::{Budget, Unserved, survey},
     upload::{Existing, Upload, random},
     xml_body::xml_body,
 };
 
 /// Creates or refreshes a lock.
 pub(crate) async fn lock(shared: Arc<Shared>, mut request: Request) -> Result<Response, Refusal> {
-    let located = shared.locate(request.target.path())?;
-    let conditions = Conditions::of(&request)?;
+    let located = shared.locate_changed(request.target.path())?;
+    let conditions = Conditions::of(&shared, &request)?;
     let timeout = lock_timeout(request.headers.get("timeout"));
     let is_deep = match depth(&request)? {
         None | Some(Depth::Infinity) => true,
         Some(Depth::Zero) => false,
         Some(Depth::One) => return Err(Refusal::bad_request("Depth of a LOCK is 0 or infinity")),
     };
-    let client = match request.connection().peer() {
-        Peer::Tcp(address) => address.ip().to_string(),
-        Peer::Unix => String::new(),
-    };
+    let client = shared.site.client(&request);
     let body = xml_body(std::mem::take(&mut request.body)).await?;
     // RFC 4918 §9.10.2: without a body, a lock is refreshed.
     if body.is_empty() {
@@ -69,10 +68,16 @@ pub(crate) async fn unlock(shared: Arc<Shared>, request: Request) -> Result<Resp
 
 fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Lock) -> Result<Response, Refusal> {
     let root = shared.folder.open_strictly()?;
+    if shared.is_shared_with_others()
+        && let Ok(Opened::Folder(folder)) = root.open_below(&located.path)
+    {
+        check_folder(shared, located, &folder, lock.is_deep)?;
+    }
     let mut locks = shared.locks();
     conditions.check(shared, &root, &located.path, &locks)?;
     let is_new = is_missing(&root, located)?;
     if is_new {
+        check_new(&located.path, shared.mode)?;
         // RFC 4918 §7.3: a lock of something that does not exist creates an empty file, which changes the folder.
         let change = Change { path: &located.path, is_member_change: true, is_deep: false };
         let tokens = conditions.tokens();
@@ -89,6 +94,16 @@ fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Loc
     drop(locks);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(granted(shared, status, &lock).with("lock-token", format!("<{}>", lock.token)))
+}
+
+/// Whether the clients of other routes cannot change what is to be locked: they do not know of the locks here (RFC 4918
+/// §9.10.3).
+fn check_folder(shared: &Shared, located: &Located, folder: &OwnedFd, is_deep: bool) -> Result<(), Refusal> {
+    shared.permit_path(&located.path, Kind::Folder)?;
+    if is_deep {
+        survey(shared, folder, std::slice::from_ref(&located.path), Unserved::Allowed, &mut Budget::default())?;
+    }
+    Ok(())
 }
 
 /// Whether there is nothing at the path of a lock yet.

@@ -15,7 +15,7 @@ pub struct Lock {
     pub is_shared: bool,
     /// What the client says of its user, as XML; empty if it says nothing.
     pub owner: String,
-    /// The address of the client.
+    /// The address of the client, or its network.
     pub client: String,
     /// How many seconds it lasts without being refreshed.
     pub timeout: u64,
@@ -203,7 +203,7 @@ pub(crate) fn parent_of(path: &[u8]) -> Option<&[u8]> {
 /// Each is compared with others, and takes up to a kilobyte: a few megabytes in all, however many clients want locks.
 const MAX_LOCKS: usize = 2000;
 
-/// An editor locks a few files. Behind a proxy, all clients are one.
+/// An editor locks a few files. Behind a proxy that is not trusted, all clients are one.
 const MAX_OF_CLIENT: usize = 500;
 
 #[cfg(test)]

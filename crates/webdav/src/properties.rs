@@ -2,9 +2,11 @@
 
 use std::{
     fmt::Write,
+    fs::File,
     time::{Duration, SystemTime},
 };
 
+use serow_files::EntityTag;
 use serow_message::FileVersion;
 
 use crate::{
@@ -20,6 +22,8 @@ pub(crate) struct Described {
     pub(crate) path: Vec<u8>,
     pub(crate) is_folder: bool,
     pub(crate) version: FileVersion,
+    /// The entity tag, if it is a file and the tag was asked for.
+    pub(crate) tag: Option<EntityTag>,
     /// Where the file system knows it.
     pub(crate) created: Option<SystemTime>,
     /// Free bytes and used bytes of the quota or the file system, for folders where they were asked for.
@@ -58,7 +62,7 @@ pub(crate) fn write(output: &mut String, local: &str, described: &Described, sha
 }
 
 fn value(local: &str, described: &Described, shared: &Shared, locks: &[Lock]) -> Option<String> {
-    let Described { path, is_folder, version, created, quota } = described;
+    let Described { path, is_folder, version, tag, created, quota } = described;
     let escaped = |text: &str| {
         let mut output = String::new();
         escape(text, &mut output);
@@ -73,8 +77,8 @@ fn value(local: &str, described: &Described, shared: &Shared, locks: &[Lock]) ->
         }
         "getcontentlength" => of_file(&|| version.length.to_string()),
         "getcontenttype" => of_file(&|| escaped(&shared.folder.media_type(path))),
-        "getetag" => of_file(&|| escaped(&shared.folder.validators(version).0.to_string())),
-        "getlastmodified" => shared.folder.validators(version).1.map(httpdate::fmt_http_date),
+        "getetag" => tag.as_ref().map(|tag| escaped(&tag.to_string())),
+        "getlastmodified" => shared.folder.validators(version, || None::<&File>).1.map(httpdate::fmt_http_date),
         "lockdiscovery" => {
             let mut output = String::new();
             locks.iter().for_each(|lock| write_active_lock(&mut output, lock, shared));

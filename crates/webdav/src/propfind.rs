@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use http_body::Frame;
 use rustix::fs::{self, AtFlags, FileType, Stat, StatxFlags};
-use serow_files::{Opened, Root, below};
+use serow_files::{EntityTag, Opened, Root, below};
 use serow_message::{Body, BoxError, FileVersion, Request, Response, StatusCode};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -92,8 +92,12 @@ impl Walk {
             Opened::File(file) => (OwnedFd::from(file.file), false),
             Opened::Folder(folder) => (folder, true),
         };
+        if is_folder && !shared.is_own(&path, true) {
+            return Err(Refusal::of_another_route());
+        }
         let stat = fs::fstat(&folder)?;
         let mut own = Described { created: None, quota: None, ..described(path.clone(), &stat) };
+        own.tag = tag(&shared, &root, &own, &query);
         if wants(&query, "creationdate") {
             own.created = created(&folder, b"");
         }
@@ -136,6 +140,10 @@ impl Walk {
                 // What is gone meanwhile, or leads out of the root, is left out.
                 let Some(stat) = self.root.describe(&entries.folder, &entries.path, &name) else { continue };
                 let mut found = described(below(&entries.path, &name), &stat);
+                if !self.shared.is_own(&found.path, found.is_folder) {
+                    continue;
+                }
+                found.tag = tag(&self.shared, &self.root, &found, &self.query);
                 if wants(&self.query, "creationdate") {
                     found.created = created(&entries.folder, &name);
                 }
@@ -214,7 +222,19 @@ fn described(path: Vec<u8>, stat: &Stat) -> Described {
         changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
     };
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    Described { path, is_folder, version, created: None, quota: None }
+    Described { path, is_folder, version, tag: None, created: None, quota: None }
+}
+
+/// The entity tag of a file, if it is wanted.
+fn tag(shared: &Shared, root: &Root, found: &Described, query: &PropertyQuery) -> Option<EntityTag> {
+    if found.is_folder || !wants(query, "getetag") {
+        return None;
+    }
+    let open = || match root.open_below(&found.path) {
+        Ok(Opened::File(file)) => Some(Arc::new(file.file)),
+        Ok(Opened::Folder(_)) | Err(_) => None,
+    };
+    shared.folder.validators(&found.version, open).0
 }
 
 /// The types differ between platforms.

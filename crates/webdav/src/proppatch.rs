@@ -13,6 +13,7 @@ use crate::{
     dead_properties,
     element::Element,
     locks::Change,
+    member::Kind,
     multistatus::Multistatus,
     properties::is_live,
     refusal::{Refusal, xml},
@@ -22,8 +23,8 @@ use crate::{
 
 /// Changes all of the named properties, or none.
 pub(crate) async fn proppatch(shared: Arc<Shared>, mut request: Request) -> Result<Response, Refusal> {
-    let located = shared.locate(request.target.path())?;
-    let conditions = Conditions::of(&request)?;
+    let located = shared.locate_changed(request.target.path())?;
+    let conditions = Conditions::of(&shared, &request)?;
     let changes = PropertyChange::parse(&xml_body(std::mem::take(&mut request.body)).await?)?;
     blocking(move || {
         let root = shared.folder.open_strictly()?;
@@ -32,6 +33,9 @@ pub(crate) async fn proppatch(shared: Arc<Shared>, mut request: Request) -> Resu
             Opened::File(file) => (file.file.into(), false),
             Opened::Folder(folder) => (folder, true),
         };
+        if is_folder {
+            shared.permit_path(&located.path, Kind::Folder)?;
+        }
         let mut locks = shared.locks();
         conditions.check(&shared, &root, &located.path, &locks)?;
         let change = Change { path: &located.path, is_member_change: false, is_deep: false };

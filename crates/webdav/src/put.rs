@@ -36,14 +36,14 @@ pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Respons
         let text = "files are stored as they are sent: leave Content-Encoding out, and do not compress";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
     }
-    let located = shared.locate(request.target.path())?;
+    let located = shared.locate_new(request.target.path())?;
     if located.is_folder {
         return Err(Refusal::method(methods::FOLDER, "a folder cannot be uploaded: leave out the slash at the end"));
     }
     if shared.mode == WriteMode::Form {
         check_form(&request, &shared.folder, &located)?;
     }
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&shared, &request)?;
     let length = request.body.length();
     let beginning = Beginning { shared: Arc::clone(&shared), located, conditions };
     let (beginning, upload, mut reservation) = blocking(move || {
@@ -145,9 +145,13 @@ impl Beginning {
         drop(locks);
         let status = if kind.is_none() { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
         let version = FileVersion::of(&metadata);
-        let (tag, _) = self.shared.folder.validators(&version);
-        // Strong, since nobody can have written to this file before it had a name.
-        Ok(Response::new(status).with(KnownHeader::Etag, tag.into_strong().to_string()))
+        let (tag, _) = self.shared.folder.validators(&version, || Some(&*file));
+        let response = Response::new(status);
+        Ok(match tag {
+            // Strong, since nobody can have written to this file before it had a name.
+            Some(tag) => response.with(KnownHeader::Etag, tag.into_strong().to_string()),
+            None => response,
+        })
     }
 }
 

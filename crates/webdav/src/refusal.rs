@@ -45,6 +45,11 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, "")
     }
 
+    /// RFC 4918 §9.8.5 and §9.9.4: the rules for this path may be others.
+    pub(crate) fn of_another_route() -> Self {
+        Self::forbidden("another route of the site is for this path, or for one below it")
+    }
+
     /// RFC 4918 §9.7.1: the folder around the resource does not exist.
     pub(crate) fn no_parent() -> Self {
         Self::new(StatusCode::CONFLICT, "create the folder around it first")

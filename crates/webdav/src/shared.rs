@@ -8,8 +8,12 @@ use std::{
 use serow_files::{Folder, Hidden, PathRefused, RequestPath};
 
 use crate::{
+    dav_site::DavSite,
+    destination::{DestinationError, local_path},
     disk::Disk,
     locks::{Change, LockTable},
+    member::Kind,
+    new_name::{check_changed, check_new},
     quota::{Quota, Reservation},
     refusal::Refusal,
     settings::{WriteMode, WriteSettings},
@@ -21,6 +25,7 @@ use serow_message::StatusCode;
 pub(crate) struct Shared {
     pub(crate) folder: Folder,
     pub(crate) mode: WriteMode,
+    pub(crate) site: DavSite,
     /// What the paths of requests have before the path below the folder, without a slash at the end.
     prefix: Vec<u8>,
     locks: Mutex<LockTable>,
@@ -38,11 +43,11 @@ pub(crate) struct Located {
 }
 
 impl Shared {
-    pub(crate) fn new(folder: Folder, settings: WriteSettings, prefix: &[u8]) -> Arc<Self> {
+    pub(crate) fn new(folder: Folder, settings: WriteSettings, prefix: &[u8], site: DavSite) -> Arc<Self> {
         let WriteSettings { mode, quota } = settings;
         let (locks, disk) = (Mutex::default(), Disk::default());
         let quota = quota.map(|limit| Arc::new(Quota::new(limit)));
-        Arc::new(Self { folder, mode, prefix: prefix.to_vec(), locks, disk, quota })
+        Arc::new(Self { folder, mode, site, prefix: prefix.to_vec(), locks, disk, quota })
     }
 
     /// The quota, for which the folder is counted if it was not yet. That takes time: not on the thread of connections.
@@ -88,10 +93,62 @@ impl Shared {
         Ok(Located { path: path.relative().to_vec(), is_folder: path.is_folder() })
     }
 
+    /// The same of what is to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::locate`], or clients may not change it.
+    pub(crate) fn locate_changed(&self, encoded: &str) -> Result<Located, Refusal> {
+        let located = self.locate(encoded)?;
+        check_changed(&located.path)?;
+        Ok(located)
+    }
+
+    /// The same of what may be new.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::locate`], or clients may not give that name.
+    pub(crate) fn locate_new(&self, encoded: &str) -> Result<Located, Refusal> {
+        let located = self.locate(encoded)?;
+        check_new(&located.path, self.mode)?;
+        Ok(located)
+    }
+
     /// The path of requests for what is at a path below the folder, not encoded.
     pub(crate) fn request_path(&self, path: &[u8], is_folder: bool) -> Vec<u8> {
         let end: &[u8] = if is_folder && !path.is_empty() { b"/" } else { b"" };
         [&self.prefix, b"/".as_slice(), path, end].concat()
+    }
+
+    /// Whether other handlers of the site may be for a part of the folder.
+    pub(crate) fn is_shared_with_others(&self) -> bool {
+        self.site.scope.is_some()
+    }
+
+    /// Whether requests for a path below the folder come to this handler.
+    pub(crate) fn is_own(&self, path: &[u8], is_folder: bool) -> bool {
+        self.site.scope.as_ref().is_none_or(|scope| scope.receives(&self.request_path(path, is_folder)))
+    }
+
+    /// Whether this handler may create, replace or remove something at a path below the folder.
+    ///
+    /// # Errors
+    ///
+    /// Another handler may get requests for it, or no client may change it.
+    pub(crate) fn permit_path(&self, path: &[u8], kind: Kind) -> Result<(), Refusal> {
+        check_changed(path)?;
+        let Some(scope) = &self.site.scope else { return Ok(()) };
+        // The served folder itself is never created, replaced or removed.
+        let is_taken = |is_folder| !path.is_empty() && scope.is_taken(&self.request_path(path, is_folder));
+        let is_own = match kind {
+            Kind::File | Kind::Special => self.is_own(path, false),
+            // RFC 4918 §5.2: a folder has a path without a slash as well, and a file there would be gone.
+            Kind::Folder => self.is_own(path, true) && !is_taken(false),
+            // It may lead to a folder.
+            Kind::Link => self.is_own(path, false) && !is_taken(true),
+        };
+        if is_own { Ok(()) } else { Err(Refusal::of_another_route()) }
     }
 
     /// The locks, without those that have ended. While they are held, no other request of this process can be about to change something.
@@ -116,6 +173,20 @@ impl Shared {
             }
         }
     }
+}
+
+/// The path of a URL in a request, if this server has one of these hosts.
+///
+/// # Errors
+///
+/// As for [`local_path`].
+pub(crate) fn path_at(url: &str, hosts: &[String]) -> Result<String, DestinationError> {
+    let mut hosts = hosts.iter();
+    let first = local_path(url, hosts.next().map(String::as_str));
+    hosts.fold(first, |found, host| match found {
+        Err(DestinationError::OtherHost) => local_path(url, Some(host)),
+        found => found,
+    })
 }
 
 /// The time for locks, which outlives this process.

@@ -17,14 +17,14 @@ use crate::{
     refusal::{Refusal, xml},
     settings::WriteMode,
     shared::Shared,
-    tree::{Budget, NEW_FOLDER, Removal, open_folder, remove, survey},
+    tree::{Budget, NEW_FOLDER, Removal, Unserved, open_folder, remove, survey},
 };
 
 /// Removes a file, or a folder with all that is in it.
 pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
-    let located = shared.locate(request.target.path())?;
+    let located = shared.locate_changed(request.target.path())?;
     let depth = depth(&request)?;
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&shared, &request)?;
     blocking(move || {
         let quota = shared.quota()?;
         let root = shared.folder.open_strictly()?;
@@ -34,6 +34,10 @@ pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Resp
             return Err(Refusal::not_found());
         }
         let is_folder = kind == Kind::Folder;
+        if kind != Kind::File {
+            // The router knew neither what it is nor what is in it.
+            shared.permit_path(&located.path, kind)?;
+        }
         if is_folder && shared.mode == WriteMode::Put {
             return Err(Refusal::method("GET, HEAD, OPTIONS", "folders cannot be deleted here"));
         }
@@ -57,7 +61,8 @@ pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Resp
                 return Ok(Response::new(StatusCode::NO_CONTENT));
             }
         }
-        survey(&open_folder(&member.folder, &member.name)?, shared.folder.hidden(), &mut Budget::default())?;
+        let (folder, path) = (open_folder(&member.folder, &member.name)?, located.path.clone());
+        survey(&shared, &folder, &[path], Unserved::Refused, &mut Budget::default())?;
         let mut removal = Removal { is_counted: quota.is_some(), ..Removal::default() };
         remove(&member.folder, &member.name, kind, located.path.clone(), &mut removal);
         if let Some(quota) = quota {
@@ -78,8 +83,8 @@ pub(crate) async fn create_folder(shared: Arc<Shared>, request: Request) -> Resu
     if request.body.length() != Some(0) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "MKCOL has no body"));
     }
-    let located = shared.locate(request.target.path())?;
-    let conditions = Conditions::of(&request)?;
+    let located = shared.locate_new(request.target.path())?;
+    let conditions = Conditions::of(&shared, &request)?;
     blocking(move || {
         let exists = || Refusal::method(methods::EXISTING, "the name exists already");
         let root = shared.folder.open_strictly()?;
@@ -90,6 +95,7 @@ pub(crate) async fn create_folder(shared: Arc<Shared>, request: Request) -> Resu
         if member.kind()?.is_some() {
             return Err(exists());
         }
+        shared.permit_path(&located.path, Kind::Folder)?;
         let mut locks = shared.locks();
         conditions.check(&shared, &root, &located.path, &locks)?;
         let change = Change { path: &located.path, is_member_change: true, is_deep: false };

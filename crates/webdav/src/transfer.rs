@@ -14,14 +14,14 @@ use crate::{
     conditions::Conditions,
     dead_properties,
     depth::Depth,
-    destination::{DestinationError, local_path},
+    destination::DestinationError,
     locks::Change,
     member::{Kind, Member},
     quota::length,
     refusal::Refusal,
-    shared::{Located, Shared},
+    shared::{Located, Shared, path_at},
     structure::{depth, not_found_for_conflict},
-    tree::{Budget, NEW_FOLDER, Removal, copy_content, copy_file, open_folder, remove, survey},
+    tree::{Budget, FolderCopy, NEW_FOLDER, Removal, Unserved, copy_file, open_folder, remove, survey},
     upload::{Existing, Upload, rename, temporary_name},
 };
 
@@ -34,7 +34,10 @@ pub(crate) enum Transfer {
 
 /// Copies or moves a file, or a folder with all that is in it.
 pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transfer) -> Result<Response, Refusal> {
-    let source = shared.locate(request.target.path())?;
+    let source = match kind {
+        Transfer::Copy => shared.locate(request.target.path())?,
+        Transfer::Move => shared.locate_changed(request.target.path())?,
+    };
     let destination = destination(&shared, &request)?;
     let depth = depth(&request)?.unwrap_or(Depth::Infinity);
     if depth == Depth::One || depth == Depth::Zero && kind == Transfer::Move {
@@ -47,7 +50,7 @@ pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transf
         Some(_) => return Err(Refusal::bad_request("Overwrite is T or F")),
     };
     let existing = if is_overwriting { Existing::Replace } else { Existing::Keep };
-    let conditions = Conditions::of(&request)?;
+    let conditions = Conditions::of(&shared, &request)?;
     let work = Work { shared, source, destination, depth, existing, conditions };
     blocking(move || {
         let was_there = match kind {
@@ -62,8 +65,14 @@ pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transf
 fn destination(shared: &Shared, request: &Request) -> Result<Located, Refusal> {
     let value = request.headers.get_str("destination");
     let url = value.ok_or_else(|| Refusal::bad_request("the field Destination is missing, or not in UTF-8"))?;
-    match local_path(url, request.host()) {
-        Ok(path) => shared.locate(&path),
+    match path_at(url, &shared.site.hosts(request)) {
+        Ok(path) => {
+            let located = shared.locate_new(&path)?;
+            match shared.is_own(&located.path, located.is_folder) {
+                true => Ok(located),
+                false => Err(Refusal::of_another_route()),
+            }
+        }
         Err(DestinationError::Malformed) => Err(Refusal::bad_request("the field Destination is malformed")),
         Err(DestinationError::OtherHost) => {
             Err(Refusal::new(StatusCode::BAD_GATEWAY, "the destination is on another server"))
@@ -87,14 +96,19 @@ impl Work {
         let mut reservation = self.shared.reservation()?;
         let readable = self.shared.folder.open()?;
         let source = readable.open_below(&self.source.path)?;
-        let is_folder = matches!(source, Opened::Folder(_));
-        let (target, target_kind) = self.target(is_folder && self.depth == Depth::Infinity)?;
+        let kind = if matches!(source, Opened::Folder(_)) { Kind::Folder } else { Kind::File };
+        if kind == Kind::Folder && !self.shared.is_own(&self.source.path, true) {
+            return Err(Refusal::of_another_route());
+        }
+        let (target, target_kind) = self.target(kind)?;
         let strict = self.shared.folder.open_strictly()?;
         self.permit(&strict, target_kind, false)?;
         match source {
             Opened::File(OpenFile { file, .. }) => {
                 let upload = Upload::create(&target.folder)?;
                 copy_file(&file, upload.file(), &mut reservation)?;
+                // No folder is moved to another path with it: see `relocate`.
+                let _locks = self.shared.is_shared_with_others().then(|| self.shared.locks());
                 if target_kind == Some(Kind::Folder) {
                     self.replace_folder(&target, |name| upload.publish(name, Existing::Keep, None).map(drop))?;
                     reservation.settle_all(0);
@@ -109,14 +123,17 @@ impl Work {
                 let temporary = Temporary::create(&target.folder)?;
                 let inner = open_folder(&target.folder, temporary.name.as_bytes())?;
                 if self.depth == Depth::Infinity {
-                    let (path, hidden) = (&self.source.path, self.shared.folder.hidden());
-                    let budget = &mut Budget::default();
-                    copy_content(&readable, path, &folder, &inner, hidden, budget, &mut reservation)?;
+                    let (shared, root, budget) = (&*self.shared, &readable, Budget::default());
+                    let mut copy = FolderCopy { shared, root, budget, reservation: &mut reservation };
+                    copy.copy((&self.source.path, &folder), (&self.destination.path, &inner))?;
                 } else {
                     dead_properties::copy(&folder, &inner);
                 }
                 let new = (temporary.name.as_bytes(), Kind::Folder);
+                let locks = self.shared.is_shared_with_others().then(|| self.shared.locks());
                 let was_there = self.place(&target, target_kind, &target.folder, new)?;
+                drop(locks);
+                self.shared.locks().remove_within(&self.destination.path);
                 reservation.settle_all(0);
                 Ok(was_there)
             }
@@ -132,16 +149,36 @@ impl Work {
         if self.source.is_folder && kind != Kind::Folder {
             return Err(Refusal::not_found());
         }
-        let (target, target_kind) = self.target(kind == Kind::Folder)?;
+        let (target, target_kind) = self.target(kind)?;
         self.permit(&root, target_kind, true)?;
+        let locks = self.shared.is_shared_with_others().then(|| self.shared.locks());
+        if locks.is_some() && kind != Kind::File {
+            self.survey_source(&source, kind)?;
+        }
         let was_there = self.place(&target, target_kind, &source.folder, (&source.name, kind))?;
-        self.shared.locks().remove_all(&self.source.path);
+        drop(locks);
+        let mut locks = self.shared.locks();
+        locks.remove_within(&self.destination.path);
+        locks.remove_all(&self.source.path);
         Ok(was_there)
     }
 
-    /// The destination, and what is there.
-    fn target(&self, is_deep: bool) -> Result<(Member, Option<Kind>), Refusal> {
+    /// Makes sure that nothing in a folder is another route's, neither where it is nor where it is moved to. The locks are
+    /// held until it is there, so that no other request puts something into it that could not be put there.
+    fn survey_source(&self, source: &Member, kind: Kind) -> Result<(), Refusal> {
+        self.shared.permit_path(&self.source.path, kind)?;
+        if kind != Kind::Folder {
+            return Ok(());
+        }
+        let paths = [self.source.path.clone(), self.destination.path.clone()];
+        let folder = open_folder(&source.folder, &source.name)?;
+        survey(&self.shared, &folder, &paths, Unserved::Allowed, &mut Budget::default())
+    }
+
+    /// The destination of something of this kind, and what is there.
+    fn target(&self, new: Kind) -> Result<(Member, Option<Kind>), Refusal> {
         let (source, destination) = (&self.source.path, &self.destination.path);
+        let is_deep = new == Kind::Folder && self.depth == Depth::Infinity;
         if source == destination {
             return Err(Refusal::forbidden("source and destination are the same"));
         }
@@ -151,8 +188,12 @@ impl Work {
         if is_below(source, destination) || destination.is_empty() {
             return Err(Refusal::forbidden("the source is within the destination, which would be replaced"));
         }
+        self.shared.permit_path(destination, new)?;
         let member = Member::open(&self.shared.folder.open_strictly()?, destination)?;
         let kind = member.kind()?;
+        if let Some(kind) = kind {
+            self.shared.permit_path(destination, kind)?;
+        }
         match kind {
             Some(_) if self.existing == Existing::Keep => {
                 Err(Refusal::new(StatusCode::PRECONDITION_FAILED, "the destination exists"))
@@ -161,11 +202,9 @@ impl Work {
                 Err(Refusal::forbidden("the destination is not a file or folder, or a symbolic link"))
             }
             Some(Kind::Folder) => {
-                survey(
-                    &open_folder(&member.folder, &member.name)?,
-                    self.shared.folder.hidden(),
-                    &mut Budget::default(),
-                )?;
+                let folder = open_folder(&member.folder, &member.name)?;
+                let budget = &mut Budget::default();
+                survey(&self.shared, &folder, std::slice::from_ref(destination), Unserved::Refused, budget)?;
                 Ok((member, kind))
             }
             kind => Ok((member, kind)),
@@ -208,7 +247,6 @@ impl Work {
             // Something may have appeared meanwhile.
             None => rename_to(&target.name, Existing::Keep).map_err(|errno| self.refused(errno))?,
         }
-        self.shared.locks().remove_within(&self.destination.path);
         Ok(target_kind.is_some())
     }
 

@@ -13,13 +13,14 @@ use rustix::{
     fs::{self, AtFlags, Dir, FileType, Mode, OFlags},
     io::Errno,
 };
-use serow_files::{Hidden, Opened, Root, UPLOAD_PREFIX, below};
+use serow_files::{Opened, Root, UPLOAD_PREFIX, below};
 
 use crate::{
     dead_properties,
     member::Kind,
     quota::{Reservation, length},
     refusal::Refusal,
+    shared::Shared,
 };
 
 /// How much a request may still do.
@@ -65,22 +66,40 @@ pub(crate) fn open_folder(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<
     fs::openat(folder, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// Makes sure that a folder can be removed: it must not be too large, nor contain names that are not served, which a
-/// client does not know of.
+/// What a survey does about names that are not served, which a client does not know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unserved {
+    /// They go with the folder.
+    Allowed,
+    /// The folder stays because of them.
+    Refused,
+}
+
+/// Makes sure that all that is in a folder can be changed: it must not be too large, and nothing in it may be another
+/// route's, at any of these paths of the folder.
 ///
 /// # Errors
 ///
 /// Why it cannot.
-pub(crate) fn survey(folder: &OwnedFd, hidden: Hidden, budget: &mut Budget) -> Result<(), Refusal> {
+pub(crate) fn survey(
+    shared: &Shared,
+    folder: &OwnedFd,
+    paths: &[Vec<u8>],
+    unserved: Unserved,
+    budget: &mut Budget,
+) -> Result<(), Refusal> {
+    let hidden = shared.folder.hidden();
     budget.enter()?;
     for entry in entries(folder)? {
         let (name, kind) = entry?;
         budget.spend_entry()?;
-        if !hidden.allows(&name) && !name.starts_with(UPLOAD_PREFIX.as_bytes()) {
+        if unserved == Unserved::Refused && !hidden.allows(&name) && !name.starts_with(UPLOAD_PREFIX.as_bytes()) {
             return Err(Refusal::forbidden("it contains files that are not served: remove them on the server"));
         }
+        let paths: Vec<_> = paths.iter().map(|path| below(path, &name)).collect();
+        paths.iter().try_for_each(|path| shared.permit_path(path, kind))?;
         if kind == Kind::Folder {
-            survey(&open_folder(folder, &name)?, hidden, budget)?;
+            survey(shared, &open_folder(folder, &name)?, &paths, unserved, budget)?;
         }
     }
     budget.leave();
@@ -134,50 +153,67 @@ fn remove_content(folder: impl AsFd, name: &[u8], path: &[u8], removal: &mut Rem
     Ok(())
 }
 
-/// Copies what clients see of a folder, which is at `path` below the root, into another one. Symbolic links to files that
-/// are served are copied as files; other links, and what is not served, are left out.
-///
-/// # Errors
-///
-/// The folder is too large, or the file system fails.
-pub(crate) fn copy_content(
-    root: &Root,
-    path: &[u8],
-    from: &OwnedFd,
-    to: &OwnedFd,
-    hidden: Hidden,
-    budget: &mut Budget,
-    reservation: &mut Reservation,
-) -> Result<(), Refusal> {
-    budget.enter()?;
-    dead_properties::copy(from, to);
-    for entry in entries(from)? {
-        let (name, kind) = entry?;
-        budget.spend_entry()?;
-        if !hidden.allows(&name) {
-            continue;
-        }
-        let path = below(path, &name);
-        match kind {
-            Kind::Folder => {
-                fs::mkdirat(to, name.as_slice(), NEW_FOLDER)?;
-                let (from, to) = (open_folder(from, &name)?, open_folder(to, &name)?);
-                copy_content(root, &path, &from, &to, hidden, budget, reservation)?;
+/// A COPY of a folder.
+pub(crate) struct FolderCopy<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) root: &'a Root,
+    pub(crate) budget: Budget,
+    pub(crate) reservation: &'a mut Reservation,
+}
+
+impl FolderCopy<'_> {
+    /// Copies what clients see of a folder, which is at `path` below the root, into another one, which is to be at
+    /// `destination`. Symbolic links to files that are served are copied as files; other links, and what is not served,
+    /// are left out.
+    ///
+    /// # Errors
+    ///
+    /// The folder is too large, a part of it is another route's here or there, or the file system fails.
+    pub(crate) fn copy(
+        &mut self,
+        (path, from): (&[u8], &OwnedFd),
+        (destination, to): (&[u8], &OwnedFd),
+    ) -> Result<(), Refusal> {
+        self.budget.enter()?;
+        dead_properties::copy(from, to);
+        for entry in entries(from)? {
+            let (name, kind) = entry?;
+            self.budget.spend_entry()?;
+            if !self.shared.folder.hidden().allows(&name) {
+                continue;
             }
-            Kind::File | Kind::Link => {
-                if let Ok(Opened::File(source)) = root.open_below(&path) {
-                    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    let target = fs::openat(to, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
-                    copy_file(&source.file, &File::from(target), reservation)?;
-                } else if kind == Kind::File {
-                    return Err(Refusal::forbidden("it contains files that the server's user may not read"));
+            let (path, destination) = (below(path, &name), below(destination, &name));
+            match kind {
+                Kind::Folder => {
+                    self.permit((&path, &destination), kind)?;
+                    fs::mkdirat(to, name.as_slice(), NEW_FOLDER)?;
+                    let (from, to) = (open_folder(from, &name)?, open_folder(to, &name)?);
+                    self.copy((&path, &from), (&destination, &to))?;
                 }
+                Kind::File | Kind::Link => {
+                    if let Ok(Opened::File(source)) = self.root.open_below(&path) {
+                        self.permit((&path, &destination), Kind::File)?;
+                        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                        let target = fs::openat(to, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
+                        copy_file(&source.file, &File::from(target), self.reservation)?;
+                    } else if kind == Kind::File {
+                        return Err(Refusal::forbidden("it contains files that the server's user may not read"));
+                    }
+                }
+                Kind::Special => {}
             }
-            Kind::Special => {}
         }
+        self.budget.leave();
+        Ok(())
     }
-    budget.leave();
-    Ok(())
+
+    /// Whether something may be read at one path and created at another.
+    fn permit(&self, (path, destination): (&[u8], &[u8]), kind: Kind) -> Result<(), Refusal> {
+        if !self.shared.is_own(path, kind == Kind::Folder) {
+            return Err(Refusal::of_another_route());
+        }
+        self.shared.permit_path(destination, kind)
+    }
 }
 
 /// Copies content and properties.

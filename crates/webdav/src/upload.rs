@@ -50,7 +50,8 @@ impl Upload {
     /// The file system's.
     pub(crate) fn create(folder: impl AsFd) -> rustix::io::Result<Self> {
         let folder = folder.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?;
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        // It is read for its entity tag.
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match fs::openat(&folder, ".", flags | OFlags::TMPFILE, NEW_FILE) {
             Ok(file) => Ok(Self { file: Arc::new(file.into()), folder, name: None }),
             // open(2): a file system without unnamed files, and an old kernel.
@@ -61,7 +62,7 @@ impl Upload {
 
     fn create_named(folder: OwnedFd) -> rustix::io::Result<Self> {
         let name = temporary_name()?;
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = fs::openat(&folder, name.as_str(), flags, NEW_FILE)?;
         Ok(Self { file: Arc::new(file.into()), folder, name: Some(name) })
     }

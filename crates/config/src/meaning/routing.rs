@@ -13,7 +13,7 @@ use serow_site::{
     SitePolicies,
 };
 use serow_variables::{Expression, Scope, Text};
-use serow_webdav::Dav;
+use serow_webdav::{Dav, DavSite, PathScope};
 
 use crate::{
     meaning::{
@@ -21,6 +21,7 @@ use crate::{
         applications::{AppTable, Applications},
         body_limits::{BodyLimits, BodyReader},
         caching::Caching,
+        dav_scopes::{DavScope, DavScopes},
         header_rules::{HeaderMeaning, HeaderReading},
         internal,
         logs::{Logs, PlacedLogs},
@@ -114,7 +115,7 @@ impl Routing<'_> {
         let is_written = matches!(&content, SiteContent::Files(files) if files.is_written());
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
-            SiteContent::Files(files) => self.files(*files, EVERYTHING, compression, &place.key("files")),
+            SiteContent::Files(files) => self.files(*files, (EVERYTHING, None), compression, &place.key("files")),
             SiteContent::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
             }
@@ -129,12 +130,17 @@ impl Routing<'_> {
                     place: &place,
                     policy: &outer,
                     internal: None,
+                    dav: None,
                 };
                 let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
                 let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
                 let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
-                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route, outside)).collect();
-                let routes = routes.into_iter().collect::<Option<_>>();
+                let scopes = DavScopes::of(&routes);
+                let routes = routes.into_iter().zip(scopes.iter());
+                let routes: Vec<_> =
+                    routes.map(|(route, dav)| self.route(route, SiteOfRoute { dav, ..outside })).collect();
+                let routes = routes.into_iter().collect::<Option<Vec<_>>>();
+                scopes.settle(routes.as_deref(), self.problems);
                 let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
                 let number = self.numbers.site(logs);
                 let site = Site { hosts: hosts?, headers, request_headers, routes: routes?, number };
@@ -224,7 +230,7 @@ impl Routing<'_> {
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Files(files) => {
-                self.files(*files, written.unwrap_or_default(), compression, &place.key("files"))
+                self.files(*files, (written.unwrap_or_default(), site.dav), compression, &place.key("files"))
             }
             HandlerTable::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
@@ -365,7 +371,7 @@ impl Routing<'_> {
     fn files(
         &self,
         table: FilesTable,
-        path: &str,
+        (path, scope): (&str, Option<&Arc<DavScope>>),
         compression: Option<&CompressionSetting>,
         place: &Place,
     ) -> Option<Action<Content>> {
@@ -408,7 +414,11 @@ impl Routing<'_> {
         });
         let files = self.noted(files)?;
         let files = match write {
-            Some(write) => Content::Dav(Box::new(Dav::new(files, write, prefix.as_bytes()))),
+            Some(write) => {
+                let scope = scope.cloned().map(|scope| scope as Arc<dyn PathScope>);
+                let site = DavSite { scope, trusted: trusted(self.trust) };
+                Content::Dav(Box::new(Dav::in_site(files, write, prefix.as_bytes(), site)))
+            }
             None => Content::Files(files),
         };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })
@@ -502,4 +512,6 @@ struct SiteOfRoute<'a> {
     policy: &'a Arc<RoutePolicy>,
     /// Where responses of its handlers may lead.
     internal: Option<&'a InternalRoutes>,
+    /// Which paths are the route's, if it is a folder that clients may change.
+    dav: Option<&'a Arc<DavScope>>,
 }

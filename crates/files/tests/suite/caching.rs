@@ -1,6 +1,10 @@
 //! How long answers stay, and what they cost.
 
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    time::{Duration, SystemTime},
+};
 
 use crate::site::{Site, get, get_with, pass, read, request, true_clock};
 use serow_files::{CacheLimits, FilesSettings};
@@ -47,6 +51,53 @@ fn the_same_size_and_time_is_noticed() {
     let second = get(&files, "/a");
     assert_eq!(second.text(), "two");
     assert_ne!(first.field("etag"), second.field("etag"));
+}
+
+/// Writes a file in place and sets its time, as `cp -a` does.
+fn overwrite(site: &Site, content: &str, seconds: u64) {
+    let before = fs::metadata(site.path("a")).unwrap().ctime_nsec();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    // Not within the same tick of the file system's clock.
+    while fs::metadata(site.path("a")).unwrap().ctime_nsec() == before {
+        fs::write(site.path("a"), content).unwrap();
+        fs::File::options().write(true).open(site.path("a")).unwrap().set_modified(time).unwrap();
+    }
+    pass(1000);
+}
+
+#[test]
+fn another_content_with_the_time_and_size_of_a_reproducible_build_has_another_tag() {
+    let site = Site::new(&[("a", "")]);
+    let files = site.serve();
+    for (seconds, length, has_date) in [
+        (0, 22, false),
+        (1, 22, false),
+        (1, 100_000, false),
+        (315_532_800, 22, false),
+        (315_532_800, 100_000, false),
+        (499_162_500, 100_000, false),
+        (1_262_304_000, 22, true),
+    ] {
+        overwrite(&site, &"1".repeat(length), seconds);
+        let first = get(&files, "/a");
+        overwrite(&site, &"2".repeat(length), seconds);
+        let second = get_with(&files, "/a", &[("if-none-match", first.field("etag"))]);
+        assert_eq!(second.status, 200, "{seconds} {length}");
+        assert_ne!(first.field("etag"), second.field("etag"), "{seconds} {length}");
+        assert_eq!(second.field("last-modified").ends_with(" GMT"), has_date, "{seconds}");
+    }
+}
+
+#[test]
+fn copies_on_two_machines_have_one_tag_so_that_a_download_goes_on() {
+    for (seconds, length) in [(1, 22), (1_700_000_000, 22), (1_700_000_000, 100_000)] {
+        let sites = [Site::new(&[("a", "")]), Site::new(&[("a", "")])];
+        sites.iter().for_each(|site| overwrite(site, &"x".repeat(length), seconds));
+        let [one, other] = sites.each_ref().map(Site::serve);
+        let tag = get(&one, "/a").field("etag").to_owned();
+        let rest = get_with(&other, "/a", &[("range", "bytes=10-"), ("if-range", &tag)]);
+        assert_eq!((rest.status.as_u16(), rest.body.len()), (206, length - 10), "{seconds} {length}");
+    }
 }
 
 #[test]

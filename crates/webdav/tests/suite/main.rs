@@ -3,6 +3,7 @@
 
 mod form;
 mod locks;
+mod other_routes;
 mod properties;
 mod quotas;
 mod site;

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use serow_files::{CacheLimits, Files, FilesSettings};
 use serow_message::{Body, Method, Request, Response, Target};
-use serow_webdav::{Dav, WriteSettings};
+use serow_webdav::{Dav, DavSite, WriteSettings};
 use tempfile::TempDir;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -24,11 +24,20 @@ impl Site {
     }
 
     pub(crate) fn with(write: impl Into<WriteSettings>, prefix: &str, settings: FilesSettings) -> Self {
+        Self::in_site(write, prefix, settings, DavSite::default())
+    }
+
+    pub(crate) fn in_site(
+        write: impl Into<WriteSettings>,
+        prefix: &str,
+        settings: FilesSettings,
+        site: DavSite,
+    ) -> Self {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("root")).unwrap();
         let cache = CacheLimits { fresh_for: 0, ..CacheLimits::default() };
         let files = Files::with_settings(place.path().join("root"), FilesSettings { cache, ..settings }).unwrap();
-        let dav = Dav::new(files, write, prefix.as_bytes());
+        let dav = Dav::in_site(files, write, prefix.as_bytes(), site);
         Self { place, dav, runtime: Builder::new_current_thread().build().unwrap() }
     }
 

@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use serow_webdav::WriteMode;
+use serow_files::FilesSettings;
+use serow_message::{Network, TrustedProxies};
+use serow_webdav::{DavSite, WriteMode};
 
 use crate::site::Site;
 
@@ -144,4 +146,93 @@ fn moves_rename() {
     assert_eq!(site.status("MOVE /hidden", &["Destination: /renamed"], ""), 201);
     assert_eq!(site.names(""), ["other", "out", "renamed"]);
     assert_eq!(site.read("renamed/.git").as_deref(), Some("git"));
+}
+
+#[test]
+fn what_speaks_for_the_host_is_read_and_never_changed() {
+    for mode in [WriteMode::Form, WriteMode::Put, WriteMode::Dav] {
+        let site = Site::new(mode);
+        site.write(".well-known/acme-challenge/there", "there");
+        site.write("folder/.well-known/a", "a");
+        site.write("file", "file");
+        let changes = [
+            ("PUT /.well-known/acme-challenge/token", &[][..], 403),
+            ("PUT /.well-known", &[], 403),
+            ("PUT /%2ewell-known/acme-challenge/token", &[], 403),
+            ("PUT /.Well-Known/token", &[], 403),
+            ("PUT /folder/.well-known/a", &[], 403),
+            ("GET /.well-known/acme-challenge/there", &[], 200),
+        ];
+        let of_dav = [
+            ("DELETE /.well-known/acme-challenge/there", &[][..], 403),
+            ("DELETE /folder", &[], 403),
+            ("MKCOL /folder/.WELL-KNOWN/", &[], 403),
+            ("MKCOL /.well-known/new", &[], 403),
+            ("COPY /file", &["Destination: /.well-known/acme-challenge/token"], 403),
+            ("MOVE /file", &["Destination: /%2Ewell-known/acme-challenge/token"], 403),
+            ("COPY /file", &["Destination: /.well-known"], 403),
+            ("MOVE /file", &["Destination: /folder"], 403),
+            ("COPY /folder", &["Destination: /.well-known"], 403),
+            ("MOVE /.well-known", &["Destination: /new"], 403),
+            ("PROPFIND /.well-known/", &["Depth: 1"], 207),
+        ];
+        let of_dav = of_dav.into_iter().filter(|_| mode == WriteMode::Dav);
+        for (line, fields, status) in changes.into_iter().chain(of_dav) {
+            let fields = [fields, &["Serow-Upload: 1"]].concat();
+            assert_eq!(site.status(line, &fields, ""), status, "{mode:?} {line} {fields:?}");
+        }
+        assert_eq!(site.names(".well-known/acme-challenge"), ["there"]);
+        assert_eq!(site.names(""), [".well-known", "file", "folder"]);
+    }
+}
+
+#[test]
+fn control_characters_are_in_no_new_name() {
+    let site = site();
+    for (line, fields) in [
+        ("PUT /a%0d%0aX:1", &[][..]),
+        ("PUT /other/%1b[2J", &[]),
+        ("MKCOL /a%0a/", &[]),
+        ("COPY /file", &["Destination: /a%7f"]),
+        ("MOVE /file", &["Destination: /a%C2%85"]),
+    ] {
+        let (response, body) = site.ask(line, fields, "");
+        assert_eq!(response.status.as_u16(), 403, "{line} {fields:?}");
+        assert_eq!(body, "403 Forbidden: a name has no control characters\n", "{line} {fields:?}");
+    }
+    assert_eq!(site.names("other"), ["b"]);
+}
+
+/// Destinations as a client names them that knows the server by another host.
+#[test]
+fn the_host_that_a_trusted_proxy_names_is_this_server() {
+    let forwarded = ["X-Forwarded-Host: public.example", "X-Forwarded-Host: a.example, public.example"];
+    let destination = "Destination: https://public.example/";
+    let trusted = || DavSite { trusted: TrustedProxies::from_iter([Network::Unix]), ..DavSite::default() };
+    let site_in = |site| {
+        let site = Site::in_site(WriteMode::Dav, "", FilesSettings::default(), site);
+        site.write("a", "a");
+        site
+    };
+    let (site, other) = (site_in(trusted()), site_in(DavSite::default()));
+    for (number, forwarded) in forwarded.into_iter().enumerate() {
+        let new = format!("{destination}{number}");
+        for (target, fields, status) in [
+            (&site, &[forwarded, &new][..], 201),
+            (&site, &["X-Forwarded-Host: other.example", &new], 502),
+            (
+                &site,
+                &[forwarded, "Destination: http://h/of-the-proxy", "Overwrite: T"],
+                if number == 0 { 201 } else { 204 },
+            ),
+            (&site, &[&new], 502),
+            (&other, &[forwarded, &new], 502),
+        ] {
+            assert_eq!(target.status("COPY /a", fields, ""), status, "{fields:?}");
+        }
+    }
+    for (target, status) in [(&site, 204), (&other, 412)] {
+        let condition = format!("If: <https://public.example/a> ([{}])", target.field("GET /a", &[], "etag"));
+        assert_eq!(target.status("PUT /a", &[forwarded[0], &condition], ""), status);
+    }
 }
