@@ -62,8 +62,7 @@ impl LoginCheck {
 impl LoginCheck {
     /// The host as the client knows it.
     fn host<'r>(&self, request: &'r Request) -> &'r str {
-        let of_proxy = request.headers.get_str(KnownHeader::XForwardedHost);
-        let of_proxy = of_proxy.filter(|_| self.trust.contains(request.connection().peer()));
+        let of_proxy = self.trust.named_host(&request.headers, request.connection());
         of_proxy.or_else(|| request.host()).unwrap_or_default()
     }
 }
