@@ -145,7 +145,7 @@ async fn forward_body(mut connection: Http1, sender: BodySender) {
             Some(Ok(Event::Head(_))) => {}
             Some(Err(error)) => {
                 tracing::error!("a hijacked response was cut off: {error}");
-                return sender.fail(IncomingError::Disconnected);
+                return sender.fail(IncomingError::ResponseCutOff);
             }
             None => return,
         }
