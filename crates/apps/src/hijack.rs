@@ -160,7 +160,7 @@ async fn forward_body(mut connection: Http1, verdict: Verdict, sender: BodySende
             Some(Ok(Event::Head(_))) => {}
             Some(Err(error)) => {
                 tracing::error!("a hijacked response was cut off: {error}");
-                return sender.fail(IncomingError::Disconnected);
+                return sender.fail(IncomingError::ResponseCutOff);
             }
             None => return,
         }

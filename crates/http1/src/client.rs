@@ -249,14 +249,13 @@ impl Client {
         next
     }
 
-    /// What becomes of the connection when the exchange is over.
+    /// What becomes of the connection when the exchange is over. A tunnel begins behind the body of the request, even
+    /// where the server agrees to it before (RFC 9110 §7.8).
     #[must_use]
     pub fn next(&self) -> Next {
-        if self.after == Next::Tunnel {
-            return Next::Tunnel;
-        }
         match (self.sending, &self.receiving) {
             (_, Receiving::Broken(_)) => Next::Close,
+            (Outgoing::Head | Outgoing::Done, _) if self.after == Next::Tunnel => Next::Tunnel,
             (Outgoing::Head | Outgoing::Done, Receiving::Done) => self.after,
             _ => Next::Unfinished,
         }

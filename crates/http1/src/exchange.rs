@@ -50,10 +50,9 @@ impl Exchange {
     /// Takes in the rest, once the request's framing is known.
     #[inline]
     pub(crate) fn take_in(&mut self, headers: &Headers, framing: Framing) -> Result<(), ProtocolError> {
-        // RFC 9110 §7.8: HTTP/1.0 knows no upgrade. One with a body would switch behind it; nobody sends that.
+        // RFC 9110 §7.8: HTTP/1.0 knows no upgrade. A request with a body (`docker exec`) switches behind it.
         self.upgrade = headers.contains(KnownHeader::Upgrade)
             && self.version == Version::HTTP_11
-            && framing == Framing::None
             && has_option(headers, b"upgrade");
         self.expectation = expectation(headers, self.version, framing)?;
         self.takes_trailers = headers.contains(KnownHeader::Te)

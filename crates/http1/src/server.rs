@@ -26,6 +26,9 @@ use crate::{
 ///                ▲                      ├─► begin_next() ── Reuse: both begin again
 ///   sending     Head ──► body ──► Done ─┘                Close, Tunnel: the end
 /// ```
+///
+/// Before a tunnel, too, the request is received to its end: a client changes the protocol behind its body, even where
+/// the 101 comes before that (RFC 9110 §7.8).
 #[derive(Debug)]
 pub struct Server {
     limits: Limits,
@@ -41,8 +44,8 @@ pub struct ReceivedRequest {
     pub head: RequestHead,
     /// Where the body ends.
     pub framing: Framing,
-    /// Whether the client asks for another protocol behind this request (RFC 9110 §7.8), or for a tunnel: a response
-    /// with status 101, or 2xx to CONNECT, then ends HTTP on this connection.
+    /// Whether the client asks for another protocol behind this request and its body (RFC 9110 §7.8), or for a tunnel:
+    /// a response with status 101, or 2xx to CONNECT, then ends HTTP on this connection.
     pub upgrade: bool,
 }
 
@@ -178,6 +181,10 @@ impl Server {
         if !self.awaits_response() || is_informational(status) || switch && !self.exchange.upgrade {
             return Err(UsageError::OutOfTurn);
         }
+        if switch {
+            // RFC 9110 §7.8: 100 comes before 101. Without the body, the end of the request would never be found.
+            self.send_continue(output);
+        }
         write_status(status, output);
         output.extend_from_slice(lines);
         headers.write_lines(output, &FRAMING);
@@ -266,10 +273,10 @@ impl Server {
         }
     }
 
-    /// Whether this response leaves the connection open.
+    /// Whether this response leaves the connection open, for the next request or as a tunnel.
     #[must_use]
     pub fn is_persistent(&self) -> bool {
-        self.exchange.after == Next::Reuse
+        self.exchange.after != Next::Close
     }
 
     /// What becomes of the connection; after [`Next::Reuse`] the next request can be received.
@@ -289,7 +296,7 @@ impl Server {
                 self.exchange.after = Next::Close;
                 Next::Close
             }
-            (Next::Reuse, _) => Next::Unfinished,
+            (Next::Reuse, _) | (Next::Tunnel, Receiving::Body(_)) => Next::Unfinished,
             (after, _) => after,
         }
     }

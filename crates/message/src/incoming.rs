@@ -37,7 +37,7 @@ pub enum Wanted {
     Nothing,
 }
 
-/// The error of an incomplete request body.
+/// The error of an incomplete body: of a request, or of a response that others make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IncomingError {
@@ -49,6 +49,10 @@ pub enum IncomingError {
     TimedOut,
     /// The body is larger than the server allows.
     TooLarge,
+    /// The upstream server or the application ended before its response was whole.
+    ResponseCutOff,
+    /// The upstream server or the application sent its response too slowly.
+    ResponseTimedOut,
 }
 
 #[derive(Debug, Default)]
@@ -270,6 +274,8 @@ impl fmt::Display for IncomingError {
             Self::Malformed => "the peer sent a malformed body",
             Self::TimedOut => "the peer sent the body too slowly",
             Self::TooLarge => "the body is larger than allowed",
+            Self::ResponseCutOff => "the upstream server or application ended before its response was whole",
+            Self::ResponseTimedOut => "the upstream server or application sent its response too slowly",
         })
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use ipnet::IpNet;
 use smallvec::SmallVec;
 
-use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, hop_by_hop};
+use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, authority, hop_by_hop};
 
 /// Trusted proxies: peers whose `X-Forwarded-*` and `Forwarded` fields are honoured; none by default.
 ///
@@ -105,40 +105,75 @@ impl TrustedProxies {
     /// this expensive by a long field of its own.
     #[must_use]
     pub fn named_client(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
-        if self.is_empty() || !headers.contains(KnownHeader::XForwardedFor) || !self.contains(connection.peer()) {
+        if !self.is_named(headers, KnownHeader::XForwardedFor, connection) {
             return None;
         }
-        let mut client = None;
+        self.named_addresses(headers).0
+    }
+
+    /// The client's address in X-Forwarded-For, and how many addresses stand there from it to the end: as many proxies as
+    /// are trusted have written them.
+    fn named_addresses(&self, headers: &Headers) -> (Option<IpAddr>, usize) {
+        let (mut client, mut count) = (None, 0);
         let lines: SmallVec<[&[u8]; 4]> = headers.get_all(KnownHeader::XForwardedFor).collect();
         let named = lines.iter().rev().flat_map(|line| line.rsplit(|&byte| byte == b','));
         for text in named.map(<[u8]>::trim_ascii).filter(|text| !text.is_empty()) {
             // Elements before an invalid one cannot be trusted.
             let Some(address) = address(text) else { break };
-            client = Some(address);
+            (client, count) = (Some(address), count + 1);
             if !self.contains_address(address) {
                 break;
             }
         }
-        client
+        (client, count)
     }
 
-    /// The scheme of the client's own connection: ours, or if the peer is trusted, the first value of
-    /// X-Forwarded-Proto.
+    /// The scheme of the client's own connection: ours, or if the peer is trusted, that of X-Forwarded-Proto.
     #[must_use]
     pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
         self.named_scheme(headers, connection).unwrap_or_else(|| connection.scheme())
     }
 
-    /// The scheme of the client's own connection as a trusted proxy names it: the first value of X-Forwarded-Proto.
+    /// The scheme of the client's own connection as a trusted proxy names it in X-Forwarded-Proto. That of a WebSocket is
+    /// the scheme that it is requested with.
     #[must_use]
     pub fn named_scheme(&self, headers: &Headers, connection: &Connection) -> Option<Scheme> {
-        if self.is_empty() || !headers.contains(KnownHeader::XForwardedProto) || !self.contains(connection.peer()) {
+        if !self.is_named(headers, KnownHeader::XForwardedProto, connection) {
             return None;
         }
-        match headers.list(KnownHeader::XForwardedProto).next()? {
-            b"https" => Some(Scheme::Https),
-            b"http" => Some(Scheme::Http),
+        let named = self.member(headers, KnownHeader::XForwardedProto)?;
+        let is_one_of = |schemes: [&str; 2]| schemes.iter().any(|scheme| named.eq_ignore_ascii_case(scheme.as_bytes()));
+        match named {
+            _ if is_one_of(["https", "wss"]) => Some(Scheme::Https),
+            _ if is_one_of(["http", "ws"]) => Some(Scheme::Http),
             _ => None,
+        }
+    }
+
+    /// The host that the client asked for, perhaps with a port, as a trusted proxy names it in X-Forwarded-Host. `None`
+    /// where `Host` counts: the peer is not trusted, or names no valid host.
+    #[must_use]
+    pub fn named_host<'h>(&self, headers: &'h Headers, connection: &Connection) -> Option<&'h str> {
+        if !self.is_named(headers, KnownHeader::XForwardedHost, connection) {
+            return None;
+        }
+        let named = self.member(headers, KnownHeader::XForwardedHost)?;
+        str::from_utf8(named).ok().filter(|_| authority::is_valid(named) && !named.starts_with(b":"))
+    }
+
+    /// Whether a trusted proxy sends this field.
+    fn is_named(&self, headers: &Headers, name: KnownHeader, connection: &Connection) -> bool {
+        !self.is_empty() && headers.contains(name) && self.contains(connection.peer())
+    }
+
+    /// The member of a list that was written by the proxy that wrote the client's address: those before it are the
+    /// client's own words. Proxies that do not add to the list leave it shorter; then the first member counts.
+    fn member<'h>(&self, headers: &'h Headers, name: KnownHeader) -> Option<&'h [u8]> {
+        let mut members = headers.list(name);
+        let first = members.next()?;
+        match members.count() {
+            0 => Some(first),
+            behind => headers.list(name).nth((behind + 1).saturating_sub(self.named_addresses(headers).1.max(1))),
         }
     }
 }
@@ -242,14 +277,74 @@ mod tests {
             (NONE, Https, "http", Https),
             (TEN, Http, "https", Https),
             (TEN, Https, "http", Http),
-            (TEN, Http, "https, http", Https),
+            (TEN, Http, "https, http", Http),
             (TEN, Https, "", Https),
             (TEN, Http, "ftp", Http),
+            // RFC 3986 §3.1: schemes are case-insensitive. RFC 6455 §3: those of WebSocket.
+            (TEN, Http, "HTTPS", Https),
+            (TEN, Https, "Http", Http),
+            (TEN, Http, "wss", Https),
+            (TEN, Http, "WSS", Https),
+            (TEN, Https, "ws", Http),
+            (TEN, Https, "wsx", Https),
         ];
         for (trusted, own, told, expected) in cases {
             let headers = headers("x-forwarded-proto", told);
             let found = trust(trusted).client_scheme(&headers, &connection("10.0.0.1", own));
             assert_eq!(found, expected, "{trusted:?} {own:?} {told}");
+        }
+    }
+
+    #[test]
+    fn the_member_of_the_proxy_that_names_the_client_counts() {
+        let cases = [
+            // X-Forwarded-For, the list, the member
+            ("", "a, b", "b"),
+            ("192.0.2.2", "a", "a"),
+            ("192.0.2.2", "a, b", "b"),
+            ("192.0.2.2", "a,, b,", "b"),
+            ("192.0.2.2, 10.0.0.2", "a, b", "a"),
+            ("192.0.2.2, 10.0.0.2", "a, b, c", "b"),
+            ("192.0.2.2, 10.0.0.2, 10.0.0.3", "a, b", "a"),
+            ("1.1.1.1, 192.0.2.2, 10.0.0.2", "a, b, c", "b"),
+            ("10.0.0.4, 10.0.0.2", "a, b, c", "b"),
+            ("1.1.1.1, unknown, 10.0.0.2", "a, b, c", "c"),
+            ("nonsense", "a, b", "b"),
+        ];
+        for (addresses, list, expected) in cases {
+            let mut headers = headers("x-forwarded-for", addresses);
+            for line in list.split(",,") {
+                headers.append("x-forwarded-host", line).unwrap();
+            }
+            let found = trust(TEN).named_host(&headers, &connection("10.0.0.1", Scheme::Http));
+            assert_eq!(found, Some(expected), "{addresses:?} {list:?}");
+            let schemes = list.replace('a', "http").replace('b', "ws").replace('c', "x");
+            headers.append("x-forwarded-proto", schemes).unwrap();
+            let found = trust(TEN).named_scheme(&headers, &connection("10.0.0.1", Scheme::Https));
+            assert_eq!(found, (expected != "c").then_some(Scheme::Http), "{addresses:?} {list:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_clients() {
+        let cases = [
+            // trusted, X-Forwarded-Host, the host
+            (NONE, "public.example", None),
+            (TEN, "public.example", Some("public.example")),
+            (TEN, "public.example:8443", Some("public.example:8443")),
+            (TEN, "[2001:db8::1]:443", Some("[2001:db8::1]:443")),
+            (TEN, "", None),
+            (TEN, ":80", None),
+            (TEN, "evil.example/x?", None),
+            (TEN, "user@evil.example", None),
+            (TEN, "a b", None),
+            (TEN, "evil.example/, public.example", Some("public.example")),
+            (TEN, "public.example, evil.example?", None),
+        ];
+        for (trusted, told, expected) in cases {
+            let headers = headers("x-forwarded-host", told);
+            let found = trust(trusted).named_host(&headers, &connection("10.0.0.1", Scheme::Http));
+            assert_eq!(found, expected, "{trusted:?} {told}");
         }
     }
 

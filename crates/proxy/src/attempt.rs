@@ -60,6 +60,7 @@ impl Forwarding {
             Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers.clone()),
             None => self.body.rewind(),
         }
+        self.head.set_expectation(self.body.expects_continue());
         lease
     }
 
@@ -83,16 +84,17 @@ impl Forwarding {
         lease: Lease,
         connections: Rc<http2::Connections>,
     ) -> Result<Multiplexed, AttemptError> {
-        if self.head.upgrade.is_none()
-            && let Some(stream) = self.open_stream(&connections, lease.server()).await?
-        {
+        // Where the protocol can be chosen, upgrades use HTTP/1.1. What HTTP/2 has of them begins with the tunnel: with a
+        // body, the upgrade is ignored, as any server may (RFC 9110 §7.8).
+        let is_chosen = lease.server().settings().address.protocol.is_some();
+        let is_upgrade = self.head.upgrade.is_some() && !(is_chosen && self.has_body);
+        if !is_upgrade && let Some(stream) = self.open_stream(&connections, lease.server()).await? {
             self.note_connection(false);
             let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
             self.set_timeouts(&mut exchange.deadline);
             return exchange.answer(&mut self.body, &self.head).await.map(Multiplexed::Response);
         }
-        // Where the protocol can be chosen, upgrades use HTTP/1.1.
-        if self.head.upgrade.is_some() && lease.server().settings().address.protocol.is_some() {
+        if is_upgrade && is_chosen {
             return Box::pin(self.attempt_tunnel(lease, &connections)).await.map(Multiplexed::Response);
         }
         Ok(Multiplexed::Http1(lease))

@@ -43,7 +43,7 @@ pub(crate) async fn forward_until(
         None => forwarding.await,
         Some(until) => Box::pin(timeout_at(until.into(), forwarding)).await.unwrap_or_else(|_| {
             let cause = "the total time limit was exceeded".to_owned();
-            Err(CutOff { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
+            Err(CutOff { error: IncomingError::ResponseTimedOut, cause, blame: Blame::Anybody })
         }),
     }
 }
@@ -51,13 +51,13 @@ pub(crate) async fn forward_until(
 impl CutOff {
     /// The connection was lost before the end of the body.
     pub(crate) fn lost(cause: &impl Display) -> Self {
-        Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
+        Self { error: IncomingError::ResponseCutOff, cause: cause.to_string(), blame: Blame::Server }
     }
 
     /// The server sent nothing for this time.
     pub(crate) fn silent(time: Duration) -> Self {
         let cause = format!("no data for {time:?}");
-        Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }
+        Self { error: IncomingError::ResponseTimedOut, cause, blame: Blame::Server }
     }
 
     /// Fails the body for the client, writes the log line and updates the server's counters.

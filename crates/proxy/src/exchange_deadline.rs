@@ -26,6 +26,8 @@ pub(crate) enum AwaitedStep {
     Nothing,
     /// Accept more of the request.
     TakeRequest,
+    /// Ask for the body, or respond without it (RFC 9110 §10.1.1).
+    AskForBody,
     /// Begin the response.
     BeginResponse,
     /// Send more of the response.
@@ -75,7 +77,12 @@ impl ExchangeDeadline {
         match self.waiting {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
+            AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }
 }
+
+/// How long a server may take to ask for a body. One of HTTP/1.0, and many a small one, never does; the body is sent then, as
+/// RFC 9110 §10.1.1 asks for. curl waits as long.
+const MAX_EXPECTATION: Duration = Duration::from_secs(1);

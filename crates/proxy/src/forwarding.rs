@@ -6,7 +6,9 @@ mod outcome;
 use std::{rc::Rc, sync::Arc, time::Instant};
 
 use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
-use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
+use serow_message::{
+    BodyKind, Connection, InformationalSender, KnownHeader, Method, Request, Response, StatusCode, Version,
+};
 use tokio::time::timeout_at;
 
 use self::crashes::Crashes;
@@ -81,6 +83,7 @@ impl Forwarding {
         let session = sticky.map(|sticky| Session::take(sticky, &mut request, &settings.forwarded));
         let informational = request.informational().clone();
         let client = request.connection().clone();
+        let expects_continue = expects_continue(&request);
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, &settings)
             .map_err(|status| error_response::respond(status.into(), &request.headers, &settings))?;
@@ -92,7 +95,7 @@ impl Forwarding {
             ..Requirements::default()
         };
         let has_body = body.length() != Some(0);
-        let body = RequestBody::new(body, head.trailers.clone());
+        let body = RequestBody::new(body, head.trailers.clone()).expecting(expects_continue);
         local.upstream.budget().deposit(local.now());
         let total = settings.timeouts.and_then(|timeouts| timeouts.total);
         let total = total.or(local.upstream.settings().timeouts.total);
@@ -259,7 +262,7 @@ impl Forwarding {
         match (content, self.head.upgrade.take()) {
             (ResponseContent::Body(_), _) if is_head => {}
             (ResponseContent::Body(body), _) => response.body = body,
-            (ResponseContent::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
+            (ResponseContent::Tunnel(server), Some(upgrade)) => tunnel::join(upgrade, server),
             // The server switched protocols without a request for that; the state machine rejects this earlier.
             (ResponseContent::Tunnel(..), None) => return self.error_response(StatusCode::BAD_GATEWAY),
         }
@@ -292,4 +295,12 @@ impl Forwarding {
     fn error_response(&self, reason: impl Into<ErrorReason>) -> Response {
         error_response::respond(reason.into(), self.head.headers(), &self.settings)
     }
+}
+
+/// Whether the client waits for `100 Continue` before it sends the body: the server decides then (RFC 9110 §10.1.1). A body
+/// that is in memory has been asked for.
+fn expects_continue(request: &Request) -> bool {
+    request.headers.contains(KnownHeader::Expect)
+        && request.version != Version::HTTP_10
+        && matches!(request.body.kind(), BodyKind::Incoming(_) | BodyKind::Stream(_))
 }

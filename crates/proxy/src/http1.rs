@@ -14,7 +14,7 @@ use serow_client::{ClientError, Http1};
 use serow_gateway::RequestSummary;
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
+    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, UpgradedIo, Wanted,
 };
 
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
     request_head,
     response_pipe::ResponsePipe,
     server::Server,
-    server_response::{ReceivedBody, ResponseContent, ServerResponse, pass_on},
+    server_response::{ReceivedBody, ResponseContent, ServerResponse, is_refusal, pass_on},
     thread_local_pool::ThreadLocalPool,
 };
 
@@ -51,12 +51,16 @@ pub(crate) struct Exchange {
 
 /// The part of the request that has not been sent.
 enum RequestProgress {
+    /// The body, which the server has to ask for (RFC 9110 §10.1.1).
+    Expected,
     /// The body, or the rest of it.
     Body,
     /// All of it was handed to the connection.
     Whole,
     /// The server reads no more; its response may say why.
     Refused(ClientError),
+    /// The server has responded without asking for the body.
+    Unasked,
 }
 
 impl Exchange {
@@ -96,15 +100,35 @@ impl Exchange {
             if !head.method.is_idempotent() && !self.pool.upstream.settings().retries.all_methods {
                 body.release();
             }
-            (self.request, self.body) = (RequestProgress::Body, Some(body));
+            let expected = body.expects_continue();
+            self.request = if expected { RequestProgress::Expected } else { RequestProgress::Body };
+            self.body = Some(body);
         }
         let response = poll_fn(|context| self.poll_head(context, informational)).await;
-        match (&response, &mut self.body) {
-            (Ok(_), Some(sent)) => sent.release(),
-            (Err(_), Some(sent)) => *body = std::mem::take(&mut **sent),
-            (_, None) => {}
+        let (RequestProgress::Expected, Ok(received)) = (&self.request, &response) else {
+            match (&response, &mut self.body) {
+                (Ok(_), Some(sent)) => sent.release(),
+                (Err(_), Some(sent)) => *body = std::mem::take(&mut **sent),
+                (_, None) => {}
+            }
+            return response;
+        };
+        if is_refusal(received.head.status) {
+            self.request = RequestProgress::Unasked;
+            *body = self.body.take().map(|body| *body).unwrap_or_default();
+        } else {
+            self.ask_for_body();
         }
         response
+    }
+
+    /// The body is read, so that the client gets `100 Continue`; returns whether it had not been before.
+    fn ask_for_body(&mut self) -> bool {
+        let is_expected = matches!(self.request, RequestProgress::Expected);
+        if is_expected {
+            self.request = RequestProgress::Body;
+        }
+        is_expected
     }
 
     /// The part of the response after its head.
@@ -116,19 +140,38 @@ impl Exchange {
         let ReceivedResponse { head, framing } = response;
         let asked = self.asked;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            let Self { connection, lease, .. } = self;
-            return Ok(ServerResponse {
-                head,
-                content: ResponseContent::Tunnel(Box::new(connection.into_tunnel()), lease),
-                asked,
-                is_unframed: false,
-            });
+            return Ok(ServerResponse { head, content: self.into_tunnel(), asked, is_unframed: false });
         }
         let is_unframed = framing == Framing::UntilClose;
         let body = self.into_body(framing, request);
         let body =
             body.map_err(|broken| AttemptError::of_exchange(Cause::ConnectionLost(broken.into()), Processed::Maybe))?;
         Ok(ServerResponse { head, content: ResponseContent::Body(body), asked, is_unframed })
+    }
+
+    /// The connection as a tunnel. That begins behind the body of the request, even where the server agrees to it before
+    /// (RFC 9110 §7.8).
+    fn into_tunnel(mut self) -> ResponseContent {
+        ResponseContent::Tunnel(Box::pin(async move {
+            let until = self.until;
+            let sent = forward_until(until, poll_fn(|context| self.poll_send_rest(context))).await;
+            let is_whole = matches!(sent, Ok(ForwardingEnd::Complete));
+            is_whole.then(|| (Box::new(self.connection.into_tunnel()) as Box<dyn UpgradedIo>, self.lease))
+        }))
+    }
+
+    /// Sends the rest of the request.
+    fn poll_send_rest(&mut self, context: &mut Context<'_>) -> Poll<Result<ForwardingEnd, CutOff>> {
+        match self.poll_send(context) {
+            Ok(AwaitedStep::BeginResponse) if matches!(self.request, RequestProgress::Whole) => {
+                Poll::Ready(Ok(ForwardingEnd::Complete))
+            }
+            Ok(AwaitedStep::BeginResponse) | Err(_) => Poll::Ready(Ok(ForwardingEnd::Abandoned)),
+            Ok(waiting) => {
+                self.deadline.wait_for(waiting);
+                self.deadline.poll_over(context).map(|time| Err(CutOff::silent(time)))
+            }
+        }
     }
 
     fn poll_head(
@@ -143,17 +186,20 @@ impl Exchange {
             }
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {
-                    pass_on(informational, response.head)
+                    if response.head.status == StatusCode::CONTINUE {
+                        self.ask_for_body();
+                    }
+                    pass_on(informational, response.head);
                 }
                 Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
                 // There is none before a head.
                 Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(self.broken(broken))),
                 Poll::Pending => {
-                    return self
-                        .deadline
-                        .poll_over(context)
-                        .map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
+                    let time = ready!(self.deadline.poll_over(context));
+                    if !self.ask_for_body() {
+                        return Poll::Ready(Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
+                    }
                 }
             }
         }
@@ -173,8 +219,10 @@ impl Exchange {
                     Poll::Pending => return Ok(AwaitedStep::TakeRequest),
                 }
             }
-            let (RequestProgress::Body, Some(body)) = (&self.request, &mut self.body) else {
-                return Ok(AwaitedStep::BeginResponse);
+            let body = match (&self.request, &mut self.body) {
+                (RequestProgress::Body, Some(body)) => body,
+                (RequestProgress::Expected, _) => return Ok(AwaitedStep::AskForBody),
+                _ => return Ok(AwaitedStep::BeginResponse),
             };
             let Poll::Ready(piece) = body.poll_next(context) else { return Ok(AwaitedStep::Nothing) };
             match piece? {
@@ -199,7 +247,7 @@ impl Exchange {
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
         let cause = match std::mem::replace(&mut self.request, RequestProgress::Whole) {
             RequestProgress::Refused(first) => first,
-            RequestProgress::Body | RequestProgress::Whole => broken,
+            _ => broken,
         };
         AttemptError::of_exchange(Cause::ConnectionLost(cause.into()), processed)
     }

@@ -16,6 +16,8 @@ use serow_message::{Body, BodyKind, BoxError, Headers};
 pub(crate) struct RequestBody {
     body: Body,
     rule: TrailerRule,
+    /// Whether the client waits for `100 Continue`, which it gets when the body is first read.
+    expects_continue: bool,
     taken: Taken,
     /// The position of the current attempt in the kept part.
     place: Place,
@@ -64,7 +66,18 @@ pub(crate) enum Piece {
 impl RequestBody {
     /// This body, whose trailers go on by this rule.
     pub(crate) fn new(body: Body, rule: TrailerRule) -> Self {
-        Self { body, rule, taken: Taken::Kept(Kept::default()), place: Place::Behind }
+        let taken = Taken::Kept(Kept::default());
+        Self { body, rule, expects_continue: false, taken, place: Place::Behind }
+    }
+
+    /// The same, of a client that waits for `100 Continue`, or does not.
+    pub(crate) fn expecting(self, expects_continue: bool) -> Self {
+        Self { expects_continue, ..self }
+    }
+
+    /// Whether the client waits for `100 Continue`: nothing of the body has been read.
+    pub(crate) fn expects_continue(&self) -> bool {
+        self.expects_continue
     }
 
     /// How many bytes an attempt that begins has to send, where that is known.
@@ -114,6 +127,7 @@ impl RequestBody {
         if let Some(piece) = self.next_kept() {
             return Poll::Ready(Ok(piece));
         }
+        self.expects_continue = false;
         let piece = match ready!(self.body.poll_next(context)).transpose()? {
             Some(frame) => match frame.into_data() {
                 Ok(data) => Piece::Data(data),

@@ -26,6 +26,8 @@ pub(crate) struct OutgoingHead {
     pub(crate) upgrade: Option<OnUpgrade>,
     /// Which trailers of the request go on.
     pub(crate) trailers: TrailerRule,
+    /// Whether the server is to ask for the body.
+    expects_continue: bool,
 }
 
 /// The host in requests.
@@ -39,8 +41,9 @@ enum Host {
 
 /// Takes the head of a request and turns it into one for servers. The body stays in the request.
 ///
-/// Besides hop-by-hop fields, it removes `Expect`, because the server in front of this handler sends `100 Continue`
-/// when the body is first read, fields of untrusted clients about the client ([`Forwarded`]), and fields with ambiguous
+/// Besides hop-by-hop fields, it removes `Expect`, which [`OutgoingHead::set_expectation`] adds where the client still
+/// waits for `100 Continue`: the server in front of this handler sends that when the body is first read. It also removes
+/// fields of untrusted clients about the client ([`Forwarded`]), and fields with ambiguous
 /// names ([`FieldNames`]). Everything else is forwarded.
 ///
 /// [`Forwarded`]: serow_gateway::Forwarded
@@ -95,7 +98,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
     let reserved = request.extensions.get::<ReservedFields>().cloned().unwrap_or_default();
     let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted(), reserved };
-    Ok(OutgoingHead { head, host, upgrade, trailers })
+    Ok(OutgoingHead { head, host, upgrade, trailers, expects_continue: false })
 }
 
 impl OutgoingHead {
@@ -106,6 +109,18 @@ impl OutgoingHead {
             let _ = self.head.headers.replace(KnownHeader::Host, server.authority());
         }
         &self.head
+    }
+
+    /// Lets the next server ask for the body by `100 Continue`, or not: where the client has been asked already.
+    pub(crate) fn set_expectation(&mut self, expects_continue: bool) {
+        if self.expects_continue == expects_continue {
+            return;
+        }
+        self.expects_continue = expects_continue;
+        match expects_continue {
+            true => self.head.headers.append_constant(&EXPECTATION),
+            false => drop(self.head.headers.remove(KnownHeader::Expect)),
+        }
     }
 
     /// The request as the log names it.
@@ -218,6 +233,9 @@ fn protocols(headers: &Headers) -> Option<Vec<u8>> {
 
 /// Well-known fields that are never passed on.
 const REMOVED: KnownNames = hop_by_hop::SET.and(KnownNames::of(&[KnownHeader::Expect]));
+
+/// RFC 9110 §10.1.1.
+const EXPECTATION: ConstantField = ConstantField::new(KnownHeader::Expect, "expect: 100-continue\r\n");
 
 /// The client takes trailers (RFC 9110 §10.1.4).
 const TRAILERS: ConstantField = ConstantField::new(KnownHeader::Te, "te: trailers\r\n");

@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, time::Instant};
 
 use bytes::{Bytes, BytesMut};
-use serow_gateway::with_trailers;
-use serow_message::{Body, Headers, InformationalSender, ResponseHead, UpgradedIo};
+use serow_gateway::{is_for_server, with_trailers};
+use serow_message::{Body, Headers, InformationalSender, ResponseHead, StatusCode};
 
-use crate::lease::Lease;
+use crate::tunnel::ServerTunnel;
 
 /// The response of a server.
 pub(crate) struct ServerResponse {
@@ -25,7 +25,7 @@ pub(crate) enum ResponseContent {
     /// A body.
     Body(Body),
     /// Another protocol: the response has status 101.
-    Tunnel(Box<dyn UpgradedIo>, Lease),
+    Tunnel(ServerTunnel),
 }
 
 /// The part of a body that was received but not forwarded.
@@ -68,6 +68,12 @@ impl ReceivedBody {
     }
 }
 
+/// Whether a server that responds so to an unsent body does not want it: curl stops to send at the same statuses. Behind
+/// others, servers that do not know `Expect` may still read it.
+pub(crate) fn is_refusal(status: StatusCode) -> bool {
+    status.as_u16() >= 300
+}
+
 fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
     if others.is_empty() {
         return first;
@@ -78,9 +84,11 @@ fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Forwards an informational response. Hop-by-hop fields are removed; 100 Continue is sent when the body is read.
+/// Forwards an informational response. Hop-by-hop fields are removed, and those that are meant for this server: they name
+/// places that clients must not know. 100 Continue is sent when the body is read.
 pub(crate) fn pass_on(informational: &InformationalSender, head: ResponseHead) {
     let ResponseHead { status, mut headers, .. } = head;
     serow_message::hop_by_hop::remove(&mut headers);
+    headers.retain_known(|name, known, _| !is_for_server(name, known));
     informational.send(status, headers);
 }

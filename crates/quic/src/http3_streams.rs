@@ -31,6 +31,8 @@ pub struct Http3Streams {
     own: [Option<QuicStream>; OwnStream::ALL.len()],
     /// The stream of the next request, where QUIC has opened it.
     next: Option<QuicStream>,
+    /// Streams of requests that the peer has opened.
+    accepted: u64,
     /// Whether QUIC had no room for any stream.
     admission: Admission,
     /// Bytes that it took nevertheless.
@@ -62,6 +64,7 @@ impl Http3Streams {
             undelivered: Undelivered::default(),
             own: [None; OwnStream::ALL.len()],
             next: None,
+            accepted: 0,
             admission: Admission::Open,
             beyond: 0,
             received: 0,
@@ -112,6 +115,15 @@ impl Http3Streams {
     #[must_use]
     pub fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
+    }
+
+    /// A server: how many streams of requests the client may have opened since the beginning, at most: the last MAX_STREAMS
+    /// (RFC 9000 §19.11), which may not have been sent yet.
+    pub fn request_credit(&mut self) -> u64 {
+        let machine = self.quic.machine();
+        let may_be_open = machine.max_concurrent_streams(Dir::Bi);
+        let ended = self.accepted.saturating_sub(machine.streams().remote_open_streams(Dir::Bi));
+        ended + may_be_open
     }
 
     /// A client: whether the server allows one more request. The next stream that the machine begins is open then.

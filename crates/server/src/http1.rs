@@ -3,7 +3,6 @@
 mod body_forwarding;
 mod exchange;
 mod respond;
-mod tunnel;
 
 use std::{
     future::poll_fn,
@@ -13,16 +12,17 @@ use std::{
     thread,
 };
 
+use bytes::BytesMut;
 use serow_http1::{Event, Next, ProtocolError, Server};
 use serow_message::{Connection, Handler, InformationalQueue, PendingUpgrade, StatusCode};
-use serow_net::More;
+use serow_net::{More, Tunnel};
 use tokio::task::yield_now;
 
-use self::tunnel::Tunnel;
 use crate::{
     access_log::RequestLog,
     connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
+    guarded_io::GuardedIo,
     transport::{Transport, TransportError},
     worker::Worker,
 };
@@ -77,7 +77,8 @@ pub(crate) async fn serve<H: Handler>(
         End::Cut(broken) => http1.cut(&broken),
         End::Tunnel(pending) => {
             let (wire, received) = http1.transport.into_parts();
-            pending.fulfil(Tunnel::new(wire, guard), received);
+            // Counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
+            pending.fulfil(GuardedIo::new(Tunnel::new(wire, BytesMut::new()), guard), received);
         }
     }
 }

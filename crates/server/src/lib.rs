@@ -43,6 +43,7 @@ mod connection_counter;
 mod connection_deadline;
 mod error;
 mod exchange;
+mod guarded_io;
 mod http1;
 #[cfg(feature = "http2")]
 mod http2;

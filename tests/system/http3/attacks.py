@@ -205,7 +205,7 @@ FLOODS = (
     Flood("PRIORITY_UPDATE of one stream", "CVE-2019-9513", on_control(lambda number: fields.priority_update(
         0, b"u=%d" % (number % 8))), True),
     Flood("PRIORITY_UPDATE of streams that never open", "CVE-2019-9513", on_control(lambda number: fields.priority_update(
-        4 * (number % 1000))), True),
+        4 * (number % 100))), True),
     Flood("MAX_PUSH_ID", "CVE-2019-9515", on_control(lambda number: fields.frame(fields.MAX_PUSH_ID, varint(number))), True),
     Flood("GOAWAY", "CVE-2019-9515", on_control(lambda _: fields.frame(fields.GOAWAY, b"\0")), False),
     Flood("Set Dynamic Table Capacity", "QPACK", on_stream(b"\2", b"\x20\x3f\xe1\x1f"), False),

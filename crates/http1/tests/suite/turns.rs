@@ -92,6 +92,105 @@ fn nobody_switches_protocols_unasked() {
     assert_eq!(client.begin_next(&input), Next::Close);
 }
 
+/// Bodies of requests that ask for another protocol: the framing, and the body as it is sent.
+const BODIES: [(&str, &str); 4] = [
+    ("Content-Length: 7\r\n", "GET / H"),
+    ("Transfer-Encoding: chunked\r\n", "7\r\nGET / H\r\n0\r\n\r\n"),
+    ("Transfer-Encoding: chunked\r\n", "2\r\n{}\r\n0\r\nX: y\r\n\r\n"),
+    ("Content-Length: 0\r\n", ""),
+];
+
+#[test]
+fn a_server_switches_behind_the_body_whenever_it_agrees() {
+    for (framing, body) in BODIES {
+        let head = format!("POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\n{framing}\r\n");
+        for (agreed_at, split) in (0..=body.len()).flat_map(|at| (at..=body.len()).map(move |split| (at, split))) {
+            let (mut server, mut input) = received(head.as_bytes());
+            let mut ended = server.has_received_all();
+            let mut receive = |server: &mut Server, input: &mut BytesMut, bytes: &str| {
+                input.extend_from_slice(bytes.as_bytes());
+                while let Some(event) = server.receive(input).expect("a request without a mistake") {
+                    ended |= matches!(event, Event::End(_));
+                }
+                ended
+            };
+            receive(&mut server, &mut input, &body[..agreed_at]);
+            assert!(respond(&mut server, 101, BodyLength::Known(0)).unwrap().starts_with("HTTP/1.1 101"));
+            for piece in [&body[agreed_at..split], &body[split..]] {
+                let is_whole = receive(&mut server, &mut input, piece);
+                let expected = if is_whole { Next::Tunnel } else { Next::Unfinished };
+                assert_eq!(server.begin_next(), expected, "{framing} {agreed_at} {split}");
+            }
+            receive(&mut server, &mut input, "GET / HTTP/1.1\r\n");
+            assert_eq!((&input[..], server.begin_next()), (&b"GET / HTTP/1.1\r\n"[..], Next::Tunnel));
+        }
+    }
+}
+
+#[test]
+fn the_next_request_begins_behind_the_body_where_a_server_does_not_switch() {
+    for (framing, body) in BODIES {
+        let head = format!("POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\n{framing}\r\n");
+        for split in 0..=body.len() {
+            let (mut server, mut input) = received(head.as_bytes());
+            input.extend_from_slice(&body.as_bytes()[..split]);
+            while server.receive(&mut input).unwrap().is_some() {}
+            assert!(respond(&mut server, 200, BodyLength::Known(0)).is_ok());
+            input.extend_from_slice(&body.as_bytes()[split..]);
+            input.extend_from_slice(GET);
+            while server.receive(&mut input).unwrap().is_some() {}
+            assert_eq!((&input[..], server.begin_next()), (GET, Next::Reuse), "{framing} {split}");
+            assert!(matches!(server.receive(&mut input), Ok(Some(Event::Head(request))) if !request.upgrade));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_switches_asks_for_the_body_before() {
+    let (mut server, mut input) = received(
+        b"POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+    );
+    let head = respond(&mut server, 101, BodyLength::Known(0)).unwrap();
+    assert!(head.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n"), "{head}");
+    assert_eq!(server.begin_next(), Next::Unfinished);
+    input.extend_from_slice(b"{tunnel");
+    while server.receive(&mut input).unwrap().is_some() {}
+    assert_eq!((&input[..], server.begin_next()), (&b"tunnel"[..], Next::Tunnel));
+}
+
+#[test]
+fn a_malformed_body_behind_a_switch_closes_the_connection() {
+    let (mut server, mut input) = received(
+        b"POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: tcp\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    assert!(respond(&mut server, 101, BodyLength::Known(0)).is_ok());
+    input.extend_from_slice(b"x\r\n");
+    assert_eq!(server.receive(&mut input).err(), Some(ProtocolError::Chunk));
+    assert_eq!(server.begin_next(), Next::Close);
+}
+
+#[test]
+fn a_client_switches_behind_its_body_whenever_the_server_agrees() {
+    for (length, closing) in [(BodyLength::Known(4), ""), (BodyLength::Unknown, "0\r\n\r\n")] {
+        for sent in 0..=2 {
+            let (mut client, mut output) = (Client::new(Limits::default()), Vec::new());
+            let head = request(Method::POST, &[("host", "a"), ("upgrade", "tcp")]);
+            assert_eq!(client.send_head(&head, length, &mut output), Ok(true));
+            (0..sent).for_each(|_| client.send_data(b"ab", &mut output).unwrap());
+            let mut input =
+                BytesMut::from("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\ntunnel");
+            assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))));
+            assert_eq!((client.next(), client.begin_next(&input)), (Next::Unfinished, Next::Unfinished));
+            output.clear();
+            (sent..2).for_each(|_| client.send_data(b"ab", &mut output).unwrap());
+            assert_eq!(client.next(), Next::Unfinished);
+            client.send_end(None, &mut output).unwrap();
+            assert!(output.ends_with(closing.as_bytes()));
+            assert_eq!((client.next(), &input[..]), (Next::Tunnel, &b"tunnel"[..]));
+        }
+    }
+}
+
 #[test]
 fn options_are_named_in_connection() {
     // RFC 9110 §7.8, §10.1.4: a proxy that does not know them takes them out.

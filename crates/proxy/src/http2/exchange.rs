@@ -4,15 +4,15 @@
 //! then forwards the rest of both bodies.
 
 use std::{
-    future::poll_fn,
+    future::{self, poll_fn},
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Instant,
 };
 
 use serow_gateway::RequestSummary;
 use serow_http2::ReceivedResponse;
-use serow_message::{Body, BodySender, BoxError, Incoming, Wanted};
+use serow_message::{Body, BodySender, BoxError, Incoming, UpgradedIo, Wanted};
 
 use super::{
     slot::Next,
@@ -26,7 +26,7 @@ use crate::{
     lease::Lease,
     request_body::RequestBody,
     request_head::OutgoingHead,
-    server_response::{ResponseContent, ServerResponse},
+    server_response::{ResponseContent, ServerResponse, is_refusal},
     thread_local_pool::ThreadLocalPool,
 };
 
@@ -37,15 +37,27 @@ pub(crate) struct Exchange {
     stream: Stream,
     pub(crate) deadline: ExchangeDeadline,
     asked: Option<Instant>,
+    expectation: Expectation,
     /// When all of it has to be over.
     until: Option<Instant>,
+}
+
+/// RFC 9110 §10.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expectation {
+    /// The body is sent.
+    None,
+    /// The server has to ask for the body.
+    Waiting,
+    /// The server has responded without asking for the body.
+    Unasked,
 }
 
 impl Exchange {
     /// The exchange of a request that was begun on this stream.
     pub(crate) fn new(pool: Rc<ThreadLocalPool>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
         let deadline = ExchangeDeadline::new(&pool);
-        Self { pool, lease, stream, deadline, asked: None, until }
+        Self { pool, lease, stream, deadline, asked: None, expectation: Expectation::None, until }
     }
 
     /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all
@@ -55,9 +67,15 @@ impl Exchange {
         body: &mut RequestBody,
         request: &OutgoingHead,
     ) -> Result<ServerResponse, AttemptError> {
+        if body.expects_continue() {
+            self.expectation = Expectation::Waiting;
+        }
         let ReceivedResponse { head, length, .. } = poll_fn(|context| self.poll_head(body, context)).await?;
-        let mut body =
-            if self.stream.request() == RequestProgress::Whole { RequestBody::default() } else { std::mem::take(body) };
+        if self.expectation == Expectation::Waiting {
+            self.expectation = if is_refusal(head.status) { Expectation::Unasked } else { Expectation::None };
+        }
+        let is_left = self.stream.request() == RequestProgress::Whole || self.expectation == Expectation::Unasked;
+        let mut body = if is_left { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
         Ok(ServerResponse {
@@ -83,9 +101,10 @@ impl Exchange {
         let ReceivedResponse { head, length, .. } = response.await?;
         if head.status.is_success() {
             let Self { lease, stream, asked, .. } = self;
+            let tunnel: Box<dyn UpgradedIo> = Box::new(tunnel::open(stream));
             return Ok(ServerResponse {
                 head,
-                content: ResponseContent::Tunnel(Box::new(tunnel::open(stream)), lease),
+                content: ResponseContent::Tunnel(Box::pin(future::ready(Some((tunnel, lease))))),
                 asked,
                 is_unframed: false,
             });
@@ -110,16 +129,26 @@ impl Exchange {
             Ok(None) => {}
             Err(failure) => return Poll::Ready(Err(failure)),
         }
-        match self.poll_send(body, context) {
-            Ok(waiting) => self.deadline.wait_for(waiting),
-            Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
+        loop {
+            match self.poll_send(body, context) {
+                Ok(waiting) => self.deadline.wait_for(waiting),
+                Err(error) => return Poll::Ready(Err(AttemptError::of_exchange(Cause::Body(error), Processed::Maybe))),
+            }
+            let time = ready!(self.deadline.poll_over(context));
+            if self.expectation != Expectation::Waiting {
+                return Poll::Ready(Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
+            }
+            self.expectation = Expectation::None;
         }
-        let over = self.deadline.poll_over(context);
-        over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
     }
 
     /// Sends more of the request's body; returns the step to wait for. The error is the client's.
     fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
+        match self.expectation {
+            Expectation::Waiting if !self.stream.is_body_asked_for() => return Ok(AwaitedStep::AskForBody),
+            Expectation::Unasked => return Ok(AwaitedStep::BeginResponse),
+            Expectation::Waiting | Expectation::None => self.expectation = Expectation::None,
+        }
         if self.stream.wants_data() {
             // The server accepted the data.
             self.deadline.note_progress();

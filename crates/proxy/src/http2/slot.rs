@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse};
-use serow_message::{Headers, InformationalSender};
+use serow_message::{Headers, InformationalSender, StatusCode};
 
 use crate::server_response::{ReceivedBody, pass_on};
 
@@ -25,6 +25,8 @@ pub(super) struct Slot {
 #[derive(Default)]
 struct State {
     head: Option<ReceivedResponse>,
+    /// Whether the server asked for the body by `100 Continue`.
+    is_body_asked_for: bool,
     /// Not more than the window allows.
     received: ReceivedBody,
     lost: Option<StreamError>,
@@ -66,6 +68,11 @@ impl Slot {
 
     pub(super) fn put_head(&self, response: ReceivedResponse) {
         if response.is_informational() {
+            if response.head.status == StatusCode::CONTINUE {
+                let mut state = self.state.borrow_mut();
+                state.is_body_asked_for = true;
+                state.wake();
+            }
             return pass_on(&self.informational, response.head);
         }
         let mut state = self.state.borrow_mut();
@@ -106,6 +113,10 @@ impl Slot {
             Some(waker) if waker.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
         }
+    }
+
+    pub(super) fn is_body_asked_for(&self) -> bool {
+        self.state.borrow().is_body_asked_for
     }
 
     pub(super) fn take_head(&self) -> Option<ReceivedResponse> {

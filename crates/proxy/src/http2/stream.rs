@@ -124,6 +124,11 @@ impl Stream {
         next
     }
 
+    /// Whether the server asked for the body by `100 Continue`.
+    pub(super) fn is_body_asked_for(&self) -> bool {
+        self.slot.is_body_asked_for()
+    }
+
     /// Whether the server takes no more of the request.
     pub(super) fn is_lost(&self) -> bool {
         self.slot.lost().is_some()

@@ -46,6 +46,10 @@ impl Tunnel {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.watch(context);
         self.poll_incoming(context)?;
+        if self.incoming == Direction::Ended && self.stream.is_lost() {
+            // The server sends no more, and has cut off the direction that was left.
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
         self.poll_outgoing(context)?;
         let is_over = self.incoming == Direction::Ended && self.outgoing == Direction::Ended;
         if is_over { Poll::Ready(Ok(())) } else { Poll::Pending }

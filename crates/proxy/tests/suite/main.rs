@@ -4,6 +4,7 @@
 mod balancing;
 mod buffering;
 mod ejection;
+mod expectations;
 mod forwarding;
 mod heads;
 mod health;
@@ -16,4 +17,5 @@ mod retries;
 mod sessions;
 mod support;
 mod time_limits;
+mod upgrades;
 mod warnings;

@@ -95,6 +95,11 @@ fn warnings_name_the_request_and_are_limited_for_each_server() {
         assert_eq!(told.len() as u64 + suppressed, REQUESTS + 1, "{lines:?}");
         assert!(!lines.iter().any(|line| line.contains("secret")), "{lines:?}");
     }
+    // The line about the client's connection does not blame the client.
+    let unfinished = logged("a response could not be finished");
+    let names_the_server =
+        |line: &String| line.contains("the upstream server or application ended before its response");
+    assert!(unfinished.iter().any(names_the_server), "{unfinished:?}");
 }
 
 #[test]

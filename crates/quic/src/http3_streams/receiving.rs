@@ -137,6 +137,9 @@ impl Http3Streams {
 
     pub(super) fn accept(&mut self, dir: Dir) {
         while let Some(id) = self.quic.machine().streams().accept(dir) {
+            if dir == Dir::Bi {
+                self.accepted = id.index() + 1;
+            }
             self.readable.add(id);
         }
     }

@@ -31,6 +31,8 @@ where
                 return Some(End::Lost);
             }
         }
+        let credit = self.streams.request_credit();
+        self.requests.machine.set_stream_credit(credit);
         self.handle_events();
         None
     }

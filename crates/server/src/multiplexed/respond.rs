@@ -24,6 +24,11 @@ where
     pub(super) fn respond(&mut self, index: usize, response: Response) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
+        let response = match exchange.is_websocket && response.status.is_success() {
+            // RFC 8441 §5: any 2xx would open the WebSocket, which only 101 does here (RFC 6455 §4.1).
+            true => Response::plain_status(StatusCode::BAD_GATEWAY),
+            false => response,
+        };
         let Response { mut status, mut headers, body, mut extensions } = response;
         if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.

@@ -33,8 +33,8 @@ impl Default for Compression {
 impl Compression {
     /// Compresses a response, if it is to be.
     pub(super) fn apply(&self, asked: &Asked, response: &mut Response) {
-        if response.status == StatusCode::NOT_MODIFIED {
-            return confirm(asked, &mut response.headers);
+        if matches!(response.status, StatusCode::NOT_MODIFIED | StatusCode::PARTIAL_CONTENT) {
+            return self.apply_to_partial(asked, response);
         }
         if !self.is_compressible(asked, response) {
             return;
@@ -52,19 +52,39 @@ impl Compression {
         }
     }
 
+    /// A part is one of the bytes that are there (RFC 9110 §14.4), so it is not compressed; but it has the Vary of the
+    /// whole response (§15.3.7), as a 304 has (§15.4.5). Where their heads do not say whether that is compressed, Vary
+    /// costs caches a variant; without it, a client could get a coding that it does not accept.
+    fn apply_to_partial(&self, asked: &Asked, response: &mut Response) {
+        let headers = &mut response.headers;
+        let is_confirmed = response.status == StatusCode::NOT_MODIFIED
+            && headers.get(KnownHeader::Etag).is_some_and(|tag| asked.has_weak(tag));
+        if is_confirmed {
+            // A 304 names the tag that the client has: the weak one, if its response was compressed (RFC 9110 §15.4.5).
+            weaken(headers);
+        }
+        let is_whole_compressible = || {
+            !asked.is_tunnel
+                && permits_coding(headers)
+                && headers
+                    .get(KnownHeader::ContentType)
+                    .is_none_or(|value| self.types.contain(value) || is_multipart(value))
+                && whole_length(headers).is_none_or(|length| length >= self.smallest.max(1))
+        };
+        if is_confirmed || is_whole_compressible() {
+            vary(headers, "Accept-Encoding");
+        }
+    }
+
     /// Whether a client that accepts a coding gets this response compressed.
     fn is_compressible(&self, asked: &Asked, response: &Response) -> bool {
         let Response { status, headers, body, .. } = response;
         !asked.is_tunnel
             && content::is_possible(*status)
-            // RFC 9110 §14.4: the range is one of the bytes that are there.
-            && *status != StatusCode::PARTIAL_CONTENT
-            && !headers.contains_any(&[KnownHeader::ContentEncoding, KnownHeader::ContentRange])
+            && !headers.contains(KnownHeader::ContentRange)
             && headers.get(KnownHeader::ContentType).is_some_and(|value| self.types.contain(value))
             && length(asked, headers, body).is_none_or(|length| length >= self.smallest.max(1))
-            // RFC 9110 §7.7.
-            && !headers.list(KnownHeader::CacheControl).any(|member| member.eq_ignore_ascii_case(b"no-transform"))
-            && !DIGESTS.iter().any(|name| headers.contains(*name))
+            && permits_coding(headers)
     }
 
     /// The body in a coding; the same where it is better as it is.
@@ -86,6 +106,24 @@ impl Compression {
             None => Err(body),
         }
     }
+}
+
+/// Whether the sender of a response lets others code its body.
+fn permits_coding(headers: &Headers) -> bool {
+    !headers.contains(KnownHeader::ContentEncoding)
+        // RFC 9110 §7.7.
+        && !headers.list(KnownHeader::CacheControl).any(|member| member.eq_ignore_ascii_case(b"no-transform"))
+        && !DIGESTS.iter().any(|name| headers.contains(*name))
+}
+
+/// Whether this is the media type of several parts, which says nothing of the whole (RFC 9110 §14.6).
+fn is_multipart(media_type: &[u8]) -> bool {
+    media_type.get(..MULTIPART.len()).is_some_and(|start| start.eq_ignore_ascii_case(MULTIPART))
+}
+
+/// The length of the response that a part belongs to, where the part names it (RFC 9110 §14.4).
+fn whole_length(headers: &Headers) -> Option<u64> {
+    headers.get_str(KnownHeader::ContentRange)?.rsplit('/').next()?.trim().parse().ok()
 }
 
 /// The length of the body, as far as it is known; of a HEAD's, that of GET.
@@ -125,14 +163,6 @@ fn weaken(headers: &mut Headers) {
     }
 }
 
-/// A 304 names the tag that the client has: the weak one, if its response was compressed (RFC 9110 §15.4.5).
-fn confirm(asked: &Asked, headers: &mut Headers) {
-    if headers.get(KnownHeader::Etag).is_some_and(|tag| asked.has_weak(tag)) {
-        weaken(headers);
-        vary(headers, "Accept-Encoding");
-    }
-}
-
 thread_local! {
     /// Those of a worker.
     static PERMITS: Permits = Permits::new(MAX_STREAMS);
@@ -148,6 +178,8 @@ const WINDOW_BITS: u32 = 18;
 
 /// A body in memory of so many bytes is compressed at once, which takes about a millisecond.
 const MAX_AT_ONCE: usize = 64 * 1024;
+
+const MULTIPART: &[u8] = b"multipart/byteranges";
 
 /// Fields with a checksum of the content (RFC 9530, RFC 3230, RFC 1864): whoever sends one wants these bytes to arrive.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];

@@ -13,12 +13,10 @@ pub(crate) enum Difference {
     OutOfScope,
 }
 
-use Difference::{Laxer, Other, OutOfScope, Stricter};
+use Difference::{Laxer, OutOfScope, Stricter};
 
 /// Name, difference, reason.
 pub(crate) const EXCEPTIONS: &[(&str, Difference, &str)] = &[
-    ("request/connection.md: Emitting part of body and pausing", Other, UPGRADE),
-    ("request/connection.md: Upgrade POST request", Other, UPGRADE),
     ("request/content-length.md: Content-Length reset when no body is received", OutOfScope, CALLBACK),
     ("request/invalid.md: HTTP protocol and ANNOUNCE method", Laxer, METHOD),
     ("request/method.md: CONNECT with body", Stricter, CONNECT),
@@ -67,7 +65,6 @@ const EMPTY_LINE: &str =
 const OTHER_PROTOCOL: &str = "another protocol";
 const CODING: &str =
     "RFC 9110 §10.1.4: a client that sends no TE accepts chunked only; RFC 9112 §6.1: it is applied once";
-const UPGRADE: &str = "RFC 9110 §7.8: a server may ignore Upgrade; where the request has a body it does";
 const NOT_UNDERSTOOD: &str = "RFC 9112 §6.1: a transfer coding that a server does not understand is answered with 501";
 const CALLBACK: &str = "a callback of llhttp that tells it to skip the body of a request";
 const METHOD: &str = "RFC 9110 §9.1: any token is a method; the service answers one that it does not know with 501";

@@ -7,7 +7,8 @@ pub mod script;
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -120,6 +121,21 @@ impl Proxied {
         client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         client
     }
+}
+
+/// A server that does this with each connection, in a thread of its own. It ends with the process.
+pub fn raw_server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = Arc::new(serve);
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let (serve, connection) = (Arc::clone(&serve), connection.unwrap());
+            connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            thread::spawn(move || serve(connection));
+        }
+    });
+    address
 }
 
 /// A server at this address that speaks HTTP/1.1.

@@ -124,6 +124,14 @@ impl Peer {
         self.send(&output);
     }
 
+    /// A response without a body.
+    pub fn refuse(&mut self, stream: StreamId, status: StatusCode) {
+        self.machine.send_head(stream, status, Headers::new(), BodyLength::Known(0)).unwrap();
+        let mut output = Vec::new();
+        self.machine.write_head(stream, b"", &mut output).unwrap();
+        self.send(&output);
+    }
+
     /// A whole response with this text; the stream is over then.
     pub fn answer(&mut self, stream: StreamId, text: &str) {
         let length = BodyLength::Known(text.len() as u64);

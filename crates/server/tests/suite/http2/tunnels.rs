@@ -1,10 +1,16 @@
 //! Streams that leave HTTP behind: CONNECT, and WebSocket (RFC 8441) as a handler of HTTP/1's upgrade sees it.
 
+use std::{
+    cell::RefCell,
+    sync::mpsc::{self, Receiver},
+};
+
 use serow::{KnownHeader, Method, Request, Response, StatusCode};
 use serow_http2::{BodyLength, ErrorCode, StreamId};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{
-    support::{Multiplexed, Opening, Running, bytes_of},
+    support::{Ended, Multiplexed, Opening, Running, TIMEOUT, bytes_of},
     upgrades::{capitals, is_refused},
 };
 
@@ -116,4 +122,91 @@ fn a_handler_that_forgets_its_tunnel_closes_it() {
     let stream = websocket(&mut client, "/forget");
     assert_eq!(client.answer(stream).text(), "");
     assert_eq!(client.get("/").text(), "plain");
+}
+
+/// Says `hi`, ends its direction and reads on; the receiver gets all that it reads, once that has ended.
+fn half_closing_server() -> (Running, Receiver<Vec<u8>>) {
+    let (sender, receiver) = mpsc::channel();
+    let server = Running::new(move |mut request: Request| {
+        let sender = sender.clone();
+        async move {
+            let Some(upgrade) = request.upgrade() else { return Response::text("plain") };
+            let is_connect = request.method == Method::CONNECT;
+            tokio::task::spawn_local(async move {
+                let mut connection = upgrade.await.unwrap();
+                connection.write_all(b"hi").await.unwrap();
+                connection.shutdown().await.unwrap();
+                let mut received = Vec::new();
+                if request.target.path() != "/forget" {
+                    let _ = connection.read_to_end(&mut received).await;
+                }
+                sender.send(received).unwrap();
+            });
+            Response::new(if is_connect { StatusCode::OK } else { StatusCode::SWITCHING_PROTOCOLS })
+        }
+    });
+    (server, receiver)
+}
+
+#[test]
+fn the_end_of_one_direction_of_a_tunnel_leaves_the_other() {
+    let (server, receiver) = half_closing_server();
+    let mut client = server.connect_http2();
+    // More than the tunnel's buffer and the windows in the beginning.
+    for late in [b"late".to_vec(), Vec::new(), bytes_of(300_000)] {
+        for stream in [websocket(&mut client, "/"), connect(&mut client, "b:443")] {
+            client.wait("the server ends its direction", |client| client.ended(stream).is_some());
+            assert_eq!((client.ended(stream), client.body(stream)), (Some(Ended::Whole), &b"hi"[..]));
+            client.send(stream, late.clone());
+            client.wait("all is sent", |client| client.unsent(stream) == 0);
+            assert!(receiver.try_recv().is_err(), "the client has not ended its direction");
+            client.finish(stream, None);
+            let received = RefCell::new(None);
+            client.wait("the handler has read all", |_| {
+                *received.borrow_mut() = receiver.try_recv().ok();
+                received.borrow().is_some()
+            });
+            assert!(received.into_inner().as_ref() == Some(&late));
+        }
+    }
+    assert_eq!(client.get("/").text(), "plain");
+}
+
+#[test]
+fn a_client_that_resets_a_half_closed_tunnel_ends_it() {
+    let (server, receiver) = half_closing_server();
+    let mut client = server.connect_http2();
+    let stream = websocket(&mut client, "/");
+    client.wait("the server ends its direction", |client| client.ended(stream).is_some());
+    client.send(stream, "late");
+    client.machine.reset(stream, ErrorCode::CANCEL);
+    assert_eq!(client.get("/").text(), "plain");
+    assert_eq!(receiver.recv_timeout(TIMEOUT).unwrap(), b"late");
+}
+
+#[test]
+fn a_tunnel_whose_handler_leaves_between_is_over() {
+    let (server, receiver) = half_closing_server();
+    let mut client = server.connect_http2();
+    let stream = websocket(&mut client, "/forget");
+    client.wait("the server ends its direction", |client| client.ended(stream).is_some());
+    assert_eq!(receiver.recv_timeout(TIMEOUT).unwrap(), b"");
+    // The server takes a little of what comes for nobody, and resets the stream then.
+    client.send(stream, bytes_of(1 << 20));
+    client.wait("the stream is reset", |client| client.machine.active_streams() == 0);
+    assert_eq!(client.get("/").text(), "plain");
+}
+
+#[test]
+fn a_websocket_that_the_handler_answers_with_success_does_not_open() {
+    let server = Running::new(|request: Request| async move {
+        let status = request.target.path()[1..].parse::<u16>().unwrap();
+        Response::text("login").status(StatusCode::from_u16(status).unwrap())
+    });
+    let mut client = server.connect_http2();
+    for (answered, expected) in [("200", 502), ("204", 502), ("302", 302), ("403", 403)] {
+        let stream = websocket(&mut client, &format!("/{answered}"));
+        let answer = client.answer(stream);
+        assert_eq!((answer.status, answer.text() == "login"), (expected, expected != 502), "{answered}");
+    }
 }

@@ -64,9 +64,59 @@ fn cases() -> Vec<Case> {
         Case { name: "an error page", status: 500, ..Case::default() },
         Case { name: "204", status: 204, length: 0, expected: untouched, ..Case::default() },
         Case {
-            name: "206",
+            name: "206 of something small",
             status: 206,
             response: &[("content-type", "application/json"), ("content-range", "bytes 0-9/100")],
+            expected: untouched,
+            ..Case::default()
+        },
+        Case {
+            name: "206 has the Vary of 200",
+            status: 206,
+            response: &[("content-type", "application/json"), ("content-range", "bytes 0-9/12000"), ("etag", "\"a\"")],
+            expected: "- Accept-Encoding \"a\" - -",
+            ..Case::default()
+        },
+        Case {
+            name: "206 of a length that is not known, without a coding accepted",
+            status: 206,
+            request: &[],
+            response: &[("content-type", "application/json"), ("content-range", "bytes 0-9/*"), ("vary", "Cookie")],
+            expected: "- Cookie,Accept-Encoding - - -",
+            ..Case::default()
+        },
+        Case {
+            name: "206 with several parts",
+            status: 206,
+            response: &[("content-type", "Multipart/byteranges; boundary=x")],
+            expected: plain,
+            ..Case::default()
+        },
+        Case {
+            name: "206 without a type, to If-Range",
+            status: 206,
+            response: &[("content-range", "bytes 0-9/12000")],
+            expected: plain,
+            ..Case::default()
+        },
+        Case {
+            name: "206 of a picture",
+            status: 206,
+            response: &[("content-type", "image/png"), ("content-range", "bytes 0-9/12000")],
+            expected: untouched,
+            ..Case::default()
+        },
+        Case {
+            name: "206 of what the application compressed",
+            status: 206,
+            response: &[("content-type", "text/css"), ("content-encoding", "br"), ("content-range", "bytes 0-9/12000")],
+            expected: "br - - - -",
+            ..Case::default()
+        },
+        Case {
+            name: "206 with no-transform",
+            status: 206,
+            response: &[("content-range", "bytes 0-9/12000"), ("cache-control", "no-transform")],
             expected: untouched,
             ..Case::default()
         },
@@ -174,6 +224,33 @@ fn cases() -> Vec<Case> {
             status: 304,
             request: &[("accept-encoding", "gzip"), ("if-none-match", "\"a\", W/\"b\"")],
             response: &[("etag", "\"a\"")],
+            length: 0,
+            expected: "- Accept-Encoding \"a\" - -",
+            ..Case::default()
+        },
+        Case {
+            name: "304 to a client that accepts no coding, by its date",
+            status: 304,
+            request: &[("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT")],
+            response: &[],
+            length: 0,
+            expected: plain,
+            ..Case::default()
+        },
+        Case {
+            name: "304 of a picture",
+            status: 304,
+            request: &[("if-none-match", "\"a\"")],
+            response: &[("etag", "\"a\""), ("content-type", "image/png")],
+            length: 0,
+            expected: "- - \"a\" - -",
+            ..Case::default()
+        },
+        Case {
+            name: "304 with no-transform",
+            status: 304,
+            request: &[("if-none-match", "\"a\"")],
+            response: &[("etag", "\"a\""), ("cache-control", "no-transform")],
             length: 0,
             expected: "- - \"a\" - -",
             ..Case::default()
