@@ -59,6 +59,7 @@ mod lookup;
 mod media_type;
 mod multipart;
 mod not_found;
+mod open_folders;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -83,6 +84,7 @@ pub use self::{
     files::Files,
     folder::Folder,
     freshness::{Freshness, FreshnessRule},
+    open_folders::max_open_folders,
     request_path::{Hidden, PathRefused, RequestPath, UPLOAD_PREFIX},
     rewrite::Rewrite,
     root::{OpenError, OpenFile, Opened, Root, Symlinks, below},
