@@ -13,6 +13,7 @@ use serow_supervisor::{Settings, SupervisorError, become_program, become_worker}
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
     command_error::{CommandError, exit_code},
+    descriptors,
 };
 
 /// Supervises a command, or tells a supervisor what to do.
@@ -34,7 +35,11 @@ fn carry_out(arguments: SuperviseArguments) -> Result<(), CommandError> {
     let outcome = match (arguments.control.restart, arguments.control.stop) {
         (true, _) => restart(&arguments.files)?,
         (_, true) => serow_supervisor::stop(needed(&arguments.files.pid_file, "--stop", "--pid-file")?),
-        _ => serow_supervisor::run(&settings(arguments)?),
+        _ => {
+            let settings = settings(arguments)?;
+            descriptors::require(descriptors::OF_SUPERVISOR + settings.ports.len() + settings.paths.len())?;
+            serow_supervisor::run(&settings)
+        }
     };
     outcome.map_err(CommandError::from)
 }

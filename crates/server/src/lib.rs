@@ -62,6 +62,7 @@ mod quic_accepting;
 mod quic_handshakes;
 #[cfg(feature = "http3")]
 mod quic_sockets;
+mod running_server;
 mod serve;
 mod server;
 mod settings;
@@ -108,6 +109,7 @@ pub use self::{
     bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
+    running_server::RunningServer,
     serve::{ListeningSocket, Serve, ServeUntil, serve},
     server::Server,
     settings::{Limits, Timeouts},

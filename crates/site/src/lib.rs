@@ -52,7 +52,7 @@ pub use self::{
     },
     route_handler::{Cached, Following, Mirrored, RouteHandler, Scripted, Surrounded},
     scripts::{ScriptedSite, Scripts},
-    serving::{TlsPolicy, serve},
+    serving::{TlsPolicy, start},
     site_handler::{Site, SitePolicies},
     site_scripts::SiteScripts,
     sites_by_address::SitesByAddress,

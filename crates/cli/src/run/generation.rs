@@ -24,7 +24,7 @@ use crate::{
     application_host::application_host,
     cache_folder, certificates,
     command_error::{CommandError, exit_code},
-    error_log,
+    descriptors, error_log,
     sandbox::{self, SandboxState},
     state_folder,
 };
@@ -39,7 +39,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
         }
     };
     match Generation::prepare(file, setup, &parent) {
-        Ok(generation) => exit_code(generation.serve(parent)),
+        Ok(generation) => generation.serve(parent),
         Err(reason) => {
             parent.fail(&reason);
             ExitCode::FAILURE
@@ -85,6 +85,7 @@ impl Generation {
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
+        descriptors::require(settings.needed_descriptors()).map_err(|error| error.message())?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
@@ -104,7 +105,7 @@ impl Generation {
         let sandbox = sandbox::prepare(&configuration, keys.as_deref());
         configuration.account.as_ref().map_or(Ok(()), assume)?;
         // Before there is another thread: what is restricted is one of them, and those that it starts.
-        let sandbox = SandboxState::enter(sandbox);
+        let sandbox = SandboxState::enter(sandbox)?;
         // By that user as well.
         warn_of_folders(&configuration);
         // By the user, who will have to open them again.
@@ -129,6 +130,8 @@ impl Generation {
         // Likewise: the newest process keeps responses, and all of a server have its master.
         let cache_writer = cache_folder::keep(configuration.cache.as_ref(), parent_id());
         let cache_writer = cache_writer.map_err(|error| error.message())?;
+        // After all that has been opened: what is left is for the workers and their connections.
+        descriptors::require(configuration.server.descriptors_of_workers()).map_err(|error| error.message())?;
         Ok(Self {
             configuration,
             admin,
@@ -146,7 +149,7 @@ impl Generation {
         })
     }
 
-    fn serve(self, parent: Parent) -> Result<(), CommandError> {
+    fn serve(self, parent: Parent) -> ExitCode {
         let Self {
             configuration,
             admin,
@@ -194,18 +197,34 @@ impl Generation {
             stopped: settings.grace,
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
-        let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, site, policy, maintenance, settings.bans, settings.clients.trusted);
+        let clients = settings.clients.trusted;
+        let started = certificates.map(CertificateManager::start).transpose().map_err(CommandError::from);
+        let started = started.and_then(|certificates| {
+            let server = serow_site::start(server, site, policy, maintenance, settings.bans, clients)?;
+            Ok((server, certificates))
+        });
+        // Not before: the generation that served so far stops when this one says that it serves.
+        let (server, certificates) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                parent.fail(&error.message());
+                return ExitCode::FAILURE;
+            }
+        };
+        let final_report = match parent.ready(terms, orders) {
+            Ok(final_report) => final_report,
+            Err(error) => return exit_code(Err(CommandError::system(error))),
+        };
+        let outcome = server.wait();
         // In this order; the last writes what waits.
         drop((certificates, background_tasks, workers, access, cache_writer));
         if let Some(logs) = logs {
             logs.finish();
         }
         final_report.send(sources.document());
-        outcome.map_err(CommandError::from)
+        exit_code(outcome.map_err(CommandError::from))
     }
 }
 
