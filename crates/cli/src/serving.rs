@@ -56,7 +56,6 @@ impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
     pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
         state_folder::keep_certificate(&mut settings);
-        descriptors::require(settings.needed_descriptors())?;
         let certificates = certificates::prepare(&settings, None)?.map(PreparedManager::open).transpose()?;
         let descriptors = settings.descriptors_of_workers();
         let ServerSettings {

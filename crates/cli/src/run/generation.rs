@@ -1,11 +1,17 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, os::unix::process::parent_id, path::Path, process::ExitCode, thread};
+use std::{
+    io, mem,
+    os::{fd::OwnedFd, unix::process::parent_id},
+    path::Path,
+    process::ExitCode,
+    thread,
+};
 
-use serow::{Address, BoundServer, ListenOptions, Server, SharedQuicSockets, SharedSecret};
+use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
-use serow_acme::{CertificateManager, PreparedManager};
+use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes};
@@ -85,11 +91,10 @@ impl Generation {
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
-        descriptors::require(settings.needed_descriptors()).map_err(|error| error.message())?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
-        let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
+        let sockets = sockets(settings, parent)?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
@@ -130,8 +135,6 @@ impl Generation {
         // Likewise: the newest process keeps responses, and all of a server have its master.
         let cache_writer = cache_folder::keep(configuration.cache.as_ref(), parent_id());
         let cache_writer = cache_writer.map_err(|error| error.message())?;
-        // After all that has been opened: what is left is for the workers and their connections.
-        descriptors::require(configuration.server.descriptors_of_workers()).map_err(|error| error.message())?;
         Ok(Self {
             configuration,
             admin,
@@ -149,7 +152,21 @@ impl Generation {
         })
     }
 
+    /// Serves until the master says otherwise.
     fn serve(self, parent: Parent) -> ExitCode {
+        match self.start() {
+            // Not before: the generation that served so far stops when this one says that it serves.
+            Ok(started) => exit_code(started.report(parent)),
+            Err(error) => {
+                parent.fail(&error.message());
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn start(self) -> Result<Started, CommandError> {
+        // After all that was opened before: what is left is for the workers and their connections.
+        descriptors::require(self.configuration.server.descriptors_of_workers())?;
         let Self {
             configuration,
             admin,
@@ -197,34 +214,41 @@ impl Generation {
             stopped: settings.grace,
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
+        let certificates = certificates.map(CertificateManager::start).transpose()?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let clients = settings.clients.trusted;
-        let started = certificates.map(CertificateManager::start).transpose().map_err(CommandError::from);
-        let started = started.and_then(|certificates| {
-            let server = serow_site::start(server, site, policy, maintenance, settings.bans, clients)?;
-            Ok((server, certificates))
-        });
-        // Not before: the generation that served so far stops when this one says that it serves.
-        let (server, certificates) = match started {
-            Ok(started) => started,
-            Err(error) => {
-                parent.fail(&error.message());
-                return ExitCode::FAILURE;
-            }
-        };
-        let final_report = match parent.ready(terms, orders) {
-            Ok(final_report) => final_report,
-            Err(error) => return exit_code(Err(CommandError::system(error))),
-        };
+        let trusted = settings.clients.trusted;
+        let server = serow_site::start(server, site, policy, maintenance, settings.bans, trusted)?;
+        let helpers = (certificates, background_tasks, workers, access, cache_writer);
+        Ok(Started { server, sources, terms, orders, helpers, logs })
+    }
+}
+
+/// A generation whose workers serve.
+struct Started {
+    server: RunningServer,
+    sources: Sources,
+    terms: Terms,
+    orders: ServerOrders,
+    helpers: Helpers,
+    logs: Option<AccessLogs>,
+}
+
+/// What runs beside the workers, in the order in which it ends: the last writes what waits.
+type Helpers = (Option<RunningManager>, BackgroundTasks, Vec<Workers>, AccessThreads, Option<CacheWriter>);
+
+impl Started {
+    /// Reports to the master, and serves until it says otherwise.
+    fn report(self, parent: Parent) -> Result<(), CommandError> {
+        let Self { server, sources, terms, orders, helpers, logs } = self;
+        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let outcome = server.wait();
-        // In this order; the last writes what waits.
-        drop((certificates, background_tasks, workers, access, cache_writer));
+        drop(helpers);
         if let Some(logs) = logs {
             logs.finish();
         }
         final_report.send(sources.document());
-        exit_code(outcome.map_err(CommandError::from))
+        outcome.map_err(CommandError::from)
     }
 }
 
@@ -334,6 +358,12 @@ fn check_account(account: &Account, credentials: Credentials) -> Result<(), Stri
         )),
         _ => Ok(()),
     }
+}
+
+/// The sockets that the settings need, from the master, if there are enough descriptors for them and for the rest.
+fn sockets(settings: &ServerSettings, parent: &Parent) -> Result<Vec<Vec<OwnedFd>>, String> {
+    descriptors::require(settings.needed_descriptors()).map_err(|error| error.message())?;
+    parent.listen(wanted(settings)?).map_err(|error| error.to_string())
 }
 
 /// The sockets that the settings need.
