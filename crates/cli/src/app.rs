@@ -18,7 +18,7 @@ use crate::{
     application_host::application_host,
     arguments::AppArguments,
     command_error::CommandError,
-    environment_port, error_log,
+    descriptors, environment_port, error_log,
     response_options::ResponsePolicy,
     script_option::OpenedScript,
     serving::{Served, Serving},
@@ -69,6 +69,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let AppSettings { application, static_files, responses, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
+    descriptors::require(server.needed_descriptors())?;
     // From here on, who sends HUP too early does not end the server.
     let hangups = Hangups::new().map_err(CommandError::system)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.

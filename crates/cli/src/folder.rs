@@ -20,7 +20,7 @@ use crate::{
     announcement::announce,
     arguments::FilesArguments,
     command_error::CommandError,
-    environment_port, error_log,
+    descriptors, environment_port, error_log,
     project::{self, FoundApplication},
     script_option::OpenedScript,
     serving::{Served, Serving},
@@ -79,6 +79,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     let FolderSettings { folder, files, write, trusted, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
+    descriptors::require(server.needed_descriptors())?;
     name_application(folder.as_deref(), &files)?;
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let handler = Files::with_settings(&folder, files.clone()).map_err(FolderError)?;

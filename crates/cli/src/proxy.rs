@@ -9,7 +9,7 @@ use serow_site::Content;
 use crate::{
     arguments::ProxyArguments,
     command_error::CommandError,
-    environment_port, error_log,
+    descriptors, environment_port, error_log,
     response_options::ResponsePolicy,
     script_option::OpenedScript,
     serving::{Served, Serving},
@@ -61,6 +61,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let ProxySettings { upstream, forwarding, static_files, responses, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
+    descriptors::require(server.needed_descriptors())?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
     let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;

@@ -19,7 +19,7 @@ use serow_settings::AcmePlan;
 use serow_site::CacheStore;
 
 use self::places::{PlaceError, existing, places_of};
-use crate::certificates;
+use crate::{certificates, descriptors};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
@@ -52,16 +52,32 @@ pub(crate) enum Reason {
 }
 
 impl SandboxState {
-    /// Restricts this process.
-    pub(crate) fn enter(prepared: Result<Sandbox, Reason>) -> Self {
+    /// Restricts this process, or says why it must not serve: where the kernel has no Landlock, a server goes on without
+    /// the restriction, but not where only descriptors are missing.
+    pub(crate) fn enter(prepared: Result<Sandbox, Reason>) -> Result<Self, String> {
         match prepared.and_then(|sandbox| sandbox.enter().map_err(Reason::Kernel)) {
-            Ok(restriction) => Self::On(restriction),
+            Ok(restriction) => Ok(Self::On(restriction)),
+            Err(reason) if reason.is_exhaustion() => Err(format!(
+                "the files that the server can open cannot be restricted ({reason}): raise the limit of open files, or write \
+                 sandbox = \"off\""
+            )),
             Err(reason) => {
                 if let Reason::Kernel(Unrestricted::Failed(_)) | Reason::Place(_) = &reason {
                     tracing::warn!("the server can open all files of its user: {reason}");
                 }
-                Self::Off(reason)
+                Ok(Self::Off(reason))
             }
+        }
+    }
+}
+
+impl Reason {
+    fn is_exhaustion(&self) -> bool {
+        match self {
+            Self::Kernel(Unrestricted::Failed(error)) | Self::Place(PlaceError::Unreachable(_, error)) => {
+                descriptors::is_exhaustion(error)
+            }
+            _ => false,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     announcement::{self, announce},
     cache_folder, certificates,
     command_error::CommandError,
+    descriptors,
     sandbox::{Reason, SandboxState},
     state_folder,
 };
@@ -32,6 +33,8 @@ pub(crate) struct Serving {
     trusted: TrustedProxies,
     /// Clients that are refused.
     bans: Bans,
+    /// How many descriptors the workers need.
+    descriptors: usize,
 }
 
 /// What is served besides by the handler itself.
@@ -54,6 +57,7 @@ impl Serving {
     pub(crate) fn bind(mut settings: ServerSettings) -> Result<Self, CommandError> {
         state_folder::keep_certificate(&mut settings);
         let certificates = certificates::prepare(&settings, None)?.map(PreparedManager::open).transpose()?;
+        let descriptors = settings.descriptors_of_workers();
         let ServerSettings {
             listeners,
             server,
@@ -75,7 +79,17 @@ impl Serving {
             let logs = log.logs();
             server = server.access_log(move || logs.for_worker());
         }
-        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log, certificates, trusted, bans })
+        Ok(Self {
+            server: server.bind()?,
+            encryption,
+            admin,
+            admin_token,
+            log,
+            certificates,
+            trusted,
+            bans,
+            descriptors,
+        })
     }
 
     /// Stops the server from elsewhere.
@@ -85,7 +99,7 @@ impl Serving {
 
     /// Serves this site until TERM or INT.
     pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
-        let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans } = self;
+        let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans, descriptors } = self;
         let Served { name, upstreams, application, reloader, cache } = served;
         cache_folder::prepare(cache.as_ref(), None)?;
         let cache_writer = cache_folder::keep(cache.as_ref(), cache_folder::server_number(process::id()))?;
@@ -112,12 +126,16 @@ impl Serving {
         };
         let endpoint =
             admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
-        announce(&announcement::line(name, &server, encryption.as_ref()));
-        serow_supervisor::tell_parent("READY=1");
+        let announcement = announcement::line(name, &server, encryption.as_ref());
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let outcome = serow_site::serve(server, site, policy, maintenance, bans, trusted);
+        descriptors::require(descriptors)?;
+        let outcome = serow_site::start(server, site, policy, maintenance, bans, trusted).and_then(|server| {
+            announce(&announcement);
+            serow_supervisor::tell_parent("READY=1");
+            server.wait()
+        });
         // What a server that stops still does can be asked until it is done.
         drop(endpoint);
         drop(certificates);

@@ -8,17 +8,19 @@ use std::{
 };
 
 use serow_settings::values::Seconds;
-use serow_supervisor::{Settings, SupervisorError, become_program, become_worker};
+use serow_supervisor::{Settings, SignalName, SupervisorError, become_program, become_worker};
 
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
     command_error::{CommandError, exit_code},
+    descriptors,
 };
 
 /// Supervises a command, or tells a supervisor what to do.
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
     if arguments.become_worker {
-        return become_worker(arguments.workers.dir.as_deref(), &arguments.command);
+        let (folder, signal) = (arguments.workers.dir.as_deref(), &arguments.replacement.signal_on_term);
+        return become_worker(folder, signal, &arguments.command);
     }
     if arguments.become_program {
         return become_program(&arguments.command);
@@ -34,7 +36,11 @@ fn carry_out(arguments: SuperviseArguments) -> Result<(), CommandError> {
     let outcome = match (arguments.control.restart, arguments.control.stop) {
         (true, _) => restart(&arguments.files)?,
         (_, true) => serow_supervisor::stop(needed(&arguments.files.pid_file, "--stop", "--pid-file")?),
-        _ => serow_supervisor::run(&settings(arguments)?),
+        _ => {
+            let settings = settings(arguments)?;
+            descriptors::require(descriptors::OF_SUPERVISOR + settings.ports.len() + settings.paths.len())?;
+            serow_supervisor::run(&settings)
+        }
     };
     outcome.map_err(CommandError::from)
 }
@@ -64,7 +70,7 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
     let time = |seconds: Option<Seconds>| seconds.map(|seconds| seconds.0);
     Ok(Settings {
         command,
-        launcher: launcher(workers.dir),
+        launcher: launcher(workers.dir, &replacement.signal_on_term),
         workers: workers.workers.in_memory(),
         ports: sockets.port,
         paths: sockets.path,
@@ -87,10 +93,10 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
 
 /// This program again: as another process it can say its own process id before it executes the command. Its file may
 /// have been replaced by then, which this name does not mind.
-fn launcher(folder: Option<PathBuf>) -> Vec<OsString> {
+fn launcher(folder: Option<PathBuf>, signal: &SignalName) -> Vec<OsString> {
     let mut words = itself("--become-worker");
     words.extend(folder.into_iter().flat_map(|folder| ["--dir".into(), folder.into_os_string()]));
-    words.push("--".into());
+    words.extend(["--signal-on-term".into(), signal.name().into(), "--".into()]);
     words
 }
 

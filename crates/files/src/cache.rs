@@ -126,6 +126,14 @@ impl Cache {
         }
     }
 
+    /// Closes files that the limit allowed only until their response was made: a limit of 0 keeps none open.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if self.open_files > self.limits.open_files {
+            self.make_room(None);
+        }
+    }
+
     /// Closes all files, when the process is out of descriptors.
     pub(crate) fn close_files(&mut self) {
         for place in 0..self.slots.len() {
@@ -179,10 +187,6 @@ impl Slot {
         self.bytes += self.path.len();
     }
 }
-
-/// How long the descriptor of the root is used for its path, in milliseconds: after this time a new folder, or a
-/// symbolic link to it, that a deployment moved into the old one's place is served.
-pub(crate) const ROOT_FRESH_FOR: u64 = 50;
 
 #[cfg(test)]
 mod tests {

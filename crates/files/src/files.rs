@@ -86,10 +86,12 @@ impl Files {
         }
         let site = &*self.site;
         let lookup = &mut *self.lookup.borrow_mut();
-        match lookup.find(site, request) {
+        let response = match lookup.find(site, request) {
             Ok(file) => send(site, lookup, file, request),
             Err(reason) => without_file(site, lookup, reason, request),
-        }
+        };
+        lookup.cache.settle();
+        response
     }
 
     /// Responds to a request with GET or HEAD for something that is in the folder: a file, a folder with an index, or one
@@ -103,14 +105,16 @@ impl Files {
         }
         let site = &*self.site;
         let lookup = &mut *self.lookup.borrow_mut();
-        match lookup.find(site, request) {
+        let response = match lookup.find(site, request) {
             Ok(file) => Some(send(site, lookup, file, request)),
             Err(NoFile::NotFound) => None,
             Err(NoFile::Folder(..)) if site.settings.listing == Listing::Off => None,
             // A folder without an index has nothing to redirect to.
             Err(NoFile::WithoutSlash(path)) if !lookup.has_index(site, &path) => None,
             Err(reason) => Some(without_file(site, lookup, reason, request)),
-        }
+        };
+        lookup.cache.settle();
+        response
     }
 
     /// The folder itself, for handlers that change what is in it.
@@ -149,8 +153,9 @@ fn without_file(site: &Site, lookup: &mut Lookup, reason: NoFile, request: &Requ
     match reason {
         NoFile::Folder(path, folder) if site.settings.listing != Listing::Off => {
             match lookup.root(site, (site.clock.milliseconds)()) {
-                Some(root) => listing::respond(listing::Listed { root, path, folder }, &site.settings, request),
-                None => not_found(site, lookup, request),
+                Ok(root) => listing::respond(listing::Listed { root, path, folder }, &site.settings, request),
+                Err(NoFile::Unavailable) => without_file(site, lookup, NoFile::Unavailable, request),
+                Err(_) => not_found(site, lookup, request),
             }
         }
         NoFile::NotFound | NoFile::Folder(..) => not_found(site, lookup, request),

@@ -11,6 +11,7 @@
 //! | `Files::respond` refuses methods other than GET and HEAD, and calls `Lookup::find` | `files.rs` |
 //! | the cache knows the undecoded path; an entry younger than a second needs no system call | `lookup.rs`, `cache.rs` |
 //! | on a cache miss the path is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
+//! | the root is opened, unless it was a moment ago for this request or another | `open_folders.rs` |
 //! | the file is opened beneath the root, which the kernel enforces | `root.rs` |
 //! | a small file is read as one version | `stable_read.rs` |
 //! | all its forms are prepared, with their header fields | `resource.rs`, `representation.rs` |
@@ -59,6 +60,7 @@ mod lookup;
 mod media_type;
 mod multipart;
 mod not_found;
+mod open_folders;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -83,6 +85,7 @@ pub use self::{
     files::Files,
     folder::Folder,
     freshness::{Freshness, FreshnessRule},
+    open_folders::max_open_folders,
     request_path::{Hidden, PathRefused, RequestPath, UPLOAD_PREFIX},
     rewrite::Rewrite,
     root::{OpenError, OpenFile, Opened, Root, Symlinks, below},

@@ -6,7 +6,9 @@ use serow_coding::Permits;
 use serow_message::Request;
 
 use crate::{
-    cache::{Answer, Cache, ROOT_FRESH_FOR},
+    cache::{Answer, Cache},
+    error::FilesError,
+    open_folders,
     request_path::{PathRefused, RequestPath},
     resource::{Form, Making, Resource},
     rewrite::rewritten,
@@ -21,9 +23,6 @@ use crate::{
 pub(crate) struct Lookup {
     pub(crate) cache: Cache,
     pub(crate) permits: Permits,
-    root: Option<Root>,
-    /// When the root was opened, in milliseconds.
-    root_opened: u64,
 }
 
 /// A file of the cache, and the form of it that a request gets.
@@ -55,13 +54,7 @@ pub(crate) enum NoFile {
 impl Lookup {
     pub(crate) fn new(site: &Site) -> Self {
         let concurrent = site.settings.compression.as_ref().map_or(0, |rule| rule.concurrent);
-        Self {
-            cache: Cache::new(site.settings.cache.clone()),
-            permits: Permits::new(concurrent),
-            // Opened before the first request: at that time connections may have taken all descriptors.
-            root: Root::open(&site.root, site.settings.symlinks).ok(),
-            root_opened: 0,
-        }
+        Self { cache: Cache::new(site.settings.cache.clone()), permits: Permits::new(concurrent) }
     }
 
     /// Finds the file that a request names, and selects its form: from the cache, else from the file system. A large
@@ -97,7 +90,7 @@ impl Lookup {
         let target = rewritten(&site.settings.rewrite, folder);
         let path = RequestPath::from_decoded(target.as_deref().unwrap_or(folder), site.settings.hidden);
         let Ok(path) = path else { return false };
-        let Some(root) = self.root(site, (site.clock.milliseconds)()) else { return false };
+        let Ok(root) = self.root(site, (site.clock.milliseconds)()) else { return false };
         match resolve(&root, &site.settings.index, &path, true) {
             Ok(Resolved::File(..)) => true,
             Ok(Resolved::Folder(..)) => site.settings.listing != Listing::Off,
@@ -154,10 +147,7 @@ impl Lookup {
         path: &RequestPath,
         now: u64,
     ) -> Result<usize, NoFile> {
-        let Some(root) = self.root(site, now) else {
-            self.cache.forget(key);
-            return Err(NoFile::NotFound);
-        };
+        let root = self.root(site, now).inspect_err(|_| self.cache.forget(key))?;
         let is_folder = requested.is_folder() || path.is_folder();
         let mut resolved = resolve(&root, &site.settings.index, path, is_folder);
         if matches!(resolved, Err(OpenError::Exhausted)) {
@@ -221,18 +211,15 @@ impl Lookup {
         }
     }
 
-    /// The root, opened again if it was not opened very recently; `None` if it is gone.
-    pub(crate) fn root(&mut self, site: &Site, now: u64) -> Option<Root> {
-        if self.root.is_none() || now.wrapping_sub(self.root_opened) >= ROOT_FRESH_FOR {
-            match Root::open(&site.root, site.settings.symlinks) {
-                Ok(root) => self.root = Some(root),
-                // The folder still exists: the open descriptor stands for it until there are free ones again.
-                Err(error) if error.is_exhaustion() => self.cache.close_files(),
-                Err(_) => self.root = None,
-            }
-            self.root_opened = now;
+    /// The root, opened again if it was not opened very recently.
+    pub(crate) fn root(&mut self, site: &Site, now: u64) -> Result<Root, NoFile> {
+        let open = || open_folders::root(&site.root, site.settings.symlinks, now);
+        let mut opened = open();
+        if opened.as_ref().is_err_and(FilesError::is_exhaustion) {
+            self.cache.close_files();
+            opened = open();
         }
-        self.root.clone()
+        opened.map_err(|error| if error.is_exhaustion() { NoFile::Unavailable } else { NoFile::NotFound })
     }
 }
 

@@ -98,6 +98,11 @@ impl Root {
         Ok(Self { folder: Arc::new(Folder { descriptor: folder, path: path.to_owned() }), symlinks, walk })
     }
 
+    /// The same folder, with links treated so.
+    pub(crate) fn with(self, symlinks: Symlinks) -> Self {
+        Self { symlinks, ..self }
+    }
+
     /// Opens a file or folder below the root, for reading. The path has no empty name, no `.` and no `..`; an empty
     /// path is the root itself.
     ///

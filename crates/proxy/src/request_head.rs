@@ -6,9 +6,11 @@ use serow_gateway::{RequestSummary, ReservedFields, TrailerRule};
 use serow_message::{
     ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
     StatusCode, Target, Version, hop_by_hop,
-    percent::{self, Octet},
 };
-use serow_variables::{Form, Source, Text};
+use serow_variables::{
+    Form, Source, Text,
+    clean_path::{self, Room},
+};
 
 use crate::{
     address::ServerAddress,
@@ -167,10 +169,10 @@ fn filled<'s>(settings: &'s ForwardingSettings, request: &Request) -> Vec<(&'s s
     if texts.is_empty() {
         return Vec::new();
     }
-    let decoded = percent::decode(request.target.path_bytes()).map_while(Result::ok);
-    let path: Vec<u8> = decoded.map(Octet::byte).collect();
+    let mut room = Room::new();
+    let path = clean_path::of_routed(&request.target, &mut room);
     let client = RequestClient::new(&settings.forwarded.trusted);
-    let source = Source { client: Some(&client), ..Source::of(request, &path) };
+    let source = Source { client: Some(&client), ..Source::of(request, path) };
     let fill = |(name, text): &'s (String, Text)| {
         let mut value = Vec::new();
         text.append(&source, Form::Field, &mut value);

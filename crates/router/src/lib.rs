@@ -37,7 +37,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | the host selects the site; without one, the response is 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
-//! | the path is cleaned; an invalid path gets 400 | `clean_path.rs` |
+//! | the path is cleaned; an invalid path gets 400 | the crate `serow-variables` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
 //! | a route can have conditions: fields, cookies, arguments, networks; a request that does not meet them continues with the next routes | `conditions.rs` |
 //! | a rewrite continues with another path | `rewrite.rs` |
@@ -70,7 +70,6 @@
 //! response of a handler, and for variables. Conditions do not allocate.
 #![forbid(unsafe_code)]
 
-mod clean_path;
 mod conditions;
 mod conflicts;
 mod error;
@@ -96,8 +95,9 @@ mod table;
 mod url;
 mod variable_outcome;
 
+pub use serow_variables::clean_path::clean_path_of;
+
 pub use self::{
-    clean_path::clean_path_of,
     conditions::Conditions,
     error::RouterError,
     fixed_response::{FixedResponse, InvalidResponse},

@@ -6,14 +6,13 @@ mod parts;
 use std::{error::Error, fmt};
 
 use serow_message::{KnownHeader, Request, Response, StatusCode, Target};
-use serow_variables::{Scope, Source, VariableError};
+use serow_variables::{
+    Scope, Source, VariableError,
+    clean_path::{self, Room},
+};
 
 use self::parts::Part;
-use crate::{
-    clean_path::{self, Room},
-    host_name,
-    host_pattern::MAX_NAME_LENGTH,
-};
+use crate::{host_name, host_pattern::MAX_NAME_LENGTH};
 
 /// Sends a client elsewhere: to another path of the same host, or to another host.
 ///

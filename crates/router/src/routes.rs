@@ -3,10 +3,12 @@
 use serow_message::{
     Body, KnownHeader, Method, Request, RequestClient, RequestHead, Response, RouteNote, StatusCode, TrustedProxies,
 };
-use serow_variables::Source;
+use serow_variables::{
+    Source,
+    clean_path::{self, NoPath, Room},
+};
 
 use crate::{
-    clean_path::{self, NoPath, Room},
     conditions::Conditions,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
@@ -277,7 +279,7 @@ impl Routes {
     /// The changes of headers for a request that no route takes.
     fn headers_of(&self, request: &Request, client: &RequestClient<'_>) -> HeaderChanges {
         let mut room = Room::new();
-        let path = clean_path::of(&request.target, &mut room).unwrap_or_else(|_| request.target.path_bytes());
+        let path = clean_path::of_routed(&request.target, &mut room);
         self.headers.filled(&Source { client: Some(client), ..Source::of(request, path) })
     }
 

@@ -3,10 +3,12 @@
 use serow_message::{
     Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies, percent::encode_path,
 };
-use serow_variables::Source;
+use serow_variables::{
+    Source,
+    clean_path::{self, Room},
+};
 
 use crate::{
-    clean_path::{self, Room},
     conflicts,
     error::RouterError,
     fixed_response::FixedResponse,

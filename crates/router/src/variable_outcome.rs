@@ -1,10 +1,9 @@
 //! What a route answers, with the values of variables filled in.
 
 use serow_message::{Method, Request, RequestClient, Response};
-use serow_variables::{Captures, Expression, Source};
+use serow_variables::{Captures, Expression, Source, clean_path};
 
 use crate::{
-    clean_path,
     conditions::Conditions,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,

@@ -1,6 +1,6 @@
 //! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::mpsc, task::Poll};
 
 use serow_message::Handler;
 use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
@@ -23,12 +23,13 @@ pub(crate) struct Endpoint {
     pub(crate) terms: ListenerTerms,
 }
 
-/// Serves until `stop` changes its phase.
+/// Serves until `stop` changes its phase. `started` gets a message when connections are accepted.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
     listeners: Vec<Endpoint>,
     quic: Vec<QuicSocket>,
     stop: watch::Receiver<Phase>,
+    started: mpsc::Sender<()>,
 ) -> Result<(), Error> {
     let runtime = thread_runtime()?;
     let worker = Rc::new(worker);
@@ -41,7 +42,7 @@ pub(crate) fn run<H: Handler>(
             // Connections receive by it to their end, also while the server stops.
             spawn_local(quic::accept(Rc::clone(&worker), socket));
         }
-        serve(worker, listeners, stop).await
+        serve(worker, listeners, stop, started).await
     })
 }
 
@@ -49,12 +50,15 @@ async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     listeners: Vec<Endpoint>,
     mut stop: watch::Receiver<Phase>,
+    started: mpsc::Sender<()>,
 ) -> Result<(), Error> {
     let mut accepting = JoinSet::new();
     for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
         accepting.spawn_local(accept(Rc::clone(&worker), acceptor, terms, stop.clone()));
     }
+    let _ = started.send(());
+    drop(started);
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     worker.begin_draining();

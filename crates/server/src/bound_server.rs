@@ -1,9 +1,10 @@
 //! The server that is bound to its addresses, and its threads.
 
 use std::{
+    io,
     rc::Rc,
-    sync::Arc,
-    thread::{self, JoinHandle},
+    sync::{Arc, mpsc},
+    thread,
 };
 
 use serow_message::Handler;
@@ -13,16 +14,14 @@ use serow_reuse_port::PortDrain;
 use tokio::runtime::Handle;
 
 use crate::{
-    AccessLog, ClientRules, Error, Stopper,
+    AccessLog, ClientRules, Error, RunningServer, Stopper,
     accepting::{self, Endpoint},
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
     quic::QuicSocket,
     settings::Settings,
-    shared_ports::leave,
     signals::Signals,
     status::Status,
-    stop_warning,
     worker::{LogMaker, Worker},
     worker_cores,
 };
@@ -91,43 +90,60 @@ impl BoundServer {
     /// other tasks
     /// would be blocked.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        self.start(handler)?.wait()
+    }
+
+    /// Starts the workers, and returns when each of them accepts connections: from then on the server serves, and a
+    /// program may report that. [`RunningServer::wait`] waits for its end. [`Self::run`] does both.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`]; then no worker is left.
+    pub fn start<H: Handler + Send>(self, handler: H) -> Result<RunningServer, Error> {
         if Handle::try_current().is_ok() {
             return Err(Error::InRuntime);
         }
         let Self { endpoints, cores, quic, port_drain, settings, clients, log, signals, stopper, status } = self;
-        let mut threads = Vec::with_capacity(endpoints.len());
+        let mut workers = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
         let clients = ClientPolicy::new(clients);
         let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
+        let (started, starts) = mpsc::channel();
+        let grace = settings.timeouts.grace;
         let sockets = endpoints.into_iter().zip(quic);
         for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
-            let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
+            let (handler, log, stop, started) = (handler.clone(), log.clone(), stopper.watch(), started.clone());
             let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
             let (counters, core) = (Arc::clone(counters), cores.get(number).copied());
             let serve = move || {
                 let pinned = core.map_or(Ok(()), worker_cores::pin);
                 let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
-                pinned.and_then(|()| accepting::run(worker, endpoints, quic, stop)).inspect_err(|_| stopper.stop())
+                pinned
+                    .and_then(|()| accepting::run(worker, endpoints, quic, stop, started))
+                    .inspect_err(|_| stopper.stop_within(grace))
             };
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
-                Ok(thread) => threads.push(thread),
+                Ok(worker) => workers.push(worker),
                 Err(error) => {
                     spawned = Err(error);
                     break;
                 }
             }
         }
-        drop(handler);
-        if spawned.is_err() {
-            stopper.stop();
+        drop((handler, started));
+        // Each worker drops its sender when it serves, or has failed.
+        let have_started = spawned.is_ok() && starts.iter().count() == workers.len();
+        if !have_started {
+            stopper.stop_within(grace);
         }
-        let grace = settings.timeouts.grace;
-        let draining = leave(port_drain, &stopper, &status, grace);
-        let telling = stop_warning::tell(&stopper, &status, grace);
-        let aside = async { _ = tokio::join!(draining, telling) };
-        wait(threads, signals, &stopper, aside)?;
-        Ok(spawned?)
+        let running = RunningServer { workers, port_drain, signals, stopper, status, grace };
+        if have_started {
+            return Ok(running);
+        }
+        running.wait()?;
+        spawned?;
+        Err(io::Error::other("a worker ended before it served").into())
     }
 
     /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
@@ -160,24 +176,4 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.0.end();
     }
-}
-
-/// Waits until all workers have ended; meanwhile handles signals and drains shared ports (`aside`).
-fn wait(
-    threads: Vec<JoinHandle<Result<(), Error>>>,
-    signals: Signals,
-    stopper: &Stopper,
-    aside: impl Future<Output = ()>,
-) -> Result<(), Error> {
-    let (done, all_done) = tokio::sync::oneshot::channel();
-    let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
-        let mut outcome = Ok(());
-        for thread in threads {
-            outcome = outcome.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        let _ = done.send(());
-        outcome
-    })?;
-    signals.stop_until(stopper, aside, all_done);
-    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

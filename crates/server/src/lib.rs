@@ -63,6 +63,7 @@ mod quic_accepting;
 mod quic_handshakes;
 #[cfg(feature = "http3")]
 mod quic_sockets;
+mod running_server;
 mod serve;
 mod server;
 mod settings;
@@ -109,6 +110,7 @@ pub use self::{
     bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
+    running_server::RunningServer,
     serve::{ListeningSocket, Serve, ServeUntil, serve},
     server::Server,
     settings::{Limits, Timeouts},

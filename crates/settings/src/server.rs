@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::{
     AcmePlan, DevelopmentCertificate, Encryption, ListenerSettings, Reachable, SettingError, admin_token,
-    descriptor_shares::Shares,
+    descriptor_shares::{self, Shares},
     listeners,
     options::{
         AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LoggingOptions,
@@ -132,6 +132,20 @@ impl ServerSettings {
 }
 
 impl ServerSettings {
+    /// How many descriptors the server needs at its start, beside those that are open before.
+    #[must_use]
+    pub fn needed_descriptors(&self) -> usize {
+        let quic = self.listeners.iter().filter(|listener| self.http3 && listener.quic_address().is_some()).count();
+        let sockets = self.listeners.len() + quic;
+        descriptor_shares::needed(self.workers, sockets)
+    }
+
+    /// How many of them are for the workers and the first connections, when the sockets are open.
+    #[must_use]
+    pub fn descriptors_of_workers(&self) -> usize {
+        descriptor_shares::of_workers(self.workers)
+    }
+
     /// Uses the certificate for development that is kept in this folder, if a certificate for development is used. Without
     /// this call, each process has one of its own.
     ///

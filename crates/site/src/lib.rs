@@ -60,7 +60,7 @@ pub use self::{
     },
     route_handler::RouteHandler,
     scripts::{ScriptedSite, Scripts},
-    serving::{TlsPolicy, handler, serve},
+    serving::{TlsPolicy, handler, start},
     site_handler::{Admission, Site, SitePolicies},
     site_scripts::SiteScripts,
     sites_by_address::SitesByAddress,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow::{Address, BoundServer, Handler};
+use serow::{Address, BoundServer, Handler, RunningServer};
 use serow_acme::HttpChallenges;
 use serow_bans::Bans;
 use serow_gateway::TrustedProxies;
@@ -23,26 +23,26 @@ pub struct TlsPolicy {
     pub challenges: Option<HttpChallenges>,
 }
 
-/// Serves until the server is stopped; while maintenance goes on, clients receive 503, and banned ones 403. Trusted proxies name the client
+/// Starts the server, and returns when it serves; while maintenance goes on, clients receive 503, and banned ones 403. Trusted proxies name the client
 /// and its scheme, for maintenance and for redirects to TLS; [`Router::with_trusted`](serow_router::Router::with_trusted)
 /// has those for routes.
 ///
 /// # Errors
 ///
 /// If a worker cannot be started.
-pub fn serve(
+pub fn start(
     server: BoundServer,
     site: Site,
     policy: TlsPolicy,
     maintenance: MaintenanceSwitch,
     bans: Bans,
     trusted: TrustedProxies,
-) -> Result<(), serow::Error> {
+) -> Result<RunningServer, serow::Error> {
     let port = tls_port(&server);
-    server.run(handler(site, policy, port, Admission { maintenance, bans, trusted }))
+    server.start(handler(site, policy, port, Admission { maintenance, bans, trusted }))
 }
 
-/// The handler of a site: redirects to TLS lead to this port. [`serve`] serves it; tests call it without a server.
+/// The handler of a site: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.
 pub fn handler(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> impl Handler {
     SiteHandler::new(site, policy, port, admission)
 }

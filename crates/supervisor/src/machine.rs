@@ -58,7 +58,8 @@ enum Phase {
     /// The old workers go on beside the new ones until then.
     Delaying(Duration),
     Running,
-    Stopping,
+    /// Since this time.
+    Stopping(Duration),
     Ended,
 }
 
@@ -100,14 +101,14 @@ impl Machine {
                 let interval = if self.old.is_empty() { interval } else { interval.saturating_mul(2) };
                 self.complete_since.saturating_add(interval)
             }),
-            Phase::Stopping | Phase::Ended => None,
+            Phase::Stopping(_) | Phase::Ended => None,
         }
     }
 
     /// Takes notice of what happened.
     pub fn handle(&mut self, now: Duration, event: Event) {
         match event {
-            Event::Stop(signal) => self.stop(signal),
+            Event::Stop(signal) => self.stop(now, signal),
             Event::Exited(pid, status) => self.handle_exit(now, pid, status),
             Event::Hangup => self.wanted = self.wanted.saturating_add(1),
             Event::Tick if matches!(self.phase, Phase::New) => self.begin(self.settings.workers),
@@ -206,7 +207,7 @@ impl Machine {
         if let Some(place) = self.old.iter().position(|worker| worker.pid == pid) {
             self.old.remove(place);
             match self.phase {
-                Phase::Stopping => self.log(format!("worker {pid} died, status:{status}")),
+                Phase::Stopping(_) => self.log(format!("worker {pid} died, status:{status}")),
                 _ => self.log(format!("old worker {pid} died, status:{status}")),
             }
             self.write_status();
@@ -225,11 +226,15 @@ impl Machine {
         self.end_if_alone();
     }
 
-    fn stop(&mut self, signal: &'static str) {
+    fn stop(&mut self, now: Duration, signal: &'static str) {
         let phase = match self.phase {
+            Phase::Stopping(since) if now.saturating_sub(since) >= MIN_GRACE => {
+                self.log(format!("received {signal} again, sending KILL to all workers:{}", list(&self.old)));
+                return self.kill_old("KILL".to_owned());
+            }
             // It is under way, and takes as long as the workers take.
-            Phase::Stopping | Phase::Ended => return,
-            _ => std::mem::replace(&mut self.phase, Phase::Stopping),
+            Phase::Stopping(_) | Phase::Ended => return,
+            _ => std::mem::replace(&mut self.phase, Phase::Stopping(now)),
         };
         self.old.append(&mut self.current);
         if let Phase::Starting(start) = phase {
@@ -242,7 +247,7 @@ impl Machine {
     }
 
     fn end_if_alone(&mut self) {
-        if matches!(self.phase, Phase::Stopping) && self.old.is_empty() {
+        if matches!(self.phase, Phase::Stopping(_)) && self.old.is_empty() {
             self.phase = Phase::Ended;
             self.log("exiting".to_owned());
             self.actions.push_back(Action::Exit);
@@ -260,6 +265,10 @@ impl Machine {
         self.actions.push_back(Action::WriteStatus(lines));
     }
 }
+
+/// A second signal within this time after the first is the same one: a terminal and a process manager send it to all
+/// processes of a group, and the supervisor may get it from both.
+const MIN_GRACE: Duration = Duration::from_secs(1);
 
 /// Process ids, sorted as text, as Server::Starter does.
 fn sorted(workers: &[Worker]) -> Vec<u32> {

@@ -8,10 +8,10 @@ use std::{
     process::{self, Command},
 };
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::set_parent_process_death_signal;
 use serow_net::inheritance;
 
-use crate::{Settings, environment::Variables, log, sockets::Sockets};
+use crate::{Settings, SignalName, environment::Variables, log, sockets::Sockets};
 
 /// Spawns a worker and returns its process id.
 pub(crate) fn spawn(
@@ -35,17 +35,23 @@ pub(crate) fn spawn(
 /// Replaces this process by a program that ends with the one that started it: where `LISTEN_FDS` announces a socket,
 /// standard input is moved to its number. As [`become_worker`] otherwise.
 pub fn become_program(command: &[OsString]) -> process::ExitCode {
-    let prepared = set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from);
-    if let Err(error) = prepared.and_then(|()| inheritance::take_from_standard_input()) {
+    if let Err(error) = inheritance::take_from_standard_input() {
         log::line(&format!("the socket cannot be passed on: {error}"));
         return FAILED.into();
     }
-    become_worker(None, command)
+    become_worker(None, &SignalName::term(), command)
 }
 
 /// Replaces this process by the worker: changes to the folder, names this process in `LISTEN_PID`, and executes the command.
 /// Where that fails, it writes why to the log and returns 255.
-pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::ExitCode {
+///
+/// The worker gets this signal when the process that started it is killed: otherwise it would hold the port, and no
+/// supervisor could start again. The kernel forgets that where the worker becomes another user (prctl(2)).
+pub fn become_worker(folder: Option<&Path>, at_parents_end: &SignalName, command: &[OsString]) -> process::ExitCode {
+    if let Err(error) = set_parent_process_death_signal(Some(at_parents_end.signal())) {
+        log::line(&format!("the worker cannot end with its supervisor: {error}"));
+        return FAILED.into();
+    }
     if let Some(folder) = folder
         && let Err(error) = env::set_current_dir(folder)
     {

@@ -20,12 +20,14 @@
 //! | the names, which the access log shares, and their values | `name.rs`, `values.rs`, `user.rs` |
 //! | a name with a part of its own: fields, cookies, arguments, captures, maps | `variable.rs` |
 //! | the request that the values are taken from | `source.rs` |
+//! | the path as routes and `$uri` have it | `clean_path.rs` |
 //! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
 //! | which names a text may use | `scope.rs` |
 //! | tables from values to values | `map.rs`, `maps.rs` |
 //! | regular expressions of bounded size; patterns of values | `expression.rs`, `value_pattern.rs` |
 #![forbid(unsafe_code)]
 
+pub mod clean_path;
 mod error;
 mod expression;
 mod form;

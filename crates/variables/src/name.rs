@@ -55,7 +55,7 @@ names! {
     Scheme: "scheme";
     /// `on` with TLS, nothing without.
     Https: "https";
-    /// The host without its port, in lower case.
+    /// The host without its port and without a dot at its end, in lower case.
     Host: "host";
     /// The version of TLS.
     TlsProtocol: "ssl_protocol";

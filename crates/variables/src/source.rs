@@ -19,7 +19,7 @@ pub struct Source<'a> {
     pub version: Version,
     /// Its fields.
     pub headers: &'a Headers,
-    /// `$uri`: its path, in a route decoded, cleaned and perhaps rewritten.
+    /// `$uri`: its path, in a route decoded, cleaned ([`clean_path`](crate::clean_path)) and perhaps rewritten.
     pub path: &'a [u8],
     /// Its query, perhaps rewritten.
     pub query: Option<&'a str>,

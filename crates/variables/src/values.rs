@@ -43,7 +43,8 @@ pub fn version(version: Version) -> &'static str {
     }
 }
 
-/// The host of the request without its port, as it was written; `None` if it is empty or missing.
+/// The host of the request without its port, as it was written, except for the dot at the end of an absolute name, as
+/// in nginx; `None` if it is empty or missing.
 #[must_use]
 pub fn host<'a>(target: &'a Target, headers: &'a Headers) -> Option<&'a [u8]> {
     // RFC 9112 §3.2.2: an absolute target takes precedence.
@@ -51,6 +52,7 @@ pub fn host<'a>(target: &'a Target, headers: &'a Headers) -> Option<&'a [u8]> {
     let behind_address = authority.iter().rposition(|&byte| byte == b']').map_or(0, |place| place + 1);
     let port = authority[behind_address..].iter().position(|&byte| byte == b':');
     let host = port.map_or(authority, |place| &authority[..behind_address + place]);
+    let host = host.strip_suffix(b".").unwrap_or(host);
     Some(host).filter(|host| !host.is_empty())
 }
 

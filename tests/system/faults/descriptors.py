@@ -5,11 +5,12 @@ from __future__ import annotations
 import collections
 import pathlib
 import resource
+import subprocess
 import threading
 import time
 
 from .. import wire
-from ..server import Server
+from ..server import Server, free_port, program, resident_bytes
 from ..verdict import Verdict
 
 LIMIT = 100
@@ -74,4 +75,46 @@ def limited(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         verdict.check(wire.ask_once(server.address, "/").status == 200, "descriptors: no answer afterwards")
 
 
-CASES = (limited,)
+SITES_LIMIT = 1024
+
+
+def many_sites(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """`ulimit -n 1024` and 10,000 sites, each with a folder: each answers, before and after a reload."""
+    count, port, settings = 500 if short else 10_000, free_port(), folder / "serow.toml"
+    text = [f'listen = "127.0.0.1:{port}"\nadmin = "unix:{folder}/admin.sock"\nworkers = 2\n']
+    for number in range(count):
+        root = folder / str(number)
+        root.mkdir()
+        (root / "index.html").write_text(f"site {number}\n")
+        text.append(f'[[site]]\nhosts = ["{number}.example"]\nfiles = {{ root = "{number}" }}\n')
+    settings.write_text("".join(text))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (SITES_LIMIT, SITES_LIMIT))
+
+    def wrong(numbers: range) -> list[int]:
+        with wire.Connection(("127.0.0.1", port), 60) as connection:
+            return [number for number in numbers if not is_answered(connection, number)]
+
+    def is_answered(connection: wire.Connection, number: int) -> bool:
+        connection.send(wire.request("/", host=f"{number}.example"))
+        answer = connection.receive()
+        return answer.status == 200 and answer.body == f"site {number}\n".encode()
+
+    began = time.monotonic()
+    with Server([program("serow"), "run", "-c", settings], port, before=limit) as server:
+        first = wrong(range(1))
+        started = time.monotonic() - began
+        first += wrong(range(count))
+        generation = int(pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()[0])
+        used = len(list(pathlib.Path(f"/proc/{generation}/fd").iterdir()))
+        memory = resident_bytes(generation) / 1e6
+        reload = subprocess.run([program("serow"), "reload", "-c", settings], capture_output=True, text=True)
+        second = wrong(range(count))
+        verdict.figure(f"descriptors: {count} sites with {SITES_LIMIT} allowed: the first answer after {started:.1f} s, "
+                       f"{used} open, {memory:.0f} MB after a request to each")
+        verdict.check(not first and not second, f"descriptors: wrong answers of {first[:3]}, after a reload {second[:3]}")
+        verdict.check(reload.returncode == 0, f"descriptors: {reload.stderr}")
+
+
+CASES = (limited, many_sites)

@@ -1,11 +1,17 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, os::unix::process::parent_id, path::Path, process::ExitCode, thread};
+use std::{
+    io, mem,
+    os::{fd::OwnedFd, unix::process::parent_id},
+    path::Path,
+    process::ExitCode,
+    thread,
+};
 
-use serow::{Address, BoundServer, ListenOptions, Server, SharedQuicSockets, SharedSecret};
+use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
-use serow_acme::{CertificateManager, PreparedManager};
+use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes};
@@ -24,7 +30,7 @@ use crate::{
     application_host::application_host,
     cache_folder, certificates,
     command_error::{CommandError, exit_code},
-    error_log,
+    descriptors, error_log,
     sandbox::{self, SandboxState},
     state_folder,
 };
@@ -39,7 +45,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
         }
     };
     match Generation::prepare(file, setup, &parent) {
-        Ok(generation) => exit_code(generation.serve(parent)),
+        Ok(generation) => generation.serve(parent),
         Err(reason) => {
             parent.fail(&reason);
             ExitCode::FAILURE
@@ -88,7 +94,7 @@ impl Generation {
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
-        let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
+        let sockets = sockets(settings, parent)?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
@@ -105,7 +111,7 @@ impl Generation {
         let sandbox = sandbox::prepare(&configuration, keys.as_deref());
         configuration.account.as_ref().map_or(Ok(()), assume)?;
         // Before there is another thread: what is restricted is one of them, and those that it starts.
-        let sandbox = SandboxState::enter(sandbox);
+        let sandbox = SandboxState::enter(sandbox)?;
         // By that user as well.
         warn_of_folders(&configuration);
         // By the user, who will have to open them again.
@@ -147,7 +153,21 @@ impl Generation {
         })
     }
 
-    fn serve(self, parent: Parent) -> Result<(), CommandError> {
+    /// Serves until the master says otherwise.
+    fn serve(self, parent: Parent) -> ExitCode {
+        match self.start() {
+            // Not before: the generation that served so far stops when this one says that it serves.
+            Ok(started) => exit_code(started.report(parent)),
+            Err(error) => {
+                parent.fail(&error.message());
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn start(self) -> Result<Started, CommandError> {
+        // After all that was opened before: what is left is for the workers and their connections.
+        descriptors::require(self.configuration.server.descriptors_of_workers())?;
         let Self {
             configuration,
             admin,
@@ -196,12 +216,35 @@ impl Generation {
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let outcome = serow_site::serve(server, site, policy, maintenance, settings.bans, settings.clients.trusted);
-        // In this order; the last writes what waits.
-        drop((certificates, background_tasks, workers, access, cache_writer));
+        let trusted = settings.clients.trusted;
+        let server = serow_site::start(server, site, policy, maintenance, settings.bans, trusted)?;
+        let helpers = (certificates, background_tasks, workers, access, cache_writer);
+        Ok(Started { server, sources, terms, orders, helpers, logs })
+    }
+}
+
+/// A generation whose workers serve.
+struct Started {
+    server: RunningServer,
+    sources: Sources,
+    terms: Terms,
+    orders: ServerOrders,
+    helpers: Helpers,
+    logs: Option<AccessLogs>,
+}
+
+/// What runs beside the workers, in the order in which it ends: the last writes what waits.
+type Helpers = (Option<RunningManager>, BackgroundTasks, Vec<Workers>, AccessThreads, Option<CacheWriter>);
+
+impl Started {
+    /// Reports to the master, and serves until it says otherwise.
+    fn report(self, parent: Parent) -> Result<(), CommandError> {
+        let Self { server, sources, terms, orders, helpers, logs } = self;
+        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
+        let outcome = server.wait();
+        drop(helpers);
         if let Some(logs) = logs {
             logs.finish();
         }
@@ -316,6 +359,12 @@ fn check_account(account: &Account, credentials: Credentials) -> Result<(), Stri
         )),
         _ => Ok(()),
     }
+}
+
+/// The sockets that the settings need, from the master, if there are enough descriptors for them and for the rest.
+fn sockets(settings: &ServerSettings, parent: &Parent) -> Result<Vec<Vec<OwnedFd>>, String> {
+    descriptors::require(settings.needed_descriptors()).map_err(|error| error.message())?;
+    parent.listen(wanted(settings)?).map_err(|error| error.to_string())
 }
 
 /// The sockets that the settings need.

@@ -13,12 +13,13 @@ use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSetting
 use tracing::level_filters::LevelFilter;
 
 use super::program;
-use crate::{announcement, arguments::RunArguments, command_error::CommandError, error_log};
+use crate::{announcement, arguments::RunArguments, command_error::CommandError, descriptors, error_log};
 
 /// Runs generations of what the file says.
 pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     error_log::begin(LevelFilter::INFO);
     forbid_tracing().map_err(CommandError::system)?;
+    descriptors::require(descriptors::OF_MASTER)?;
     let RunArguments { settings, pid_file, .. } = arguments;
     let file = std::path::absolute(settings.file).map_err(CommandError::system)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.

@@ -15,6 +15,7 @@ mod certificates_dns;
 mod client_addresses;
 mod client_certificates;
 mod configuration;
+mod descriptors;
 mod forged_addresses;
 mod forward_auth;
 mod header_rules;

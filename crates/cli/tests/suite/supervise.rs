@@ -344,6 +344,29 @@ fn workers_keep_the_limit_of_descriptors() {
 }
 
 #[test]
+fn a_worker_ends_with_a_supervisor_that_is_killed() {
+    let worker = "trap 'echo told > {}/told; exit' USR1; echo ready > {}/ready; while :; do sleep 0.05; done";
+    let options = ["--port=127.0.0.1:0", "--interval=50ms", "--signal-on-term=USR1"];
+    let supervisor = Supervisor::start(&options, &["sh", "-c", worker]);
+    supervisor.wait_for("the trap", || supervisor.read("ready").is_some());
+    supervisor.signal(Signal::KILL);
+    supervisor.wait_for("the signal", || supervisor.read("told").is_some());
+}
+
+#[test]
+fn a_second_signal_kills_workers_that_ignore_the_first() {
+    let worker = ["sh", "-c", "trap '' TERM; echo ready > {}/ready; exec sleep 1000"];
+    let supervisor = Supervisor::start(&["--interval=50ms"], &worker);
+    supervisor.wait_for("the trap", || supervisor.read("ready").is_some());
+    supervisor.wait_for("the end", || {
+        supervisor.signal(Signal::TERM);
+        supervisor.read("pid").is_none()
+    });
+    let log = supervisor.log();
+    assert!(log.contains("received TERM again, sending KILL to all workers:PID\n"), "{log}");
+}
+
+#[test]
 fn what_cannot_be_is_said_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");

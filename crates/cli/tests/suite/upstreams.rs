@@ -240,8 +240,7 @@ fn over_tcp_a_token_is_needed_to_change_something() {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     fs::write(&token, "0123456789abcdef\n").unwrap();
-    // Of an address that nobody else listens at, so that no other test takes the port in between.
-    let (admin, bare) = ("127.77.0.1:9901".to_owned(), "127.77.0.2:9901".to_owned());
+    let [admin, bare] = serow_ports::free_ports::<2>().map(|port| format!("127.0.0.1:{port}"));
     let proxy = |admin: &str, more: &[&Path]| {
         let mut command =
             serow(["proxy", one.address(), "--listen", "127.0.0.1:0", "--workers", "1", "--admin", admin]);

@@ -176,7 +176,8 @@ fn a_core_that_may_not_be_used_is_an_error_of_the_start_and_not_of_the_check() {
     assert!(refused.status.code() == Some(1) && told.contains(&expected), "{:?} {told}", refused.status);
     assert_eq!(told.lines().count(), 1, "{told}");
     // The settings may be for another machine.
-    let settings = format!("worker-cores = \"{core}\"\n[[site]]\nfiles = {{ root = \".\" }}\n");
+    let settings =
+        format!("listen = \"127.0.0.1:0\"\nworker-cores = \"{core}\"\n[[site]]\nfiles = {{ root = \".\" }}\n");
     fs::write(folder.path().join("serow.toml"), settings).unwrap();
     let file = folder.path().join("serow.toml").display().to_string();
     assert!(output(["check", "-c", &file]).status.success());

@@ -176,13 +176,6 @@ fn limits_hold() {
     }
     let cache = CacheLimits { entries: 10, open_files: 3, bytes: 5000, body: 2000, ..CacheLimits::default() };
     let files = site.serve_with(FilesSettings { cache, ..FilesSettings::default() });
-    // Other tests of this process open files as well, in other folders.
-    let open = || {
-        let descriptors = fs::read_dir("/proc/self/fd").unwrap();
-        let opened = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
-        opened.filter(|opened| opened.starts_with(site.root())).count()
-    };
-    let before = open();
     for _ in 0..2 {
         for number in 0..40 {
             let path: &'static str = Box::leak(format!("/{number}").into_boxed_str());
@@ -190,7 +183,41 @@ fn limits_hold() {
         }
     }
     // 20 would be kept without the limit.
-    assert_eq!(open(), before + 3);
+    assert_eq!(open_below(&site), (1, 3));
+}
+
+#[test]
+fn handlers_of_one_folder_open_it_once_and_only_when_needed() {
+    let site = Site::new(&[("a", "one")]);
+    let files: Vec<_> = (0..4).map(|_| site.serve()).flat_map(|files| [files.clone(), files]).collect();
+    assert_eq!(open_below(&site), (0, 0));
+    for files in &files {
+        assert_eq!(get(files, "/a").text(), "one");
+    }
+    assert_eq!(open_below(&site), (1, 0));
+}
+
+#[test]
+fn a_limit_of_no_open_files_keeps_none_open() {
+    let site = Site::new(&[("large", &"x".repeat(3000)), ("404.html", &"y".repeat(3000))]);
+    let cache = CacheLimits { open_files: 0, body: 2000, ..CacheLimits::default() };
+    let settings = FilesSettings { cache, not_found: Some("/404.html".to_owned()), ..FilesSettings::default() };
+    let files = site.serve_with(settings);
+    for path in ["/large", "/missing", "/large"] {
+        assert_eq!(get(&files, path).body.len(), 3000);
+        assert!(files.respond_if_found(&request("GET".parse().unwrap(), "/large", &[])).is_some());
+        assert_eq!(open_below(&site), (1, 0), "{path}");
+    }
+}
+
+/// Whether the folder of a site is open, and how many files in it. Other tests of this process open files as well, in
+/// other folders.
+fn open_below(site: &Site) -> (usize, usize) {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let opened = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    let (folders, files): (Vec<_>, Vec<_>) =
+        opened.filter(|opened| opened.starts_with(site.root())).partition(|opened| opened == site.root());
+    (folders.len(), files.len())
 }
 
 #[test]

@@ -239,11 +239,13 @@ fn fields_are_set_to_texts_with_variables_of_the_request_as_the_client_sent_it()
         strip_prefix: Some("/a".to_owned()),
         ..silent()
     };
-    let fields = [("Host", "outer"), ("X-Real-IP", "6.6.6.6"), ("x-both", "client"), ("X-Absent", "old")];
+    let fields = [("Host", "Outer.:80"), ("X-Real-IP", "6.6.6.6"), ("x-both", "client"), ("X-Absent", "old")];
     // No value begins another line, and none is a variable again.
     for (line, path) in [
         ("GET /a/b%0D%0AX-Evil:%201", "[/a/bX-Evil: 1] /a/b%0D%0AX-Evil:%201"),
         ("GET /a/$host%7F?c", "[/a/$host] /a/$host%7F?c"),
+        // As routes see the path.
+        ("GET /a//./%63?d", "[/a/c] /a//./%63?d"),
     ] {
         let mut request = request(line, Version::HTTP_11, &fields);
         let head = outgoing(&mut request, &settings).unwrap();

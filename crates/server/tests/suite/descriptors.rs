@@ -1,10 +1,41 @@
 //! A process without descriptors to spare: no spinning, nobody forgotten.
 
-use std::time::Duration;
+use std::{fs, process::Command, time::Duration};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+use serow::{Error, HandlerExt, Request, Response, Server};
 
 use crate::support::{Child, hello_in_a_child};
+
+#[test]
+fn a_server_starts_with_all_workers_or_says_why_not() {
+    let name = "descriptors::in_a_process_with_descriptors_for_one_worker";
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", name, "--ignored", "--nocapture"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "lowers a limit of its process; a_server_starts_with_all_workers_or_says_why_not starts one for it"]
+fn in_a_process_with_descriptors_for_one_worker() {
+    let start = || {
+        let server = Server::new().listen("127.0.0.1:0").workers(3).bind().unwrap();
+        let open = fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+        (server, open, (|_: Request| async { Response::text("hello") }).boxed())
+    };
+    let usual = getrlimit(Resource::Nofile);
+    let (server, open, handler) = start();
+    setrlimit(Resource::Nofile, Rlimit { current: Some(open + 4), ..usual }).unwrap();
+    let outcome = server.start(handler);
+    assert!(matches!(outcome, Err(Error::System(_))));
+    setrlimit(Resource::Nofile, usual).unwrap();
+    let (server, _, handler) = start();
+    let stopper = server.stopper();
+    let server = server.start(handler).unwrap();
+    stopper.stop();
+    server.wait().unwrap();
+}
 
 #[test]
 #[ignore = "the process that the other tests of this file start"]

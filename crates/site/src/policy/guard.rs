@@ -14,7 +14,9 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
 use serow_gateway::{TrustedProxies, error_page};
-use serow_message::{Headers, KnownHeader, LimitStatus, Method, Request, Response, RouteNote, StatusCode};
+use serow_message::{
+    Headers, KnownHeader, LimitStatus, Method, Request, RequestClient, Response, RouteNote, StatusCode,
+};
 use serow_router::Methods;
 use tokio::time::sleep;
 
@@ -187,7 +189,7 @@ impl Guard {
     ) -> Result<Duration, Response> {
         let (mut longest, mut refused) = (Duration::ZERO, None);
         for limit in self.limits.iter().filter(|limit| limit.needs_claims() == with_claims) {
-            let limited = limit.decide(request, client);
+            let Some(limited) = limit.decide(request, &RequestClient::new(&self.trust), client) else { continue };
             match limit.wait(&limited) {
                 Ok(wait) => longest = longest.max(wait),
                 Err(retry_after) => refused = Some(refused.unwrap_or(Duration::ZERO).max(retry_after)),

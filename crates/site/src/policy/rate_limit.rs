@@ -12,10 +12,13 @@ use std::{
 
 use serow_bans::{BanRule, Bans};
 use serow_fleet::{SharedKey, SharedTable, now};
-use serow_message::{FieldName, Headers, KnownHeader, LimitStatus, Request, Response, RouteNote};
+use serow_message::{FieldName, Headers, KnownHeader, LimitStatus, Request, RequestClient, Response, RouteNote};
 use serow_net::WarningPace;
 use serow_rate_limit::{Decision, Key, KeyTable, Limit};
-use serow_variables::{Name, Part, Source, Text, Variable};
+use serow_variables::{
+    Name, Part, Source, Text, Variable,
+    clean_path::{self, Room},
+};
 use smallvec::SmallVec;
 
 use super::{limit_ban::LimitBan, put};
@@ -148,9 +151,14 @@ impl RateLimit {
         }
     }
 
-    /// Decides about a request of this client.
-    pub(super) fn decide(&self, request: &Request, client: Option<IpAddr>) -> Limited {
-        let (key, decision) = self.table.decide(&self.limit, &self.key_of(request, client), now());
+    /// Decides about a request of this client; nothing where its key is empty: such requests are not limited, as in nginx.
+    pub(super) fn decide(
+        &self,
+        request: &Request,
+        client: &RequestClient<'_>,
+        address: Option<IpAddr>,
+    ) -> Option<Limited> {
+        let (key, decision) = self.table.decide(&self.limit, &self.key_of(request, client, address)?, now());
         let count = match decision {
             Decision::Allowed { wait: Duration::ZERO, .. } => &self.counts.allowed,
             Decision::Allowed { .. } => &self.counts.delayed,
@@ -158,12 +166,12 @@ impl RateLimit {
         };
         count.fetch_add(1, Ordering::Relaxed);
         if !decision.is_allowed() {
-            self.note_refusal(client);
+            self.note_refusal(address);
         }
         if let Some(note) = request.extensions.get::<RouteNote>() {
             note.add_limit(&self.name, self.status(decision));
         }
-        Limited { key, decision }
+        Some(Limited { key, decision })
     }
 
     fn status(&self, decision: Decision) -> LimitStatus {
@@ -220,27 +228,37 @@ impl RateLimit {
         put(headers, OwnName("ratelimit"), value);
     }
 
-    /// What requests share that are counted together.
-    fn key_of(&self, request: &Request, client: Option<IpAddr>) -> Vec<u8> {
+    /// What requests share that are counted together; `None` if nothing in the key has a value.
+    fn key_of(&self, request: &Request, client: &RequestClient<'_>, address: Option<IpAddr>) -> Option<Vec<u8>> {
         let mut key = Vec::with_capacity(32);
         if let [Part::Variable(Variable::Named(Name::RemoteAddress))] = self.key.parts() {
             // The usual key, and the only part.
-            append_client(client, &mut key);
-            return key;
+            append_client(address, &mut key);
+            return Some(key);
         }
-        let source = Source::of(request, request.target.path_bytes());
+        // As the route saw it: other spellings of a path are no way around its limit.
+        let mut room = Room::new();
+        let path = clean_path::of_routed(&request.target, &mut room);
+        let source = Source { client: Some(client), ..Source::of(request, path) };
+        let mut is_empty = true;
         for part in self.key.parts() {
+            let start = key.len();
             match part {
                 Part::Text(text) => key.extend_from_slice(text.as_bytes()),
-                Part::Variable(Variable::Named(Name::RemoteAddress)) => append_client(client, &mut key),
+                Part::Variable(Variable::Named(Name::RemoteAddress)) => {
+                    append_client(address, &mut key);
+                    // Clients without an address, at a unix socket, are limited together.
+                    is_empty = false;
+                }
                 Part::Variable(variable) => {
                     variable.append(&source, &mut key);
                 }
             }
+            is_empty &= key.len() == start;
             // Not in any value that a client can send.
             key.push(b'\n');
         }
-        key
+        (!is_empty).then_some(key)
     }
 
     /// Counts what a client may be banned for, and logs that requests are refused, at most once in a minute.
@@ -311,14 +329,58 @@ pub(super) fn whole_seconds(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serow_message::TrustedProxies;
     use serow_variables::Scope;
 
     use super::*;
 
     fn key_of(key: &str, client: Option<&str>) -> Vec<u8> {
+        key_of_request(key, &Request::get("/a?b"), client).unwrap()
+    }
+
+    fn key_of_request(key: &str, request: &Request, client: Option<&str>) -> Option<Vec<u8>> {
         let text = Text::parse(key, &Scope::default()).unwrap();
         let limit = RateLimit::new("a", Limit::new("1/s".parse().unwrap()), text, 10);
-        limit.key_of(&Request::get("/a?b"), client.map(|client| client.parse().unwrap()))
+        let address = client.map(|client| client.parse().unwrap());
+        limit.key_of(request, &RequestClient::new(&TrustedProxies::default()), address)
+    }
+
+    #[test]
+    fn all_spellings_of_a_path_and_a_host_have_one_key() {
+        let with_host = |target: &'static str, host: &str| {
+            let mut request = Request::get(target);
+            request.headers.insert(KnownHeader::Host, host).unwrap();
+            key_of_request("$remote_addr$uri$host", &request, Some("192.0.2.1"))
+        };
+        let expected = with_host("/login", "a.example");
+        for target in
+            ["/%6cogin", "/l%6Fgin", "//login", "///login", "/./login", "/x/../login", "/login?x", "/%2flogin"]
+        {
+            assert_eq!(with_host(target, "a.example"), expected, "{target}");
+        }
+        for host in ["A.example", "a.example.", "a.example:80", "A.EXAMPLE.:81"] {
+            assert_eq!(with_host("/login", host), expected, "{host}");
+        }
+        assert_ne!(with_host("/Login", "a.example"), expected);
+        assert_ne!(with_host("/login/", "a.example"), expected);
+    }
+
+    #[test]
+    fn requests_whose_key_is_empty_are_not_limited() {
+        let (plain, mut with_field) = (Request::get("/"), Request::get("/"));
+        with_field.headers.insert("x-api-key", "1").unwrap();
+        for (key, request, is_limited) in [
+            ("$http_x_api_key", &plain, false),
+            ("$http_x_api_key$cookie_a", &plain, false),
+            ("$http_x_api_key", &with_field, true),
+            ("$cookie_a$http_x_api_key", &with_field, true),
+            ("all", &plain, true),
+            // At a unix socket.
+            ("$remote_addr", &plain, true),
+            ("$remote_addr$http_x_api_key", &plain, true),
+        ] {
+            assert_eq!(key_of_request(key, request, None).is_some(), is_limited, "{key}");
+        }
     }
 
     #[test]
@@ -345,7 +407,7 @@ mod tests {
         let limit = RateLimit::new("logins", limit, text, 10).with_costs(vec![(401..=401, 3), (200..=299, 0)]);
         let request = Request::get("/");
         let ask = |status: u16| {
-            let limited = limit.decide(&request, None);
+            let limited = limit.decide(&request, &RequestClient::new(&TrustedProxies::default()), None).unwrap();
             if limit.wait(&limited).is_err() {
                 return None;
             }

@@ -100,10 +100,14 @@ fn a_worker_is_replaced_and_ended() {
             until something happens
         7001 HUP
             until something happens
-        7002 TERM
+        7999 TERM
             until something happens
-        7100 exit 102 15
-            log worker 102 died, status:15
+        8000 INT
+            log received INT again, sending KILL to all workers:102
+            kill KILL [102]
+            until something happens
+        8100 exit 102 9
+            log worker 102 died, status:9
             status []
             log exiting
             end

@@ -1,11 +1,11 @@
 //! Users who log in by a provider of OpenID Connect.
 
-use std::{net::IpAddr, sync::Arc, time::SystemTime};
+use std::{sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use serow_gateway::{TrustedProxies, error_page};
 use serow_login::{Granted, Login, LoginRequest, LoginVerdict, Reply, has_own_cookies, without_own_cookies};
-use serow_message::{Headers, KnownHeader, Request, Response, Scheme, StatusCode, User, authority};
+use serow_message::{Headers, KnownHeader, Request, Response, Scheme, StatusCode, User};
 
 use super::identity::{Identity, Verdict};
 use crate::policy::put;

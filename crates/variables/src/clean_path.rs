@@ -7,7 +7,7 @@ use serow_message::{
 use smallvec::SmallVec;
 
 /// Where a path is cleaned: on the stack, if it is not very long.
-pub(crate) type Room = SmallVec<[u8; ROOM]>;
+pub type Room = SmallVec<[u8; ROOM]>;
 
 /// The path of a request, clean: it is decoded once; an encoded slash is a slash; slashes in a row are one; `.` and
 /// `..` are followed. `*` (of OPTIONS) is `/`.
@@ -16,7 +16,7 @@ pub(crate) type Room = SmallVec<[u8; ROOM]>;
 ///
 /// A path that no honest client sends (400): see [`NoPath`].
 #[inline]
-pub(crate) fn of<'path>(target: &'path Target, room: &'path mut Room) -> Result<&'path [u8], NoPath> {
+pub fn of<'path>(target: &'path Target, room: &'path mut Room) -> Result<&'path [u8], NoPath> {
     let path = target.path_bytes();
     if target.form() == TargetForm::Asterisk {
         return Ok(b"/");
@@ -28,12 +28,19 @@ pub(crate) fn of<'path>(target: &'path Target, room: &'path mut Room) -> Result<
     Ok(room)
 }
 
+/// The path of a request that has passed routes, and so has a clean one; otherwise as it came.
+#[inline]
+#[must_use]
+pub fn of_routed<'path>(target: &'path Target, room: &'path mut Room) -> &'path [u8] {
+    of(target, room).unwrap_or_else(|_| target.path_bytes())
+}
+
 /// The same of a path that is decoded already: one that a rewrite made.
 ///
 /// # Errors
 ///
 /// As [`of`].
-pub(crate) fn of_decoded(path: &[u8]) -> Result<Vec<u8>, NoPath> {
+pub fn of_decoded(path: &[u8]) -> Result<Vec<u8>, NoPath> {
     let mut room = Room::new();
     clean(path.iter().map(|&byte| Ok(byte)), &mut room)?;
     Ok(room.into_vec())
@@ -48,9 +55,10 @@ pub fn clean_path_of(target: &Target) -> Option<Vec<u8>> {
 
 /// The path climbs above the root, holds NUL or a percent sign without two hexadecimal digits, or there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoPath;
+pub struct NoPath;
 
 /// Whether cleaning would change nothing, as far as one look at each byte can tell: true of nearly all.
+#[inline]
 fn is_surely_clean(path: &[u8]) -> bool {
     let Some((b'/', names)) = path.split_first() else { return false };
     let mut begins_name = true;
