@@ -30,7 +30,7 @@
 //!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
 //! let exchange = Exchange { sent: now, received: now };
 //! let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange);
-//! assert!(head.is_ok_and(|head| head.freshness.is_fresh(now)));
+//! assert!(head.is_ok_and(|(head, _)| head.freshness.is_fresh(now)));
 //! # Ok::<(), serow_message::InvalidHeader>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -97,7 +97,8 @@ pub use self::{
     tags::TagNames,
     time::Time,
     validation::{
-        HeadVerdict, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts, updated, validated,
+        HeadVerdict, UpdatedHead, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
+        updated, validated,
     },
     vary::Variant,
     written_uri::{WrittenUriError, WrittenUris},

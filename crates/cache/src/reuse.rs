@@ -94,7 +94,7 @@ mod tests {
         };
         let exchange = Exchange { sent: START, received: START };
         let head = storing::storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange);
-        StoredHead::new(head.unwrap())
+        head.unwrap().0.into_stored()
     }
 
     fn control(value: &str) -> RequestControl {

@@ -4,13 +4,18 @@ use std::{pin::Pin, sync::Arc};
 
 use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, StoreVersion, Stored, StoredHead,
-    TagNames, Variant, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
-    may_replace_error, updated, validated,
+    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, NotStored, StorableHead,
+    StoreVersion, Stored, StoringRequest, TagNames, UpdatedHead, add_validators, head_verdict, make_unconditional,
+    make_unconditional_in_parts, may_replace_error, updated, validated,
 };
 use serow_message::{InformationalSender, StatusCode};
 
-use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand};
+use super::{
+    ResponseCache,
+    answer::Found,
+    delivery::{deliver, deliver_as},
+    demand::Demand,
+};
 use crate::RouteHandler;
 
 /// A request that is forwarded.
@@ -61,10 +66,8 @@ impl Fetch {
     pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
         let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
         if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED {
-            if let Some(stored) = self.revalidated(&response, exchange)
-                && let Some(response) = self.deliver_stored(&stored, self.validated_by(response.status, true))
-            {
-                settle(leader.as_ref(), FillOutcome::Stored);
+            if let Some((response, is_stored)) = self.revalidated(&response, exchange) {
+                settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
                 return response;
             }
             // It is about another response than those that are stored.
@@ -170,19 +173,52 @@ impl Fetch {
         headers
     }
 
-    /// The stored response that a 304 is about, updated (RFC 9111 §4.3.4).
-    fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<Arc<Stored>> {
+    /// The response that a 304 makes of a stored one (RFC 9111 §4.3.4), and whether it is stored so; nothing if it is about
+    /// none, or its content is gone.
+    fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<(Response, bool)> {
         let stored = &self.found.stored;
         let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
-        let tags = tags_of(response);
-        let mut head = updated(&before.head, &response.headers, &self.cache.settings.rules, exchange);
+        let UpdatedHead { own, stored: decision } = self.updated(before, response, exchange);
+        let is_stored = self.decide(before, decision, &tags_of(response));
+        let request = (&self.head.method, &self.head.headers);
+        let delivered = deliver_as(request, &own, &before.body, self.cache.store.now()).ok()?;
+        Some((self.finish(delivered, self.validated_by(response.status, is_stored)), is_stored))
+    }
+
+    /// The head of a stored response, updated by the head of a response to this request.
+    fn updated(&self, before: &Stored, response: &Response, exchange: Exchange) -> UpdatedHead {
+        let (request, rules) = (self.storing_request(&self.head.headers), &self.cache.settings.rules);
+        updated(&before.head, request, &response.headers, rules, exchange)
+    }
+
+    /// Stores the updated head of a stored response, or withdraws that response if it is not for others any more; whether it
+    /// is stored.
+    fn decide(&self, before: &Arc<Stored>, decision: Result<StorableHead, NotStored>, tags: &TagNames) -> bool {
         let (memory, key) = (self.cache.memory(), &self.demand.key);
-        if head.variant.matches(&self.head.headers) {
-            return Some(memory.replace(key, self.version, before, head, &tags));
+        match decision {
+            Ok(_) if tags.is_over_limit() => false,
+            Ok(head) if before.head.variant.matches(&self.head.headers) => {
+                memory.replace(key, self.version, before, head, tags);
+                true
+            }
+            Ok(head) => {
+                // The origin has selected for this request what was stored for others.
+                memory.insert_variant(key.clone(), self.version, before, head, tags);
+                true
+            }
+            Err(why) => {
+                if !why.is_of_request() {
+                    memory.withdraw(key, before);
+                }
+                false
+            }
         }
-        // The origin has selected for this request what was stored for others.
-        head.variant = Variant::of(&head.headers.to_headers(), &self.head.headers)?;
-        Some(memory.insert_variant(key.clone(), self.version, before, head, &tags))
+    }
+
+    /// The request, with these headers, as what decides about its response.
+    pub(super) fn storing_request<'a>(&'a self, headers: &'a Headers) -> StoringRequest<'a> {
+        let (has_credentials, no_store) = (self.demand.has_credentials, self.demand.control.no_store);
+        StoringRequest { method: &self.head.method, headers, has_credentials, no_store }
     }
 
     /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
@@ -214,13 +250,14 @@ impl Fetch {
         let selected = self.found.stored.first().filter(|_| self.found.is_selected);
         let Some(before) = selected.or(self.found.part.as_ref()) else { return };
         let length = before.body.complete_length();
-        let head = match head_verdict(&before.head, length, response.status, &response.headers) {
-            HeadVerdict::Same => updated(&before.head, &response.headers, &self.cache.settings.rules, exchange),
-            HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },
-            HeadVerdict::Unrelated => return,
-        };
-        let (memory, key) = (self.cache.memory(), &self.demand.key);
-        memory.replace(key, self.version, before, head, &tags_of(response));
+        match head_verdict(&before.head, length, response.status, &response.headers) {
+            HeadVerdict::Same => {
+                let updated = self.updated(before, response, exchange);
+                let _ = self.decide(before, updated.stored, &tags_of(response));
+            }
+            HeadVerdict::Changed => self.cache.memory().outdate(&self.demand.key, self.version, before),
+            HeadVerdict::Unrelated => {}
+        }
     }
 
     /// A stored response is sent in place of the origin's, which had this status.

@@ -5,8 +5,8 @@ use std::{future::poll_fn, task::Poll};
 use bytes::Bytes;
 use serow::Body;
 use serow_cache::{
-    Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StoreVersion, StoredBody, StoredContent,
-    StoredHead, TagNames, WholeContent,
+    Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StorableHead, StoreVersion, StoredBody,
+    StoredContent, TagNames, WholeContent,
 };
 use tokio::task::{spawn_local, yield_now};
 
@@ -17,7 +17,7 @@ pub(super) struct Filling {
     pub(super) cache: ResponseCache,
     pub(super) key: Key,
     pub(super) version: StoreVersion,
-    pub(super) head: StoredHead,
+    pub(super) head: StorableHead,
     /// How much of the whole the body is.
     pub(super) extent: Extent,
     pub(super) tags: TagNames,

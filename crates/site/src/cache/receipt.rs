@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serow::{Body, KnownHeader, Response};
 use serow_cache::{
     ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
-    StoredHead, StoringRequest, TagNames, is_part_of_use, reuse, select, storable,
+    StorableHead, TagNames, is_part_of_use, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
@@ -22,7 +22,7 @@ use super::{
 
 /// A response that is stored.
 pub(super) struct Accepted {
-    pub(super) head: StoredHead,
+    pub(super) head: StorableHead,
     pub(super) extent: Extent,
     /// Where its content is put.
     pub(super) file: FillingFile,
@@ -98,15 +98,9 @@ impl Fetch {
             }
             _ => Cow::Borrowed(&self.head.headers),
         };
-        let request = StoringRequest {
-            method: &self.head.method,
-            headers: &headers,
-            has_credentials: self.demand.has_credentials,
-            no_store: self.demand.control.no_store,
-        };
-        let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
-        let (extent, length) = (head.extent, response.body.length());
-        let head = StoredHead::new(head);
+        let (request, rules) = (self.storing_request(&headers), &self.cache.settings.rules);
+        let (head, extent) = storable(request, response.status, &response.headers, rules, exchange)?;
+        let length = response.body.length();
         let is_of_use = match (extent, &self.found.part) {
             (Extent::Part(part), Some(before)) => is_part_of_use(&head, part, before),
             _ => true,
