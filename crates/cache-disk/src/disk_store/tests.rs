@@ -33,7 +33,13 @@ fn insert(disk: &DiskStore, store: &MemoryStore) -> (Key, Resource) {
     response.append("cache-control", "max-age=60").unwrap();
     response.append("xkey", "t").unwrap();
     let tags = TagNames::take(&mut response);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: now, received: now };
     let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredContent::File(file.finish().unwrap()).into();

@@ -127,7 +127,13 @@ fn response(tags: &str, body: &str) -> Storable {
     response.append("cache-control", "max-age=60").unwrap();
     response.append("xkey", tags).unwrap();
     let tags = TagNames::take(&mut response);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: NOW, received: NOW };
     let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
     Storable { head, body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
