@@ -25,7 +25,7 @@ use crate::{
     messages::{self, announced},
     pool::Ticket,
     request_error::RequestError,
-    settings::WebSocketSettings,
+    settings::{ApplicationSettings, WebSocketSettings},
     shared_state::{Sent, Shared},
     upload::{self, Upload},
     websocket::{self, Handshake},
@@ -40,6 +40,12 @@ pub struct ApplicationHandler {
 impl ApplicationHandler {
     pub(crate) fn new(state: Arc<State>) -> Self {
         Self { state }
+    }
+
+    /// The settings of the application.
+    #[must_use]
+    pub fn settings(&self) -> &ApplicationSettings {
+        &self.state.shared().settings
     }
 }
 

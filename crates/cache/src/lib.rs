@@ -27,7 +27,7 @@
 //! response.append("cache-control", "max-age=60")?;
 //! let now = Time::from_seconds(1_700_000_000);
 //! let request =
-//!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+//!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false, set_fields: &[] };
 //! let exchange = Exchange { sent: now, received: now };
 //! let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange);
 //! assert!(head.is_ok_and(|(head, _)| head.freshness.is_fresh(now)));
@@ -100,6 +100,6 @@ pub use self::{
         HeadVerdict, UpdatedHead, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
         updated, validated,
     },
-    vary::Variant,
+    vary::{Variant, accepts_coding},
     written_uri::{WrittenUriError, WrittenUris},
 };

@@ -91,6 +91,7 @@ mod tests {
             headers: &none,
             has_credentials: false,
             no_store: false,
+            set_fields: &[],
         };
         let exchange = Exchange { sent: START, received: START };
         let head = storing::storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange);

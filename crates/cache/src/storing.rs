@@ -24,6 +24,8 @@ pub struct StoringRequest<'a> {
     pub has_credentials: bool,
     /// Whether it has `no-store` (§5.2.1.5).
     pub no_store: bool,
+    /// Fields, in lower case, that the origin gets with other values than the request has here, such as the client's address.
+    pub set_fields: &'a [Box<[u8]>],
 }
 
 /// Why a response is not stored.
@@ -46,7 +48,8 @@ pub enum NotStored {
     Credentials,
     /// The response sets a cookie, which belongs to one client.
     SetCookie,
-    /// `Vary: *`: it matches no other request (§4.1).
+    /// It is not known which other requests it matches (§4.1): `Vary: *`, or `Vary` names a field that the origin got with another
+    /// value, or it has a content coding that is not told apart in requests.
     Vary,
     /// It is larger than what is stored.
     TooLarge,
@@ -173,7 +176,11 @@ fn permitted(
     if control.private == Restriction::All {
         return Err(NotStored::Private);
     }
-    let variant = Variant::of(headers, request.headers).ok_or(NotStored::Vary)?;
+    let variant = Variant::of(headers, request.headers).filter(|variant| {
+        let is_seen = |name: &[u8]| !request.set_fields.iter().any(|field| **field == *name);
+        variant.parts().all(|(name, _)| is_seen(name)) && variant.tells_coding_apart(headers)
+    });
+    let variant = variant.ok_or(NotStored::Vary)?;
     // §3.5.
     let is_shared = control.must_revalidate || control.public || control.s_maxage != crate::Delta::Absent;
     if request.has_credentials && !is_shared {
@@ -258,8 +265,18 @@ const NOT_KEPT: [KnownHeader; 5] = [
     KnownHeader::Age,
 ];
 
-/// Fields of one exchange with a proxy or a server (RFC 9110 §11.6.3, §11.7.3).
-const OF_ONE_EXCHANGE: [&str; 2] = ["authentication-info", "proxy-authentication-info"];
+/// Fields of one exchange with a proxy or a server (RFC 9110 §11.6.3, §11.7.3), and those that are meant for this server or a proxy in
+/// front of it: no other client may see them.
+const OF_ONE_EXCHANGE: [&str; 8] = [
+    "authentication-info",
+    "proxy-authentication-info",
+    "x-accel-redirect",
+    "x-accel-buffering",
+    "x-accel-charset",
+    "x-accel-expires",
+    "x-accel-limit-rate",
+    "x-sendfile",
+];
 
 #[cfg(test)]
 impl std::ops::DerefMut for StorableHead {

@@ -6,7 +6,7 @@ use serow_message::{Headers, KnownHeader, PackedHeaders, StatusCode, hop_by_hop}
 use crate::{
     entity_tag,
     freshness::{Exchange, Freshness},
-    response_control::ResponseControl,
+    response_control::{ResponseControl, Restriction},
     reuse_rules::ReuseRules,
     rules::CacheRules,
     stored::StoredHead,
@@ -88,6 +88,13 @@ pub fn updated(
     let control = ResponseControl::of(&merged);
     let (freshness, _) = Freshness::of(before.status, &merged, &control, rules, exchange);
     merged.remove(KnownHeader::Age);
+    // A field that has become one for single clients: that of the stored response was another client's.
+    let is_restricted = |name: &[u8]| {
+        [&control.private, &control.no_cache]
+            .iter()
+            .any(|restriction| matches!(restriction, Restriction::Fields(_)) && restriction.covers(name))
+    };
+    merged.retain_known(|name, _, _| !is_restricted(name) || headers.contains(name));
     let (headers, reuse) = (PackedHeaders::new(&merged), ReuseRules::of(&control));
     let own = StoredHead { status: before.status, headers, variant: Variant::default(), freshness, reuse };
     UpdatedHead { own, stored }
@@ -242,7 +249,13 @@ mod tests {
     ) -> UpdatedHead {
         let (before, request) = (stored(200, before), headers(request));
         let exchange = Exchange { sent: LATER, received: LATER };
-        let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials, no_store: false };
+        let request = StoringRequest {
+            method: &Method::GET,
+            headers: &request,
+            has_credentials,
+            no_store: false,
+            set_fields: &[],
+        };
         updated(&before, request, &headers(answer), &CacheRules::default(), exchange)
     }
 

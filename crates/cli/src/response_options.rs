@@ -3,9 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
-use serow_proxy::TrustedProxies;
 use serow_settings::values::{Codings, Size};
-use serow_site::{CacheFolder, CacheSettings, CacheStore, Compression, ResponseCache, RouteHandler, RoutePolicy};
+use serow_site::{CacheFolder, CacheSettings, CacheStore, Compression, RouteCache, RouteHandler, RoutePolicy};
 
 /// What happens to responses, for `serow app` and `serow proxy`.
 #[derive(Debug, Args)]
@@ -39,8 +38,8 @@ pub(crate) struct ResponseOptions {
 }
 
 impl ResponseOptions {
-    /// The policy that does it, behind proxies whose statement of the client's scheme and host counts.
-    pub(crate) fn policy(self, trusted: TrustedProxies) -> ResponsePolicy {
+    /// The policy that does it, around a handler that responds with this.
+    pub(crate) fn policy(self, served: String) -> ResponsePolicy {
         let defaults = Compression::default();
         let codings = self.compress.or(defaults.codings.clone());
         let compression = (!codings.is_empty()).then_some(Compression { codings, ..defaults });
@@ -53,10 +52,8 @@ impl ResponseOptions {
             });
             folder.map_or(store.clone(), |folder| store.with_folder(folder))
         });
-        let cache = store.clone().map(|store| {
-            let settings = CacheSettings { trust: Arc::new(trusted), ..CacheSettings::default() };
-            ResponseCache::new(store, settings, "")
-        });
+        // The next process that uses the folder may have another handler.
+        let cache = store.clone().map(|store| RouteCache::new(store, CacheSettings::default(), served));
         ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() }, cache, store }
     }
 }
@@ -64,7 +61,7 @@ impl ResponseOptions {
 /// What happens to responses.
 pub(crate) struct ResponsePolicy {
     policy: RoutePolicy,
-    cache: Option<ResponseCache>,
+    cache: Option<RouteCache>,
     store: Option<CacheStore>,
 }
 

@@ -4,7 +4,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what the settings say | `cache/settings.rs` |
+//! | what the settings say, and the handler that is cached | `cache/settings.rs`, `cache/origin.rs` |
 //! | what of a request decides, and which requests pass by | `cache/demand.rs` |
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
@@ -23,34 +23,40 @@ mod demand;
 mod fetch;
 mod filling;
 mod filling_file;
+mod origin;
 mod purging;
 mod receipt;
 mod receipt_of_part;
 mod settings;
+#[cfg(test)]
+mod transparency;
 
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
-use serow::{Method, Request, Response};
+use serow::{Handler, Method, Request, Response};
 use serow_cache::{
     CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
     invalidates, scope,
 };
 pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
+// That of the system, unless a test sets the clock.
+use tokio::time::Instant;
 
 pub(crate) use self::demand::Identified;
 pub use self::{
     contents::{ContentsLine, ContentsOrder},
     counters::CacheReport,
-    settings::{CacheBypass, CacheSettings, IgnoredQuery, StatusField},
+    settings::{CacheBypass, CacheSettings, IgnoredQuery, PurgingClients, StatusField},
 };
 use self::{
     counters::{CacheCounters, CacheEvent},
     demand::{Admission, Demand},
+    origin::Origin,
 };
 use crate::{RouteHandler, site_response::SiteResponse};
 
@@ -92,12 +98,22 @@ struct SharedStore {
     start: (Instant, Time),
 }
 
-/// The cache of one route. Clones are the same cache.
+/// The cache of a route that has no handler yet.
+#[derive(Clone, Debug)]
+pub struct RouteCache {
+    store: CacheStore,
+    settings: CacheSettings,
+    name: String,
+}
+
+/// The cache of one route, around its handler. Clones are the same cache.
 #[derive(Clone, Debug)]
 pub struct ResponseCache {
     store: CacheStore,
     settings: Arc<CacheSettings>,
-    /// A digest of the route: two routes may forward the same URI to different servers.
+    /// What it knows of the handler.
+    origin: Arc<Origin>,
+    /// A digest of the route and its handler: two routes may forward the same URI to different servers.
     scope: u32,
 }
 
@@ -106,7 +122,12 @@ impl CacheStore {
     #[must_use]
     pub fn in_memory(size: u64, max_object: usize) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let start = (Instant::now(), Time::default().after(since_1970));
+        Self::since(Time::default().after(since_1970), size, max_object)
+    }
+
+    /// The same, which begins now, at this time.
+    fn since(time: Time, size: u64, max_object: usize) -> Self {
+        let start = (Instant::now(), time);
         let memory = Arc::new(MemoryStore::new(size, max_object));
         let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
         let (fills, counters) = (Fills::new(), CacheCounters::default());
@@ -202,24 +223,40 @@ impl CacheFolder {
     pub const MAX_OBJECT: usize = 256 << 10;
 }
 
-impl ResponseCache {
-    /// The cache of a route, which stores its responses there. `name` tells routes apart: what is kept in a folder is found
-    /// again by the route that has the same name.
+impl RouteCache {
+    /// The cache of a route, which stores its responses there. `name` tells by which requests the route is reached: what is kept in
+    /// a folder is found again by a route with the same name, key and handler. A number by the order of routes must not be in it:
+    /// after a reload, another route would have it.
     #[must_use]
-    pub fn new(store: CacheStore, settings: CacheSettings, name: &str) -> Self {
-        Self { store, settings: Arc::new(settings), scope: scope(name) }
+    pub fn new(store: CacheStore, settings: CacheSettings, name: String) -> Self {
+        Self { store, settings, name }
     }
 
+    /// The cache around this handler.
+    pub(crate) fn around(self, handler: &RouteHandler) -> ResponseCache {
+        self.with_origin(Origin::of(handler))
+    }
+
+    fn with_origin(self, origin: Origin) -> ResponseCache {
+        let Self { store, settings, name } = self;
+        // With another key, what is kept in a folder would be found for other requests than those it is for.
+        let CacheSettings { ignored_query, key_fields, key_cookies, .. } = &settings;
+        let scope = scope(&format!("{name:?} {:?} {ignored_query:?} {key_fields:?} {key_cookies:?}", origin.name));
+        ResponseCache { store, settings: Arc::new(settings), origin: Arc::new(origin), scope }
+    }
+}
+
+impl ResponseCache {
     /// Answers a request, or has this handler do it.
-    pub(crate) fn respond(&self, handler: &RouteHandler, request: Request) -> SiteResponse {
+    pub(crate) fn respond<H: Handler>(&self, handler: &H, request: Request) -> SiteResponse {
         if let Some(response) = self.purged_by(&request) {
             return SiteResponse::Ready(Some(response));
         }
-        match Demand::of(request, &self.settings) {
+        match Demand::of(request, &self.settings, &self.origin.trust) {
             Admission::Cached(request, demand) => self.answer(handler, request, demand),
             Admission::Unsafe(request, key) => {
                 let (cache, method) = (self.clone(), request.method.clone());
-                let response = handler.respond(request);
+                let response = handler.call(request);
                 SiteResponse::pending(Box::pin(async move {
                     let response = without_tags(response.await);
                     if invalidates(&method, response.status) {
@@ -234,7 +271,7 @@ impl ResponseCache {
                     Method::GET | Method::HEAD => ForwardReason::Bypass,
                     _ => ForwardReason::Method,
                 };
-                let (cache, response) = (self.clone(), handler.respond(request));
+                let (cache, response) = (self.clone(), handler.call(request));
                 SiteResponse::pending(Box::pin(async move {
                     cache.finish(without_tags(response.await), CacheStatus::forwarded(reason), None)
                 }))
@@ -265,6 +302,12 @@ impl ResponseCache {
         }
         response.extensions.insert(status);
         response
+    }
+}
+
+impl Handler for RouteHandler {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.respond(request)
     }
 }
 

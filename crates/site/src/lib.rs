@@ -40,7 +40,7 @@ mod to_tls;
 pub use self::{
     cache::{
         CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
-        DiskCounts, FolderError, IgnoredQuery, ResponseCache, StatusField, prepare_folder,
+        DiskCounts, FolderError, IgnoredQuery, PurgingClients, ResponseCache, RouteCache, StatusField, prepare_folder,
     },
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},

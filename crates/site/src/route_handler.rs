@@ -9,7 +9,7 @@ use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
 use crate::{
-    InternalRoutes, Mirror, ResponseCache, Scripts,
+    InternalRoutes, Mirror, ResponseCache, RouteCache, Scripts,
     internal_redirects::FollowedResponse,
     per_thread::PerThread,
     policy::{Bounded, RoutePolicy, Source},
@@ -91,8 +91,8 @@ impl RouteHandler {
     /// The same, whose responses are stored: those to requests that the policy around it lets through, before the policy
     /// changes them. A mirror around it gets copies of all requests.
     #[must_use]
-    pub fn cached(self, cache: ResponseCache) -> Self {
-        let around = |handler| Self::Cached(Box::new(Cached { handler, cache }));
+    pub fn cached(self, cache: RouteCache) -> Self {
+        let around = |handler| Self::Cached(Box::new(Cached { cache: cache.around(&handler), handler }));
         match self {
             Self::Surrounded(surrounded) => {
                 let Surrounded { handler, policy } = *surrounded;

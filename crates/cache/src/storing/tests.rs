@@ -12,7 +12,8 @@ fn store(
     fields: &[(&str, &str)],
 ) -> Result<(StorableHead, Extent), NotStored> {
     let request = headers(&[]);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials, no_store };
+    let request =
+        StoringRequest { method: &Method::GET, headers: &request, has_credentials, no_store, set_fields: &[] };
     let exchange = Exchange { sent: NOW, received: NOW };
     let status = StatusCode::from_u16(status).unwrap();
     storable(request, status, &headers(fields), &CacheRules::default(), exchange)
@@ -88,6 +89,8 @@ fn fields_of_the_exchange_are_not_stored() {
             ("set-cookie", "a=b"),
             ("proxy-authenticate", "Basic"),
             ("authentication-info", "rspauth=x"),
+            ("X-Accel-Buffering", "no"),
+            ("x-accel-expires", "5"),
             ("age", "1"),
             ("content-length", "5"),
             ("x-kept", "1"),
@@ -108,7 +111,13 @@ fn fields_of_the_exchange_are_not_stored() {
 fn a_part_is_stored_as_what_is_there_of_the_whole() {
     // §3.3, §3.4.
     let request = headers(&[("range", "bytes=0-4")]);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: NOW, received: NOW };
     let part = [("content-range", "bytes 0-4/10"), ("etag", "\"a\""), ("content-length", "5")];
     let store = |status, fields: &[(&str, &str)]| {
@@ -134,7 +143,13 @@ fn a_part_is_stored_as_what_is_there_of_the_whole() {
 #[test]
 fn responses_to_requests_with_cookies_need_a_lifetime() {
     let request = headers(&[("cookie", "session=1")]);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     for (fields, expected) in [
         (&[("cache-control", "max-age=60")][..], None),
         (&[("cache-control", "max-age=0"), ("etag", "\"a\"")], None),

@@ -25,7 +25,13 @@ fn response(tags: &str) -> Storable {
     let tags = TagNames::take(&mut headers);
     let now = Time::from_seconds(1_700_000_000);
     let (request, exchange) = (Headers::new(), Exchange { sent: now, received: now });
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let (head, _) = storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange).unwrap();
     Storable { head, body: bytes::Bytes::from(vec![b'x'; BODY]).into(), scope: 0, tags }
 }

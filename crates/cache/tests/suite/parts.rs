@@ -67,7 +67,13 @@ fn store(memory: &MemoryStore, now: Time, version: u8, range: Option<Range<u64>>
             (StatusCode::PARTIAL_CONTENT, whole[range.start as usize..range.end as usize].to_vec())
         }
     };
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: now, received: now };
     let (head, extent) = storable(request, status, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredBody::new(StoredContent::Memory(Bytes::from(bytes)), extent).unwrap();

@@ -130,6 +130,7 @@ fn ours(case: &Case) -> bool {
         headers: &first,
         has_credentials: first.contains("authorization"),
         no_store: RequestControl::of(&first).no_store,
+        set_fields: &[],
     };
     let received = Time::from_seconds(RECEIVED);
     let exchange = Exchange { sent: received, received };

@@ -41,7 +41,7 @@ use crate::{
         mirror::MirrorTable,
         or_off::OrOff,
         policies::PolicySettings,
-        sites::{RouteTable, SiteContent, SiteTable},
+        sites::{RouteSettings, RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
     values::{Count, NetworkRule, Size},
@@ -146,12 +146,7 @@ impl Routing<'_> {
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
         let action = surrounded(action, &inner);
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
-        let action = self.caching.cached(
-            action,
-            (policy.cache.as_ref(), &place),
-            (None, &place),
-            (&numbered.site, EVERYTHING),
-        )?;
+        let action = self.caching.cached(action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
         let action = self.mirrored(action, policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
@@ -219,7 +214,8 @@ impl Routing<'_> {
         };
         let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
         let matching = Matching { scope: &scope, problems: self.problems };
-        let matched = format!("{name} {:?} {when:?}", settings.methods);
+        let RouteSettings { path: own_path, path_regex, methods: own_methods, name: own_name, .. } = &settings;
+        let matched = format!("{own_path:?} {path_regex:?} {own_methods:?} {when:?} {own_name:?}");
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
@@ -294,7 +290,7 @@ impl Routing<'_> {
             return Some(action);
         }
         let of_site = (site.settings.cache.as_ref(), site.place);
-        self.caching.cached(action, (policy.cache.as_ref(), place), of_site, (site.name, matched))
+        self.caching.cached(action, (policy.cache.as_ref(), place), of_site, matched)
     }
 
     /// An action whose requests are copied, and whose responses lead to internal routes, if that is wanted.

@@ -1,27 +1,28 @@
 //! A request on its way to the origin, and what its response means for the cache.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
-use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
+use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
     CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, NotStored, StorableHead,
     StoreVersion, Stored, StoringRequest, TagNames, UpdatedHead, add_validators, head_verdict, make_unconditional,
     make_unconditional_in_parts, may_replace_error, updated, validated,
 };
 use serow_message::{InformationalSender, StatusCode};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     ResponseCache,
     answer::Found,
     delivery::{deliver, deliver_as},
     demand::Demand,
+    receipt::is_for_others,
 };
-use crate::RouteHandler;
 
 /// A request that is forwarded.
-pub(super) struct Fetch {
+pub(super) struct Fetch<H> {
     pub(super) cache: ResponseCache,
-    handler: RouteHandler,
+    handler: H,
     pub(super) demand: Demand,
     /// The request, with the conditions and ranges of the client.
     pub(super) head: RequestHead,
@@ -46,10 +47,10 @@ pub(super) enum Manner {
     InBackground,
 }
 
-impl Fetch {
+impl<H: Handler> Fetch<H> {
     pub(super) fn new(
         cache: ResponseCache,
-        handler: RouteHandler,
+        handler: H,
         request: Request,
         demand: Demand,
         found: Found,
@@ -65,7 +66,8 @@ impl Fetch {
     /// Forwards the request; the requests that wait for the leader get what it gets.
     pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
         let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
-        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED {
+        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED && is_for_others(&response)
+        {
             if let Some((response, is_stored)) = self.revalidated(&response, exchange) {
                 settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
                 return response;
@@ -86,10 +88,15 @@ impl Fetch {
         self.receive(response, exchange, leader).await
     }
 
-    /// Waits for the request that was forwarded before.
+    /// Waits for the request that was forwarded before, but not for long.
     pub(super) async fn follow(mut self, mut follower: FillFollower) -> Response {
+        let deadline = Instant::now() + MAX_WAIT;
         loop {
-            match follower.await {
+            let Ok(outcome) = timeout_at(deadline, &mut follower).await else {
+                self.manner = Manner::AsReceived;
+                return self.run_alone().await;
+            };
+            match outcome {
                 FillOutcome::Arriving(arriving) => {
                     match self.share(&arriving) {
                         Ok(response) => return response,
@@ -145,7 +152,7 @@ impl Fetch {
         let request = Request::new(head, Body::empty(), self.connection.clone());
         let mut request = request.with_informational(self.informational.clone());
         request.extensions = self.extensions.clone();
-        let mut response = self.handler.respond(request).await;
+        let mut response = self.handler.call(request).await;
         let tags = TagNames::take(&mut response.headers);
         if !tags.is_empty() {
             response.extensions.insert(tags);
@@ -196,7 +203,6 @@ impl Fetch {
     fn decide(&self, before: &Arc<Stored>, decision: Result<StorableHead, NotStored>, tags: &TagNames) -> bool {
         let (memory, key) = (self.cache.memory(), &self.demand.key);
         match decision {
-            Ok(_) if tags.is_over_limit() => false,
             Ok(head) if before.head.variant.matches(&self.head.headers) => {
                 memory.replace(key, self.version, before, head, tags);
                 true
@@ -218,7 +224,8 @@ impl Fetch {
     /// The request, with these headers, as what decides about its response.
     pub(super) fn storing_request<'a>(&'a self, headers: &'a Headers) -> StoringRequest<'a> {
         let (has_credentials, no_store) = (self.demand.has_credentials, self.demand.control.no_store);
-        StoringRequest { method: &self.head.method, headers, has_credentials, no_store }
+        let set_fields = &self.cache.origin.set_fields;
+        StoringRequest { method: &self.head.method, headers, has_credentials, no_store, set_fields }
     }
 
     /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
@@ -251,12 +258,12 @@ impl Fetch {
         let Some(before) = selected.or(self.found.part.as_ref()) else { return };
         let length = before.body.complete_length();
         match head_verdict(&before.head, length, response.status, &response.headers) {
-            HeadVerdict::Same => {
+            HeadVerdict::Same if is_for_others(response) => {
                 let updated = self.updated(before, response, exchange);
                 let _ = self.decide(before, updated.stored, &tags_of(response));
             }
             HeadVerdict::Changed => self.cache.memory().outdate(&self.demand.key, self.version, before),
-            HeadVerdict::Unrelated => {}
+            HeadVerdict::Same | HeadVerdict::Unrelated => {}
         }
     }
 
@@ -290,3 +297,10 @@ pub(super) fn tags_of(response: &Response) -> TagNames {
 pub(super) fn is_failure(response: &Response) -> bool {
     matches!(response.status.as_u16(), 500 | 502..=504)
 }
+
+/// How long a request waits for the head of another's response: a slow one that turns out to be for one client only must not hold up
+/// all others, one after the other. As nginx's `proxy_cache_lock_timeout`.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests;

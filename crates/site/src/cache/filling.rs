@@ -3,7 +3,7 @@
 use std::{future::poll_fn, task::Poll};
 
 use bytes::Bytes;
-use serow::Body;
+use serow::{Body, Handler};
 use serow_cache::{
     Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StorableHead, StoreVersion, StoredBody,
     StoredContent, TagNames, WholeContent,
@@ -52,7 +52,12 @@ enum Next {
 
 impl Filling {
     /// The response to a request that was forwarded, with this body; and its content, for clients. Nobody waits for it.
-    pub(super) fn new(fetch: &Fetch, accepted: Accepted, body: Body, tags: TagNames) -> (Self, GrowingContent) {
+    pub(super) fn new<H: Handler>(
+        fetch: &Fetch<H>,
+        accepted: Accepted,
+        body: Body,
+        tags: TagNames,
+    ) -> (Self, GrowingContent) {
         let Accepted { head, extent, file } = accepted;
         let (cache, key, version) = (fetch.cache.clone(), fetch.demand.key.clone(), fetch.version);
         let (limit, memory) = (cache.memory().max_object(), &cache.store.shared.fill_memory);
