@@ -31,6 +31,7 @@ pub(super) struct Essence {
     query: &'static str,
     scheme: Option<&'static str>,
     believed_host: Vec<&'static str>,
+    believed_prefix: Vec<&'static str>,
     tenants: Vec<&'static str>,
     languages: Vec<&'static str>,
 }
@@ -110,6 +111,7 @@ impl Ask {
             // Without the field, the handler sets the scheme of the connection.
             scheme: believed("x-forwarded-proto").first().copied().filter(|scheme| *scheme != "http"),
             believed_host: believed("x-forwarded-host"),
+            believed_prefix: believed("x-forwarded-prefix"),
             tenants: self.values("x-tenant"),
             languages: cookies.filter_map(language).collect(),
         }

@@ -271,26 +271,27 @@ fn is_reusable(
             _ => {}
         }
     }
-    if ask.seconds("max-age").is_some_and(|most| age > most * 1000) {
-        return Err("§5.2.1.1: it is older than the client accepts".to_owned());
-    }
-    if age < lifetime {
-        return Ok(false);
-    }
-    let staleness = age - lifetime;
+    let staleness = age.saturating_sub(lifetime);
     let forbids = merged.has("must-revalidate") || merged.control.contains("s-maxage");
-    let within = |most: Option<u64>| most.is_some_and(|most| staleness < (most + 1) * 1000);
+    let within = |most: Option<u64>| !forbids && most.is_some_and(|most| staleness < (most + 1) * 1000);
     let any_stale = ask.values("cache-control").contains(&"max-stale");
     let has_failed = || {
         let failed = |said: &Said| said.status == 503 && world.asks[said.ask].path == ask.path;
         world.said.iter().any(|said| failed(said) && (*asked..=*got).contains(&said.received))
     };
-    let is_allowed = any_stale
+    // RFC 5861 §4: regardless of other freshness information.
+    if within(seconds(merged.control, "stale-if-error")) && has_failed() {
+        return Ok(age >= lifetime);
+    }
+    if ask.seconds("max-age").is_some_and(|most| age > most * 1000) {
+        return Err("§5.2.1.1: it is older than the client accepts".to_owned());
+    }
+    let is_allowed = any_stale && !forbids
         || within(ask.seconds("max-stale"))
-        || within(seconds(merged.control, "stale-while-revalidate"))
-        || within(seconds(merged.control, "stale-if-error")) && has_failed();
-    match is_allowed && !forbids {
-        true => Ok(true),
-        false => Err(format!("§4.2.4: it is stale since {staleness} ms")),
+        || within(seconds(merged.control, "stale-while-revalidate"));
+    match (age < lifetime, is_allowed) {
+        (true, _) => Ok(false),
+        (false, true) => Ok(true),
+        (false, false) => Err(format!("§4.2.4: it is stale since {staleness} ms")),
     }
 }

@@ -125,7 +125,9 @@ impl World {
             let said = &self.said[*number];
             format!("{number}: {said:?}\n   to {:?}\n", self.asks[said.ask])
         });
-        said.collect()
+        let since = delivered.traces.first().map_or(0, |number| self.said[*number].index);
+        let events = self.events.iter().filter(|(index, ..)| *index > since);
+        said.chain(events.map(|event| format!("since then: {event:?}\n"))).collect()
     }
 }
 
