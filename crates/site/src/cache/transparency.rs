@@ -1,5 +1,5 @@
-//! Whoever asks gets only what the origin would let this client have: random origins and clients with the cache between them, and
-//! a model of RFC 9111 that knows nothing of the cache and judges each response.
+//! Each client gets only what the origin would let this client have: random origins and clients with the cache between them, and a
+//! model of RFC 9111 that knows nothing of the cache and judges each response.
 //!
 //! | part | file |
 //! | --- | --- |
