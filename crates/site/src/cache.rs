@@ -4,10 +4,11 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what the settings say, and the handler that is cached | `cache/settings.rs`, `cache/origin.rs` |
+//! | what the settings say, and the handler that is cached | `cache/settings.rs`; `cache/origin.rs`, `cache/route_cache.rs` |
 //! | what of a request decides, and which requests pass by | `cache/demand.rs` |
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
+//! | the stored response that a 304 or a response to HEAD is about | `cache/validation.rs` |
 //! | whether the response is stored or passed on | `cache/receipt.rs`, `cache/receipt_of_part.rs` |
 //! | a body that is stored while it arrives | `cache/filling.rs`, `cache/filling_file.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
@@ -27,9 +28,11 @@ mod origin;
 mod purging;
 mod receipt;
 mod receipt_of_part;
+mod route_cache;
 mod settings;
 #[cfg(test)]
 mod transparency;
+mod validation;
 
 use std::{
     path::PathBuf,
@@ -40,7 +43,7 @@ use std::{
 use serow::{Handler, Method, Request, Response};
 use serow_cache::{
     CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
-    invalidates, scope,
+    invalidates,
 };
 pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
@@ -51,6 +54,7 @@ pub(crate) use self::demand::Identified;
 pub use self::{
     contents::{ContentsLine, ContentsOrder},
     counters::CacheReport,
+    route_cache::RouteCache,
     settings::{CacheBypass, CacheSettings, IgnoredQuery, PurgingClients, StatusField},
 };
 use self::{
@@ -96,14 +100,6 @@ struct SharedStore {
     counters: CacheCounters,
     /// When the store was made, by both clocks: a machine whose clock is set does not make responses fresh again.
     start: (Instant, Time),
-}
-
-/// The cache of a route that has no handler yet.
-#[derive(Clone, Debug)]
-pub struct RouteCache {
-    store: CacheStore,
-    settings: CacheSettings,
-    name: String,
 }
 
 /// The cache of one route, around its handler. Clones are the same cache.
@@ -221,29 +217,6 @@ impl CacheFolder {
     /// Bytes of the largest response that has no file of its own, where the settings do not say it: larger ones cost less
     /// to send from the kernel's cache by `sendfile` than from memory (docs/measurements/cache.md).
     pub const MAX_OBJECT: usize = 256 << 10;
-}
-
-impl RouteCache {
-    /// The cache of a route, which stores its responses there. `name` tells by which requests the route is reached: what is kept in
-    /// a folder is found again by a route with the same name, key and handler. A number by the order of routes must not be in it:
-    /// after a reload, another route would have it.
-    #[must_use]
-    pub fn new(store: CacheStore, settings: CacheSettings, name: String) -> Self {
-        Self { store, settings, name }
-    }
-
-    /// The cache around this handler.
-    pub(crate) fn around(self, handler: &RouteHandler) -> ResponseCache {
-        self.with_origin(Origin::of(handler))
-    }
-
-    fn with_origin(self, origin: Origin) -> ResponseCache {
-        let Self { store, settings, name } = self;
-        // With another key, what is kept in a folder would be found for other requests than those it is for.
-        let CacheSettings { ignored_query, key_fields, key_cookies, .. } = &settings;
-        let scope = scope(&format!("{name:?} {:?} {ignored_query:?} {key_fields:?} {key_cookies:?}", origin.name));
-        ResponseCache { store, settings: Arc::new(settings), origin: Arc::new(origin), scope }
-    }
 }
 
 impl ResponseCache {

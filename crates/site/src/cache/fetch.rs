@@ -4,20 +4,13 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, NotStored, StorableHead,
-    StoreVersion, Stored, StoringRequest, TagNames, UpdatedHead, add_validators, head_verdict, make_unconditional,
-    make_unconditional_in_parts, may_replace_error, updated, validated,
+    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
 use serow_message::{InformationalSender, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
-use super::{
-    ResponseCache,
-    answer::Found,
-    delivery::{deliver, deliver_as},
-    demand::Demand,
-    receipt::is_for_others,
-};
+use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand, receipt::is_for_others};
 
 /// A request that is forwarded.
 pub(super) struct Fetch<H> {
@@ -93,6 +86,7 @@ impl<H: Handler> Fetch<H> {
         let deadline = Instant::now() + MAX_WAIT;
         loop {
             let Ok(outcome) = timeout_at(deadline, &mut follower).await else {
+                drop(follower);
                 self.manner = Manner::AsReceived;
                 return self.run_alone().await;
             };
@@ -180,47 +174,6 @@ impl<H: Handler> Fetch<H> {
         headers
     }
 
-    /// The response that a 304 makes of a stored one (RFC 9111 §4.3.4), and whether it is stored so; nothing if it is about
-    /// none, or its content is gone.
-    fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<(Response, bool)> {
-        let stored = &self.found.stored;
-        let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
-        let UpdatedHead { own, stored: decision } = self.updated(before, response, exchange);
-        let is_stored = self.decide(before, decision, &tags_of(response));
-        let request = (&self.head.method, &self.head.headers);
-        let delivered = deliver_as(request, &own, &before.body, self.cache.store.now()).ok()?;
-        Some((self.finish(delivered, self.validated_by(response.status, is_stored)), is_stored))
-    }
-
-    /// The head of a stored response, updated by the head of a response to this request.
-    fn updated(&self, before: &Stored, response: &Response, exchange: Exchange) -> UpdatedHead {
-        let (request, rules) = (self.storing_request(&self.head.headers), &self.cache.settings.rules);
-        updated(&before.head, request, &response.headers, rules, exchange)
-    }
-
-    /// Stores the updated head of a stored response, or withdraws that response if it is not for others any more; whether it
-    /// is stored.
-    fn decide(&self, before: &Arc<Stored>, decision: Result<StorableHead, NotStored>, tags: &TagNames) -> bool {
-        let (memory, key) = (self.cache.memory(), &self.demand.key);
-        match decision {
-            Ok(head) if before.head.variant.matches(&self.head.headers) => {
-                memory.replace(key, self.version, before, head, tags);
-                true
-            }
-            Ok(head) => {
-                // The origin has selected for this request what was stored for others.
-                memory.insert_variant(key.clone(), self.version, before, head, tags);
-                true
-            }
-            Err(why) => {
-                if !why.is_of_request() {
-                    memory.withdraw(key, before);
-                }
-                false
-            }
-        }
-    }
-
     /// The request, with these headers, as what decides about its response.
     pub(super) fn storing_request<'a>(&'a self, headers: &'a Headers) -> StoringRequest<'a> {
         let (has_credentials, no_store) = (self.demand.has_credentials, self.demand.control.no_store);
@@ -252,23 +205,8 @@ impl<H: Handler> Fetch<H> {
         }
     }
 
-    /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
-    fn compare_head(&self, response: &Response, exchange: Exchange) {
-        let selected = self.found.stored.first().filter(|_| self.found.is_selected);
-        let Some(before) = selected.or(self.found.part.as_ref()) else { return };
-        let length = before.body.complete_length();
-        match head_verdict(&before.head, length, response.status, &response.headers) {
-            HeadVerdict::Same if is_for_others(response) => {
-                let updated = self.updated(before, response, exchange);
-                let _ = self.decide(before, updated.stored, &tags_of(response));
-            }
-            HeadVerdict::Changed => self.cache.memory().outdate(&self.demand.key, self.version, before),
-            HeadVerdict::Same | HeadVerdict::Unrelated => {}
-        }
-    }
-
     /// A stored response is sent in place of the origin's, which had this status.
-    fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
+    pub(super) fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
         CacheStatus::Forwarded { reason: self.found.reason, status: Some(status), is_stored, is_collapsed: false }
     }
 

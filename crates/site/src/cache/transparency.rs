@@ -4,7 +4,7 @@
 //! | part | file |
 //! | --- | --- |
 //! | a client's request, and what of it the origin goes by | `transparency/client.rs` |
-//! | an origin that changes its mind | `transparency/origin.rs` |
+//! | an origin that changes its mind; what it has said | `transparency/origin.rs`; `transparency/said.rs` |
 //! | whether a client might get a response | `transparency/model.rs` |
 //!
 //! Clock and dice are the test's own, so a number of a case says all of it. The long run:
@@ -14,6 +14,7 @@ mod client;
 mod dice;
 mod model;
 mod origin;
+mod said;
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 

@@ -6,7 +6,8 @@ use serow::Response;
 
 use super::{
     client::{Ask, Essence, seconds},
-    origin::{Said, World, accepts},
+    origin::{World, accepts},
+    said::Said,
 };
 
 /// What has happened beside requests.
