@@ -76,6 +76,12 @@ impl StorableHead {
         Self(StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() })
     }
 
+    /// The same for fewer requests: those that agree with this one in the fields of another variant as well.
+    pub(crate) fn also_varying_on(self, before: &Variant, request: &Headers) -> Self {
+        let StoredHead { variant, .. } = &self.0;
+        Self(StoredHead { variant: variant.clone().with_fields_of(before, request), ..self.0 })
+    }
+
     pub(crate) fn into_stored(self) -> StoredHead {
         self.0
     }

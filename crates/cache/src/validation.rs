@@ -85,6 +85,7 @@ pub fn updated(
     // With the age of the new response, not of what was stored.
     let mut merged = merged(before, headers, exchange);
     let stored = permitted_head(request, before.status, &merged, rules, exchange);
+    let stored = stored.map(|head| head.also_varying_on(&before.variant, request.headers));
     let control = ResponseControl::of(&merged);
     let (freshness, _) = Freshness::of(before.status, &merged, &control, rules, exchange);
     merged.remove(KnownHeader::Age);
@@ -298,6 +299,16 @@ mod tests {
         let found = update(&before, &[("cookie", "a=1")], false, &answer).stored.unwrap();
         assert!(found.variant.matches(&headers(&[("cookie", "a=1")])) && !found.variant.matches(&headers(&[])));
         assert_eq!(found.headers.to_headers().get("vary"), Some(&b"cookie"[..]));
+        // The content was selected by a field that the 304 does not name any more.
+        let of_language = headers(&[("accept-language", "de")]);
+        let variant = Variant::of(&headers(&[("vary", "accept-language")]), &of_language).unwrap();
+        let before = StoredHead { variant, ..stored(200, &before) };
+        let (answer, exchange) = (headers(&answer), Exchange { sent: LATER, received: LATER });
+        let (method, set_fields) = (&Method::GET, &[][..]);
+        let request =
+            StoringRequest { method, headers: &of_language, has_credentials: false, no_store: false, set_fields };
+        let found = updated(&before, request, &answer, &CacheRules::default(), exchange).stored.unwrap();
+        assert!(found.variant.matches(&of_language) && !found.variant.matches(&headers(&[])));
     }
 
     #[test]

@@ -46,6 +46,18 @@ impl Variant {
             || response.list(KnownHeader::ContentEncoding).all(is_known)
     }
 
+    /// The same, by this request, and by all fields of another one as well: what a content was selected by still counts when a
+    /// validation names other fields.
+    pub(crate) fn with_fields_of(self, before: &Self, request: &Headers) -> Self {
+        let mut fields = self.fields().to_vec();
+        for SelectingField { name, .. } in before.fields() {
+            if fields.iter().all(|field| field.name != *name) {
+                fields.push(SelectingField { value: normalised(request, name), name: name.clone() });
+            }
+        }
+        Self::of_fields(fields)
+    }
+
     /// Whether it matches every request.
     #[must_use]
     pub fn is_any(&self) -> bool {
