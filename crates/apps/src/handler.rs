@@ -23,7 +23,7 @@ use crate::{
     request_error::RequestError,
     response_body::Pieces,
     response_fields,
-    settings::WebSocketSettings,
+    settings::{ApplicationSettings, WebSocketSettings},
     shared_state::{Sent, Shared},
     upload::{self, Upload},
     websocket::{self, Handshake},
@@ -38,6 +38,12 @@ pub struct ApplicationHandler {
 impl ApplicationHandler {
     pub(crate) fn new(state: Arc<State>) -> Self {
         Self { state }
+    }
+
+    /// The settings of the application.
+    #[must_use]
+    pub fn settings(&self) -> &ApplicationSettings {
+        &self.state.shared().settings
     }
 }
 

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, futimens, open, openat, statat, unlinkat},
     io::Errno,
+    process::geteuid,
 };
 use serow_cache::content_numbers_of;
 
@@ -57,6 +58,10 @@ pub enum FolderError {
     System(PathBuf, io::Error),
     /// Others may write to it: they could put responses there.
     NotPrivate(PathBuf),
+    /// It belongs to the user with this number, who may put responses there.
+    NotOwn(PathBuf, u32),
+    /// It is a link, and whoever may change that chooses the folder.
+    Link(PathBuf),
     /// It has other files: it is not one of a cache.
     Foreign(PathBuf),
 }
@@ -80,9 +85,18 @@ pub fn prepare(path: &Path, owner: Option<(u32, Option<u32>)>) -> Result<(), Fol
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(path)(error)),
     }
-    let metadata = fs::metadata(path).map_err(failed(path))?;
+    // Not what a link leads to: whoever may change the link would choose the folder.
+    let metadata = fs::symlink_metadata(path).map_err(failed(path))?;
+    if metadata.is_symlink() {
+        return Err(FolderError::Link(path.to_owned()));
+    }
     if !metadata.is_dir() {
         return Err(FolderError::System(path.to_owned(), Errno::NOTDIR.into()));
+    }
+    // Its owner decides about what is in it, whatever its mode. Root may do that anyway.
+    let user = owner.map_or_else(|| geteuid().as_raw(), |(user, _)| user);
+    if metadata.uid() != user && metadata.uid() != 0 {
+        return Err(FolderError::NotOwn(path.to_owned(), metadata.uid()));
     }
     if metadata.mode() & 0o022 != 0 {
         return Err(FolderError::NotPrivate(path.to_owned()));
@@ -109,7 +123,7 @@ pub fn prepare(path: &Path, owner: Option<(u32, Option<u32>)>) -> Result<(), Fol
 impl Folder {
     /// Opens a folder that was prepared.
     pub(crate) fn open(path: &Path) -> Result<Self, FolderError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let directory = open(path, flags, Mode::empty());
         let directory = directory.map_err(|error| FolderError::System(path.to_owned(), error.into()))?;
         Ok(Self { path: path.to_owned(), directory, discarded: Mutex::default(), spares: SpareFiles::default() })
@@ -239,6 +253,17 @@ impl fmt::Display for FolderError {
                 "{}: others may write to the folder, and could put responses there; run: chmod go-w {0}",
                 path.display()
             ),
+            Self::NotOwn(path, user) => write!(
+                f,
+                "{}: the folder belongs to the user {user}, who could put responses there: name a new one, or make the user \
+                 of the server its owner with chown",
+                path.display()
+            ),
+            Self::Link(path) => write!(
+                f,
+                "{}: this is a link, and whoever may change it could put responses there: name the folder itself",
+                path.display()
+            ),
             Self::Foreign(path) => {
                 write!(
                     f,
@@ -254,7 +279,7 @@ impl std::error::Error for FolderError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::System(_, error) => Some(error),
-            Self::NotPrivate(_) | Self::Foreign(_) => None,
+            Self::NotPrivate(_) | Self::NotOwn(..) | Self::Link(_) | Self::Foreign(_) => None,
         }
     }
 }

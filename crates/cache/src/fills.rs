@@ -12,7 +12,7 @@ use crate::{
     growing::GrowingContent,
     key::Key,
     store::{MemoryStore, StoreVersion},
-    stored::StoredHead,
+    storing::StorableHead,
     tags::TagNames,
 };
 
@@ -59,7 +59,7 @@ pub enum FillOutcome {
 #[derive(Debug)]
 pub struct ArrivingResponse {
     /// Its head.
-    pub head: StoredHead,
+    pub head: StorableHead,
     /// Its content.
     pub content: GrowingContent,
     /// Its tags.
@@ -243,7 +243,7 @@ mod tests {
         assert!(poll(&mut second).is_pending());
         let (content, _writer) = GrowingContent::new(10, None, &crate::FillMemory::new(10));
         let (tags, version) = (TagNames::default(), store.version());
-        let arriving = ArrivingResponse { head: stored(200, &[]), content, tags, version };
+        let arriving = ArrivingResponse { head: stored(200, &[]).into(), content, tags, version };
         first.settle(FillOutcome::Arriving(Arc::new(arriving)));
         assert!(matches!(poll(&mut second), Poll::Ready(FillOutcome::Arriving(_))));
         let mut third = follower(fills.join(&key("/"), 0, &store));

@@ -27,10 +27,10 @@
 //! response.append("cache-control", "max-age=60")?;
 //! let now = Time::from_seconds(1_700_000_000);
 //! let request =
-//!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+//!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false, set_fields: &[] };
 //! let exchange = Exchange { sent: now, received: now };
 //! let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange);
-//! assert!(head.is_ok_and(|head| head.freshness.is_fresh(now)));
+//! assert!(head.is_ok_and(|(head, _)| head.freshness.is_fresh(now)));
 //! # Ok::<(), serow_message::InvalidHeader>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -97,8 +97,9 @@ pub use self::{
     tags::TagNames,
     time::Time,
     validation::{
-        HeadVerdict, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts, updated, validated,
+        HeadVerdict, UpdatedHead, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
+        updated, validated,
     },
-    vary::Variant,
+    vary::{Variant, accepts_coding},
     written_uri::{WrittenUriError, WrittenUris},
 };

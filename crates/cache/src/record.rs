@@ -1,7 +1,7 @@
 //! Stored responses as bytes, for stores that outlive the process.
 //!
 //! ```text
-//! "SEROWRC5" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
+//! "SEROWRC6" | checksum of all that follows | key | numbers of the contents in files | number of variants | variants
 //! ```
 //!
 //! Numbers are little-endian, and texts begin with their length. The checksum finds what a crash of the machine, a full disk
@@ -24,6 +24,7 @@ use crate::{
     stored::{Storable, Stored, StoredHead},
     stored_body::StoredBody,
     stored_content::{ContentReference, StoredContent},
+    storing::StorableHead,
     tags::TagNames,
     time::{Span, Time},
     vary::Variant,
@@ -275,15 +276,15 @@ impl<'a> Input<'a> {
         }
         let extent = self.extent()?;
         let body = StoredBody::new(self.content(content_of)?, extent)?;
-        let head = StoredHead { status, headers, variant, freshness, reuse };
+        let head = StorableHead::of_stored(StoredHead { status, headers, variant, freshness, reuse });
         let response = Storable { head, body, scope, tags };
         let outdated_at = (outdated_at > 0).then(|| Time::from_millis(outdated_at));
         Some(RecordedResponse { response, version, outdated_at })
     }
 }
 
-/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime, 4: with other numbers of routes).
-const MAGIC: &[u8; 8] = b"SEROWRC5";
+/// Of this layout: another one has another number, and its records are misses (2: without the extent of bodies, 3: with the source of the lifetime, 4 and 5: with other numbers of routes).
+const MAGIC: &[u8; 8] = b"SEROWRC6";
 
 /// A content that shares the memory of its record has at least so many times as many bytes as the rest.
 const MAX_REST_PART: usize = 16;
@@ -335,7 +336,7 @@ mod tests {
             let mut tags = TagNames::default();
             tags.push(b"t1");
             tags.push(b"t2");
-            let response = Storable { head: StoredHead { reuse, ..head }, body, scope: 9, tags };
+            let response = Storable { head: StoredHead { reuse, ..head }.into(), body, scope: 9, tags };
             assert!(store.insert(key(), store.version(), response));
         }
         encode(&key(), &store.find(&key()).unwrap()).into()
@@ -373,7 +374,7 @@ mod tests {
         for (length, is_shared) in [(0, false), (100, false), (100_000, true)] {
             let store = MemoryStore::new(1 << 20, 1 << 18);
             let body = Bytes::from(vec![7; length]);
-            let (head, tags) = (stored(200, &[]), TagNames::default());
+            let (head, tags) = (stored(200, &[]).into(), TagNames::default());
             let response = Storable { head, body: body.clone().into(), scope: 0, tags };
             assert!(store.insert(key(), store.version(), response));
             let record = Bytes::from(encode(&key(), &store.find(&key()).unwrap()));

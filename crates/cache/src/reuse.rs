@@ -91,10 +91,11 @@ mod tests {
             headers: &none,
             has_credentials: false,
             no_store: false,
+            set_fields: &[],
         };
         let exchange = Exchange { sent: START, received: START };
         let head = storing::storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange);
-        StoredHead::new(head.unwrap())
+        head.unwrap().0.into_stored()
     }
 
     fn control(value: &str) -> RequestControl {

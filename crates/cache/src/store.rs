@@ -21,8 +21,9 @@ use crate::{
     invalidated::Invalidated,
     key::Key,
     purge::PurgeMode,
-    stored::{Storable, Stored, StoredHead},
+    stored::{Storable, Stored},
     stored_body::StoredBody,
+    storing::StorableHead,
     tags::{TagNames, Tags},
     time::Time,
 };
@@ -191,12 +192,11 @@ impl MemoryStore {
         key: Key,
         version: StoreVersion,
         before: &Stored,
-        head: StoredHead,
+        head: StorableHead,
         tags: &TagNames,
-    ) -> Arc<Stored> {
-        let stored = Arc::new(self.with_head(before, version, head, tags));
-        self.add(key, version, Arc::clone(&stored));
-        stored
+    ) {
+        let stored = self.with_head(before, version, head, tags);
+        self.add(key, version, Arc::new(stored));
     }
 
     fn add(&self, key: Key, version: StoreVersion, stored: Arc<Stored>) -> bool {
@@ -210,7 +210,7 @@ impl MemoryStore {
         }
         let resource = self.stored(&key);
         let before = resource.iter().flat_map(Resource::all).filter(|other| !other.is_removed());
-        let is_other = |other: &Arc<Stored>| other.scope != stored.scope || other.head.variant != stored.head.variant;
+        let is_other = |other: &Arc<Stored>| !other.is_for_same(&stored);
         let (others, same): (Vec<_>, Vec<_>) = before.cloned().partition(is_other);
         let joined = same.iter().find_map(|before| {
             let body = combined(&stored, before, self.max_combined())?;
@@ -256,26 +256,47 @@ impl MemoryStore {
         self.index.insert(key, resource);
     }
 
-    /// Replaces the head of a stored response, if it is still there, by one of this version. Tags replace those before.
-    pub fn replace(
-        &self,
-        key: &Key,
-        version: StoreVersion,
-        before: &Arc<Stored>,
-        head: StoredHead,
-        tags: &TagNames,
-    ) -> Arc<Stored> {
+    /// Replaces the head of a stored response, if it is still there and its URI was not purged since, by one of this version.
+    /// Tags replace those before.
+    pub fn replace(&self, key: &Key, version: StoreVersion, before: &Arc<Stored>, head: StorableHead, tags: &TagNames) {
         let after = Arc::new(self.with_head(before, version, head, tags));
-        let _writer = self.lock(self.hasher.hash_one(key));
-        if let Some(resource) = self.index.peek(key) {
-            let mut variants = resource.all().to_vec();
-            if let Some(place) = variants.iter().position(|stored| Arc::ptr_eq(stored, before)) {
-                variants.remove(place);
-                variants.insert(0, Arc::clone(&after));
-                self.put(key.clone(), Resource::new(variants, None));
-            }
+        let hash = self.hasher.hash_one(key);
+        let invalidated = self.lock(hash);
+        let Some(resource) = self.index.peek(key).filter(|_| !invalidated.is_after(hash, version.0)) else { return };
+        if resource.all().iter().any(|stored| Arc::ptr_eq(stored, before)) {
+            // It may match others' requests now, for which something else is stored.
+            let is_other = |other: &&Arc<Stored>| !Arc::ptr_eq(other, before) && !other.is_for_same(&after);
+            let others = resource.all().iter().filter(is_other).cloned();
+            self.put(key.clone(), Resource::new(std::iter::once(Arc::clone(&after)).chain(others).collect(), None));
         }
-        after
+    }
+
+    /// Makes a stored response stale, since a newer version was seen (RFC 9111 §4.3.5).
+    pub fn outdate(&self, key: &Key, version: StoreVersion, before: &Arc<Stored>) {
+        self.replace(key, version, before, StorableHead::outdated(before), &TagNames::default());
+    }
+
+    /// Removes a stored response that the origin has withdrawn: it must not be stored any more, nor must responses to requests
+    /// that were forwarded before.
+    pub fn withdraw(&self, key: &Key, before: &Stored) {
+        let hash = self.hasher.hash_one(key);
+        let mut invalidated = self.lock(hash);
+        invalidated.note(hash, self.next_version());
+        if let Some(resource) = self.stored(key) {
+            let others = resource.all().iter().filter(|other| !other.is_for_same(before)).cloned().collect();
+            self.put_or_remove(key, others, resource.uncacheable());
+        }
+    }
+
+    /// Leaves these responses for a URI. The caller has locked the stripe.
+    fn put_or_remove(&self, key: &Key, left: Vec<Arc<Stored>>, uncacheable: Option<Uncacheable>) {
+        if !left.is_empty() {
+            return self.put(key.clone(), Resource::new(left, uncacheable));
+        }
+        self.index.remove(key);
+        if let Some(persistent) = self.persistent.get() {
+            persistent.remove(key);
+        }
     }
 
     /// Notes that responses of this route for this URI are not stored: until then, requests do not wait for one another.
@@ -285,7 +306,7 @@ impl MemoryStore {
         self.insert_in_place(key.clone(), Resource::new(variants, Some(Uncacheable { scope, until })));
     }
 
-    fn with_head(&self, before: &Stored, version: StoreVersion, head: StoredHead, tags: &TagNames) -> Stored {
+    fn with_head(&self, before: &Stored, version: StoreVersion, head: StorableHead, tags: &TagNames) -> Stored {
         let tags = if tags.is_empty() { before.tags().into() } else { self.tags.of_names(tags) };
         Stored::new(head, before.body.clone(), before.scope, version, tags)
     }

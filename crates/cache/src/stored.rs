@@ -59,7 +59,7 @@ pub struct Stored {
 #[derive(Clone, Debug)]
 pub struct Storable {
     /// Its head.
-    pub head: StoredHead,
+    pub head: StorableHead,
     /// Its body: all of the representation, or a part.
     pub body: StoredBody,
     /// The route that it belongs to.
@@ -70,19 +70,21 @@ pub struct Storable {
 
 impl Stored {
     pub(crate) fn new(
-        head: StoredHead,
+        head: StorableHead,
         body: StoredBody,
         scope: u32,
         version: StoreVersion,
         tags: Box<[Arc<Tag>]>,
     ) -> Self {
+        let head = head.into_stored();
         Self { head, body, scope, version, tags, outdated_at: AtomicU32::new(0), requests: AtomicU32::new(0) }
     }
 
     /// The same response with the bytes of one before as well, and its tags, if it has none.
     pub(crate) fn with_body(&self, body: StoredBody, before: &Self) -> Self {
         let tags = if self.tags.is_empty() { &before.tags } else { &self.tags };
-        Self::new(self.head.clone(), body, self.scope, self.version, tags.clone())
+        let (head, tags) = (StorableHead::of_stored(self.head.clone()), tags.clone());
+        Self::new(head, body, self.scope, self.version, tags)
     }
 
     pub(crate) fn version(&self) -> StoreVersion {
@@ -99,6 +101,11 @@ impl Stored {
     pub(crate) fn outdated_since(&self) -> Option<Time> {
         let of_tags = self.tags.iter().filter_map(|tag| tag.outdated_since(self.version.0));
         of_tags.chain(self.outdated_at()).min()
+    }
+
+    /// Whether it is for the same requests to the same route.
+    pub(crate) fn is_for_same(&self, other: &Self) -> bool {
+        self.scope == other.scope && self.head.variant == other.head.variant
     }
 
     /// Its tags.
@@ -145,14 +152,6 @@ impl Stored {
 }
 
 impl StoredHead {
-    /// What is kept of a head that may be stored.
-    #[must_use]
-    pub fn new(head: StorableHead) -> Self {
-        let StorableHead { status, headers, control, freshness, variant, .. } = head;
-        let (headers, reuse) = (PackedHeaders::new(&headers), ReuseRules::of(&control));
-        Self { status, headers, variant, freshness, reuse }
-    }
-
     /// Its entity tag.
     #[must_use]
     pub fn etag(&self) -> Option<&[u8]> {

@@ -1,12 +1,14 @@
 //! What may be stored (RFC 9111 §3).
 
-use serow_message::{Headers, KnownHeader, Method, StatusCode, hop_by_hop};
+use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode, hop_by_hop};
 
 use crate::{
     extent::Extent,
     freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
     response_control::{ResponseControl, Restriction},
+    reuse_rules::ReuseRules,
     rules::CacheRules,
+    stored::{Stored, StoredHead},
     time::Time,
     vary::Variant,
 };
@@ -22,6 +24,8 @@ pub struct StoringRequest<'a> {
     pub has_credentials: bool,
     /// Whether it has `no-store` (§5.2.1.5).
     pub no_store: bool,
+    /// Fields, in lower case, that the origin gets with other values than the request has here, such as the client's address.
+    pub set_fields: &'a [Box<[u8]>],
 }
 
 /// Why a response is not stored.
@@ -44,7 +48,8 @@ pub enum NotStored {
     Credentials,
     /// The response sets a cookie, which belongs to one client.
     SetCookie,
-    /// `Vary: *`: it matches no other request (§4.1).
+    /// It is not known which other requests it matches (§4.1): `Vary: *`, or `Vary` names a field that the origin got with another
+    /// value, or it has a content coding that is not told apart in requests.
     Vary,
     /// It is larger than what is stored.
     TooLarge,
@@ -54,24 +59,52 @@ pub enum NotStored {
     NotFresh,
 }
 
-/// What is stored of a response's head.
+/// A head that may be stored: the only way into a store. Only the functions that have asked all of §3 about it make one:
+/// [`storable`] about a new response, [`updated`](crate::updated) about what a 304 makes of a stored one. A record has one
+/// that was made so before it was written.
 #[derive(Clone, Debug)]
-pub struct StorableHead {
-    /// The status; of a part, that of the whole.
-    pub status: StatusCode,
-    /// The fields.
-    pub headers: Headers,
-    /// Its directives.
-    pub control: ResponseControl,
-    /// Its times.
-    pub freshness: Freshness,
-    /// The requests that it matches.
-    pub variant: Variant,
-    /// How much of the representation follows.
-    pub extent: Extent,
+pub struct StorableHead(StoredHead);
+
+impl StorableHead {
+    /// That of a record, or of a response that is stored already.
+    pub(crate) fn of_stored(head: StoredHead) -> Self {
+        Self(head)
+    }
+
+    /// That of a stored response, fresh no longer (§4.3.5).
+    pub(crate) fn outdated(before: &Stored) -> Self {
+        Self(StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() })
+    }
+
+    /// The same for fewer requests: those that agree with this one in the fields of another variant as well.
+    pub(crate) fn also_varying_on(self, before: &Variant, request: &Headers) -> Self {
+        let StoredHead { variant, .. } = &self.0;
+        Self(StoredHead { variant: variant.clone().with_fields_of(before, request), ..self.0 })
+    }
+
+    pub(crate) fn into_stored(self) -> StoredHead {
+        self.0
+    }
 }
 
-/// Decides whether a response is stored, and what of its head.
+impl std::ops::Deref for StorableHead {
+    type Target = StoredHead;
+
+    fn deref(&self) -> &StoredHead {
+        &self.0
+    }
+}
+
+impl NotStored {
+    /// Whether it is a matter of the request alone: its response says nothing about what others may get, and what was
+    /// stored for them before stays as it is.
+    #[must_use]
+    pub fn is_of_request(self) -> bool {
+        matches!(self, Self::Method | Self::RequestNoStore | Self::Credentials | Self::SetCookie)
+    }
+}
+
+/// Decides whether a response is stored, what of its head, and how much of the representation follows.
 ///
 /// # Errors
 ///
@@ -82,18 +115,37 @@ pub fn storable(
     headers: &Headers,
     rules: &CacheRules,
     exchange: Exchange,
-) -> Result<StorableHead, NotStored> {
+) -> Result<(StorableHead, Extent), NotStored> {
     if request.method != Method::GET {
         return Err(NotStored::Method);
     }
+    let extent = Extent::of(status, headers, request.headers).ok_or(NotStored::Part)?;
+    let head = match extent {
+        Extent::Whole => permitted_head(request, status, headers, rules, exchange)?,
+        // A part is stored as what is there of the whole.
+        Extent::Part(_) => {
+            let mut of_whole = headers.clone();
+            of_whole.remove(KnownHeader::ContentRange);
+            permitted_head(request, StatusCode::OK, &of_whole, rules, exchange)?
+        }
+    };
+    Ok((head, extent))
+}
+
+/// What is stored of a head with these fields, which are those of a response to this request, or what such a response has
+/// made of a stored one; or why nothing is.
+pub(crate) fn permitted_head(
+    request: StoringRequest<'_>,
+    status: StatusCode,
+    headers: &Headers,
+    rules: &CacheRules,
+    exchange: Exchange,
+) -> Result<StorableHead, NotStored> {
     if request.no_store {
         return Err(NotStored::RequestNoStore);
     }
-    let extent = Extent::of(status, headers, request.headers).ok_or(NotStored::Part)?;
-    // A part is stored as what is there of the whole.
-    let status = if extent == Extent::Whole { status } else { StatusCode::OK };
     let control = ResponseControl::of(headers);
-    permitted(request, status, headers, &control)?;
+    let variant = permitted(request, status, headers, &control)?;
     let (freshness, source) = Freshness::of(status, headers, &control, rules, exchange);
     // Nobody has said that others may have it, and it may be the page of one session: then it is not guessed.
     let is_guessed = matches!(source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
@@ -103,21 +155,18 @@ pub fn storable(
     if !is_of_use(status, headers, &control, rules, (&freshness, source)) {
         return Err(NotStored::NotFresh);
     }
-    let variant = Variant::of(headers, request.headers).ok_or(NotStored::Vary)?;
-    let mut headers = kept(headers, &control, exchange.received);
-    if extent != Extent::Whole {
-        headers.remove(KnownHeader::ContentRange);
-    }
-    Ok(StorableHead { status, headers, control, freshness, variant, extent })
+    let headers = PackedHeaders::new(&kept(headers, &control, exchange.received));
+    Ok(StorableHead(StoredHead { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }))
 }
 
-/// Whether the response and its request allow it.
+/// Whether the response and its request allow it; the requests that it matches then. The reasons of the response come
+/// before those of the request.
 fn permitted(
     request: StoringRequest<'_>,
     status: StatusCode,
     headers: &Headers,
     control: &ResponseControl,
-) -> Result<(), NotStored> {
+) -> Result<Variant, NotStored> {
     let is_understood = is_understood(status);
     // A 416 is about a range that another request does not have.
     if status.is_informational() || matches!(status.as_u16(), 304 | 416) {
@@ -133,6 +182,11 @@ fn permitted(
     if control.private == Restriction::All {
         return Err(NotStored::Private);
     }
+    let variant = Variant::of(headers, request.headers).filter(|variant| {
+        let is_seen = |name: &[u8]| !request.set_fields.iter().any(|field| **field == *name);
+        variant.parts().all(|(name, _)| is_seen(name)) && variant.tells_coding_apart(headers)
+    });
+    let variant = variant.ok_or(NotStored::Vary)?;
     // §3.5.
     let is_shared = control.must_revalidate || control.public || control.s_maxage != crate::Delta::Absent;
     if request.has_credentials && !is_shared {
@@ -143,7 +197,7 @@ fn permitted(
     if headers.contains(KnownHeader::SetCookie) && !(is_left_out && control.no_cache != Restriction::All) {
         return Err(NotStored::SetCookie);
     }
-    Ok(())
+    Ok(variant)
 }
 
 /// Whether it will ever be reused: it is fresh for some time, may be used stale, or can be validated.
@@ -217,8 +271,32 @@ const NOT_KEPT: [KnownHeader; 5] = [
     KnownHeader::Age,
 ];
 
-/// Fields of one exchange with a proxy or a server (RFC 9110 §11.6.3, §11.7.3).
-const OF_ONE_EXCHANGE: [&str; 2] = ["authentication-info", "proxy-authentication-info"];
+/// Fields of one exchange with a proxy or a server (RFC 9110 §11.6.3, §11.7.3), and those that are meant for this server or a proxy in
+/// front of it: no other client may see them.
+const OF_ONE_EXCHANGE: [&str; 8] = [
+    "authentication-info",
+    "proxy-authentication-info",
+    "x-accel-redirect",
+    "x-accel-buffering",
+    "x-accel-charset",
+    "x-accel-expires",
+    "x-accel-limit-rate",
+    "x-sendfile",
+];
+
+#[cfg(test)]
+impl std::ops::DerefMut for StorableHead {
+    fn deref_mut(&mut self) -> &mut StoredHead {
+        &mut self.0
+    }
+}
+
+#[cfg(test)]
+impl From<StoredHead> for StorableHead {
+    fn from(head: StoredHead) -> Self {
+        Self(head)
+    }
+}
 
 #[cfg(test)]
 #[allow(clippy::type_complexity, reason = "tables of cases")]

@@ -6,10 +6,12 @@ use serow_message::{Headers, KnownHeader, PackedHeaders, StatusCode, hop_by_hop}
 use crate::{
     entity_tag,
     freshness::{Exchange, Freshness},
-    response_control::ResponseControl,
+    response_control::{ResponseControl, Restriction},
     reuse_rules::ReuseRules,
     rules::CacheRules,
     stored::StoredHead,
+    storing::{NotStored, StorableHead, StoringRequest, permitted_head},
+    vary::Variant,
 };
 
 /// Makes of a client's request one whose response can be stored: without conditions and ranges.
@@ -61,9 +63,46 @@ pub fn validated<'a>(stored: impl IntoIterator<Item = &'a StoredHead>, not_modif
     stored.next().is_none().then_some(0)
 }
 
-/// The head of a stored response after a 304, or a 200 to HEAD, with these headers (§3.2).
+/// What a 304, or a 200 to HEAD, makes of the head of a stored response (§3.2).
+#[derive(Debug)]
+pub struct UpdatedHead {
+    /// The head that the client gets for whose request it came: with fields that only this client may get.
+    pub own: StoredHead,
+    /// What is stored in place of the one before; or why that is not for others any more.
+    pub stored: Result<StorableHead, NotStored>,
+}
+
+/// The head of a stored response after a 304, or a 200 to HEAD, with these headers, to this request (§3.2). Whether the
+/// result is stored is decided as for a new response: it may have become private, or depend on other fields of requests.
 #[must_use]
-pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, exchange: Exchange) -> StoredHead {
+pub fn updated(
+    before: &StoredHead,
+    request: StoringRequest<'_>,
+    headers: &Headers,
+    rules: &CacheRules,
+    exchange: Exchange,
+) -> UpdatedHead {
+    // With the age of the new response, not of what was stored.
+    let mut merged = merged(before, headers, exchange);
+    let stored = permitted_head(request, before.status, &merged, rules, exchange);
+    let stored = stored.map(|head| head.also_varying_on(&before.variant, request.headers));
+    let control = ResponseControl::of(&merged);
+    let (freshness, _) = Freshness::of(before.status, &merged, &control, rules, exchange);
+    merged.remove(KnownHeader::Age);
+    // A field that has become one for single clients: that of the stored response was another client's.
+    let is_restricted = |name: &[u8]| {
+        [&control.private, &control.no_cache]
+            .iter()
+            .any(|restriction| matches!(restriction, Restriction::Fields(_)) && restriction.covers(name))
+    };
+    merged.retain_known(|name, _, _| !is_restricted(name) || headers.contains(name));
+    let (headers, reuse) = (PackedHeaders::new(&merged), ReuseRules::of(&control));
+    let own = StoredHead { status: before.status, headers, variant: Variant::default(), freshness, reuse };
+    UpdatedHead { own, stored }
+}
+
+/// The fields of a stored response in place of which those of a newer response without content have come.
+fn merged(before: &StoredHead, headers: &Headers, exchange: Exchange) -> Headers {
     let named = hop_by_hop::Named::of(headers);
     let is_taken = |name: &[u8], known: Option<KnownHeader>| {
         let is_kept = known.is_some_and(|known| NOT_UPDATED.contains(&known))
@@ -71,7 +110,7 @@ pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, excha
         !is_kept && !named.covers(name, known)
     };
     let mut merged = Headers::new();
-    for (name, known, value) in stored.headers.iter_known() {
+    for (name, known, value) in before.headers.iter_known() {
         if !(is_taken(name, known) && headers.contains(name)) {
             append(&mut merged, (name, known, value));
         }
@@ -82,20 +121,7 @@ pub fn updated(stored: &StoredHead, headers: &Headers, rules: &CacheRules, excha
         // RFC 9110 §6.6.1: it was made now, as far as is known.
         let _ = merged.insert(KnownHeader::Date, exchange.received.to_date());
     }
-    let control = ResponseControl::of(&merged);
-    // The age is that of the new response, not of what was stored.
-    let mut with_age = merged.clone();
-    headers.get_all(KnownHeader::Age).for_each(|age| {
-        let _ = with_age.append(KnownHeader::Age, age);
-    });
-    let (freshness, _) = Freshness::of(stored.status, &with_age, &control, rules, exchange);
-    StoredHead {
-        status: stored.status,
-        headers: PackedHeaders::new(&merged),
-        variant: stored.variant.clone(),
-        freshness,
-        reuse: ReuseRules::of(&control),
-    }
+    merged
 }
 
 /// What a response to HEAD says about a stored response to GET whose content has this length (§4.3.5).
@@ -141,17 +167,14 @@ fn append(headers: &mut Headers, (name, known, value): (&[u8], Option<KnownHeade
 const CONDITIONS: [KnownHeader; 3] = [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfRange];
 
 /// Fields that describe the stored content, or an exchange, and are not taken from a response without content (§3.2).
-const NOT_UPDATED: [KnownHeader; 10] = [
+const NOT_UPDATED: [KnownHeader; 7] = [
     KnownHeader::ContentLength,
     KnownHeader::ContentEncoding,
     KnownHeader::ContentRange,
-    KnownHeader::Age,
-    KnownHeader::SetCookie,
     KnownHeader::ProxyAuthenticate,
     KnownHeader::ProxyAuthorization,
     KnownHeader::Trailer,
     KnownHeader::Etag,
-    KnownHeader::Vary,
 ];
 
 /// The same, of fields that are not well-known.
@@ -161,7 +184,10 @@ const NOT_UPDATED_EXTENSIONS: [&str; 3] = ["content-md5", "authentication-info",
 const MAX_TAGS: usize = 16;
 
 #[cfg(test)]
+#[allow(clippy::type_complexity, reason = "tables of cases")]
 mod tests {
+    use serow_message::Method;
+
     use super::*;
     use crate::{
         Time,
@@ -215,25 +241,103 @@ mod tests {
         assert_eq!(validated(&several[..0], &headers(&[])), None);
     }
 
+    /// What a 304 with these fields makes of a stored response with those, for a request with these and credentials.
+    fn update(
+        before: &[(&str, &str)],
+        request: &[(&str, &str)],
+        has_credentials: bool,
+        answer: &[(&str, &str)],
+    ) -> UpdatedHead {
+        let (before, request) = (stored(200, before), headers(request));
+        let exchange = Exchange { sent: LATER, received: LATER };
+        let request = StoringRequest {
+            method: &Method::GET,
+            headers: &request,
+            has_credentials,
+            no_store: false,
+            set_fields: &[],
+        };
+        updated(&before, request, &headers(answer), &CacheRules::default(), exchange)
+    }
+
+    #[test]
+    fn a_304_stores_only_what_might_be_stored_as_a_new_response() {
+        use NotStored::{Credentials, NoStore, Private, SetCookie, Vary};
+        let before = [("etag", "\"a\""), ("cache-control", "max-age=1"), ("vary", "x-a")];
+        let cookie = ("cookie", "session=1");
+        let cases: [(&[(&str, &str)], bool, &[(&str, &str)], Option<NotStored>); 17] = [
+            (&[], false, &[], None),
+            (&[cookie], false, &[("cache-control", "max-age=60")], None),
+            (&[cookie], false, &[("cache-control", "private, max-age=60")], Some(Private)),
+            (&[], false, &[("cache-control", "private")], Some(Private)),
+            (&[], false, &[("cache-control", "private=\"x-a\", max-age=60")], None),
+            (&[], false, &[("cache-control", "no-store")], Some(NoStore)),
+            (&[], false, &[("cdn-cache-control", "no-store")], Some(NoStore)),
+            (&[], false, &[("vary", "*")], Some(Vary)),
+            (&[], false, &[("vary", "x-a, *")], Some(Vary)),
+            (&[], false, &[("set-cookie", "a=b")], Some(SetCookie)),
+            (&[], false, &[("set-cookie", "a=b"), ("cache-control", "private=\"set-cookie\", max-age=1")], None),
+            // RFC 9111 §3.5.
+            (&[], true, &[("cache-control", "max-age=60")], Some(Credentials)),
+            (&[], true, &[], Some(Credentials)),
+            (&[], true, &[("cache-control", "max-age=60, public")], None),
+            (&[], true, &[("cache-control", "private")], Some(Private)),
+            // Nothing names a lifetime, and it may be the page of one session; the reason of the response comes first.
+            (&[cookie], false, &[("cache-control", "no-cache")], Some(Credentials)),
+            (&[cookie], false, &[("cache-control", "no-cache"), ("vary", "*")], Some(Vary)),
+        ];
+        for (request, has_credentials, answer, expected) in cases {
+            let found = update(&before, request, has_credentials, answer).stored.err();
+            assert_eq!(found, expected, "{request:?} {has_credentials} {answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_304_changes_the_requests_that_a_stored_response_matches() {
+        let before = [("etag", "\"a\""), ("cache-control", "max-age=1")];
+        let answer = [("vary", "cookie"), ("cache-control", "max-age=60")];
+        let found = update(&before, &[("cookie", "a=1")], false, &answer).stored.unwrap();
+        assert!(found.variant.matches(&headers(&[("cookie", "a=1")])) && !found.variant.matches(&headers(&[])));
+        assert_eq!(found.headers.to_headers().get("vary"), Some(&b"cookie"[..]));
+        // The content was selected by a field that the 304 does not name any more.
+        let of_language = headers(&[("accept-language", "de")]);
+        let variant = Variant::of(&headers(&[("vary", "accept-language")]), &of_language).unwrap();
+        let before = StoredHead { variant, ..stored(200, &before) };
+        let (answer, exchange) = (headers(&answer), Exchange { sent: LATER, received: LATER });
+        let (method, set_fields) = (&Method::GET, &[][..]);
+        let request =
+            StoringRequest { method, headers: &of_language, has_credentials: false, no_store: false, set_fields };
+        let found = updated(&before, request, &answer, &CacheRules::default(), exchange).stored.unwrap();
+        assert!(found.variant.matches(&of_language) && !found.variant.matches(&headers(&[])));
+    }
+
+    #[test]
+    fn fields_for_one_client_reach_that_client_and_are_not_stored() {
+        let before = [("etag", "\"a\""), ("cache-control", "max-age=1"), ("x-user", "nobody")];
+        let control = ("cache-control", "max-age=60, private=\"x-user\", no-cache=\"set-cookie\"");
+        let answer = [control, ("x-user", "alice"), ("set-cookie", "a=b"), ("age", "7")];
+        let UpdatedHead { own, stored } = update(&before, &[], false, &answer);
+        let (own_fields, fields) = (own.headers.to_headers(), stored.unwrap().headers.to_headers());
+        assert_eq!(own_fields.get("x-user"), Some(&b"alice"[..]));
+        assert!(own_fields.contains("set-cookie") && !own_fields.contains("age"));
+        assert!(!fields.contains("x-user") && !fields.contains("set-cookie") && !fields.contains("age"));
+        assert_eq!(own.freshness.age(LATER).as_secs(), 7);
+    }
+
     #[test]
     fn fields_that_a_304_updates_and_keeps() {
         // RFC 9111 §3.2.
-        let before = stored(
-            200,
-            &[("etag", "\"a\""), ("content-encoding", "gzip"), ("x-a", "1"), ("x-b", "1"), ("date", EARLY)],
-        );
-        let answer = headers(&[
+        let before = [("etag", "\"a\""), ("content-encoding", "gzip"), ("x-a", "1"), ("x-b", "1"), ("date", EARLY)];
+        let answer = [
             ("x-a", "2"),
             ("x-a", "3"),
             ("connection", "x-hop"),
             ("x-hop", "1"),
-            ("set-cookie", "a=b"),
             ("content-length", "0"),
             ("content-encoding", "br"),
             ("cache-control", "max-age=7"),
-        ]);
-        let exchange = Exchange { sent: LATER, received: LATER };
-        let after = updated(&before, &answer, &CacheRules::default(), exchange);
+        ];
+        let after = update(&before, &[], false, &answer).stored.unwrap();
         let mut expected = headers(&[
             ("etag", "\"a\""),
             ("content-encoding", "gzip"),

@@ -1,6 +1,6 @@
 //! Which requests a stored response matches: the secondary key of Vary (RFC 9111 §4.1).
 
-use serow_message::{Headers, KnownHeader, weight::weighted};
+use serow_message::{Headers, KnownHeader, PackedHeaders, weight::weighted};
 
 /// The fields of requests that a response depends on, with the values of the request that it answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,27 @@ impl Variant {
             }
         }
         Some(Self::of_fields(fields))
+    }
+
+    /// Whether requests that match it accept the content coding of the response, if it depends on that: codings that no server is
+    /// known to use are not told apart in requests.
+    pub(crate) fn tells_coding_apart(&self, response: &Headers) -> bool {
+        let is_known = |coding: &[u8]| CODINGS.iter().any(|(name, _)| coding.eq_ignore_ascii_case(name.as_bytes()));
+        !response.contains(KnownHeader::ContentEncoding)
+            || self.parts().all(|(name, _)| name != b"accept-encoding")
+            || response.list(KnownHeader::ContentEncoding).all(is_known)
+    }
+
+    /// The same, by this request, and by all fields of another one as well: what a content was selected by still counts when a
+    /// validation names other fields.
+    pub(crate) fn with_fields_of(self, before: &Self, request: &Headers) -> Self {
+        let mut fields = self.fields().to_vec();
+        for SelectingField { name, .. } in before.fields() {
+            if fields.iter().all(|field| field.name != *name) {
+                fields.push(SelectingField { value: normalised(request, name), name: name.clone() });
+            }
+        }
+        Self::of_fields(fields)
     }
 
     /// Whether it matches every request.
@@ -79,6 +100,32 @@ impl Variant {
     }
 }
 
+/// Whether a client with this request accepts the content coding of a response. Without Accept-Encoding it might accept all of
+/// them (RFC 9110 §12.5.3), but clients that know none do not send the field either.
+#[must_use]
+pub fn accepts_coding(request: &Headers, response: &PackedHeaders) -> bool {
+    if response.get(KnownHeader::ContentEncoding).is_none() {
+        return true;
+    }
+    let is_accepted = |coding: &[u8]| {
+        let weight = |wanted: &[u8]| {
+            let mut members = request.list(KnownHeader::AcceptEncoding).map(weighted);
+            members.find(|(name, _)| alias(name).eq_ignore_ascii_case(wanted)).map(|(_, weight)| weight)
+        };
+        weight(alias(coding)).or_else(|| weight(b"*")).is_some_and(|weight| weight > 0)
+    };
+    let response = response.to_headers();
+    response
+        .list(KnownHeader::ContentEncoding)
+        .all(|coding| coding.eq_ignore_ascii_case(b"identity") || is_accepted(coding))
+}
+
+/// The usual name of a coding that has another one (RFC 9110 §8.4.1).
+fn alias(name: &[u8]) -> &[u8] {
+    let known = CODINGS.iter().find(|(other, _)| name.eq_ignore_ascii_case(other.as_bytes()));
+    known.map_or(name, |(_, usual)| usual.as_bytes())
+}
+
 /// The value of a field, such that values that mean the same are the same. `None` if there is no such field.
 fn normalised(request: &Headers, name: &[u8]) -> Option<Box<[u8]>> {
     if !request.contains(name) {
@@ -86,7 +133,7 @@ fn normalised(request: &Headers, name: &[u8]) -> Option<Box<[u8]>> {
     }
     Some(match name {
         b"accept-encoding" => codings(request),
-        b"accept-language" => weighted_set(request, name),
+        b"accept-language" => weighted_list(request, name),
         name if SINGLE.iter().any(|single| single.as_bytes() == name) => joined(request, name, b", "),
         name => list(request, name),
     })
@@ -112,14 +159,14 @@ fn codings(request: &Headers) -> Box<[u8]> {
     text.join(",").into_bytes().into()
 }
 
-/// A list whose order does not matter beside its weights (RFC 9110 §12.5.4), in lower case.
-fn weighted_set(request: &Headers, name: &[u8]) -> Box<[u8]> {
+/// A list by weight, in lower case. The order of equal weights stays: servers may take it for a preference (RFC 9110 §12.5.4).
+fn weighted_list(request: &Headers, name: &[u8]) -> Box<[u8]> {
     let mut members: Vec<_> = request
         .list(name)
         .map(weighted)
         .map(|(name, weight)| (std::cmp::Reverse(weight), name.to_ascii_lowercase()))
         .collect();
-    members.sort_unstable();
+    members.sort_by_key(|(weight, _)| *weight);
     members.dedup();
     let text: Vec<_> =
         members.iter().map(|(weight, name)| [name, format!(";{}", weight.0).as_bytes()].concat()).collect();
@@ -174,7 +221,7 @@ mod tests {
 
     #[test]
     fn requests_that_get_the_same_variant_and_others() {
-        let cases: [(&str, &[&str], &[&str], bool); 25] = [
+        let cases: [(&str, &[&str], &[&str], bool); 27] = [
             // RFC 9111 §4.1
             ("foo", &["1"], &["1"], true),
             ("foo", &["1"], &["2"], false),
@@ -189,7 +236,9 @@ mod tests {
             ("foo", &["\"a\\\", b\""], &["\"a\\\",b\""], false),
             ("foo", &["A"], &["a"], false),
             ("cookie", &["a=1,2"], &["a=1, 2"], false),
-            ("accept-language", &["de, en"], &["EN,de"], true),
+            ("accept-language", &["de, en"], &["EN,de"], false),
+            ("accept-language", &["de, en;q=0.5"], &["en;q=0.5,DE"], true),
+            ("accept-language", &["de, en, de"], &["DE ,en, de;q=1"], true),
             ("accept-language", &["de, en;q=0.5"], &["de;q=0.5, en"], false),
             ("accept-encoding", &["gzip, br"], &["br,gzip"], true),
             ("accept-encoding", &["gzip, br"], &["gzip, deflate, br"], false),
@@ -207,6 +256,32 @@ mod tests {
             let request = |values: &[&str]| headers(&values.iter().map(|value| (name, *value)).collect::<Vec<_>>());
             let variant = Variant::of(&response, &request(first)).unwrap();
             assert_eq!(variant.matches(&request(second)), expected, "{name}: {first:?} {second:?}");
+        }
+    }
+
+    #[test]
+    fn codings_that_clients_accept_and_others() {
+        let cases: [(&[&str], Option<&str>, bool); 14] = [
+            (&[], None, true),
+            (&[], Some("gzip"), true),
+            (&["gzip"], Some("br, GZIP"), true),
+            (&["gzip"], Some("x-gzip"), true),
+            (&["x-gzip"], Some("gzip;q=0.1"), true),
+            (&["identity"], None, true),
+            (&["gzip"], Some("*"), true),
+            (&["xz"], Some("xz"), true),
+            (&["gzip"], None, false),
+            (&["gzip"], Some("br"), false),
+            (&["gzip"], Some("identity"), false),
+            (&["gzip"], Some("*, gzip;q=0"), false),
+            (&["gzip"], Some("*;q=0"), false),
+            (&["gzip", "br"], Some("gzip"), false),
+        ];
+        for (codings, accepted, expected) in cases {
+            let response: Vec<_> = codings.iter().map(|coding| ("content-encoding", *coding)).collect();
+            let request: Vec<_> = accepted.iter().map(|value| ("accept-encoding", *value)).collect();
+            let found = accepts_coding(&headers(&request), &PackedHeaders::new(&headers(&response)));
+            assert_eq!(found, expected, "{codings:?} {accepted:?}");
         }
     }
 

@@ -48,18 +48,19 @@ impl AppSettings {
             run.trust = Some(general.listening.trust.clone());
         }
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
-        let script = script.open(trusted.clone())?;
+        let script = script.open(trusted)?;
         let shares = static_files.shares(&general.listening);
         let server = ServerSettings::new(general, shares)?;
         let host = application_host();
         let name = APPLICATION.to_owned();
+        let served = format!("{application:?} {command:?}");
         let application = match application {
             Some(application) => self::application(name, &application, run, server.workers, server.grace, &host),
             None => program(name, command, run, server.grace, &host),
         };
         let application =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
-        let (static_files, responses) = (static_files.open(shares)?, responses.policy(trusted));
+        let (static_files, responses) = (static_files.open(shares)?, responses.policy(served));
         Ok(Self { application, static_files, responses, script, server })
     }
 }

@@ -42,6 +42,7 @@ impl ProxySettings {
         forwarding.trust = Some(general.listening.trust.clone());
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let note_attempts = reads_attempts(&general.logging);
+        let served = servers.iter().map(|server| server.0.address.to_string()).collect::<Vec<_>>().join(" ");
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {
             // On a command line they have no name.
@@ -49,8 +50,8 @@ impl ProxySettings {
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding, &Scope::default())? },
             static_files: static_files.open(shares)?,
-            script: script.open(trusted.clone())?,
-            responses: responses.policy(trusted),
+            script: script.open(trusted)?,
+            responses: responses.policy(served),
             server: ServerSettings::new(general, shares)?,
         })
     }

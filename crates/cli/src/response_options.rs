@@ -3,10 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
-use serow_proxy::TrustedProxies;
 use serow_settings::values::{Codings, Size};
 use serow_site::{
-    CacheFolder, CacheSettings, CacheStore, Compression, Content, Phases, ResponseCache, RouteHandler, RoutePolicy,
+    CacheFolder, CacheSettings, CacheStore, Compression, Content, PhaseSettings, RouteCache, RouteHandler, RoutePolicy,
 };
 
 /// What happens to responses, for `serow app` and `serow proxy`.
@@ -41,8 +40,8 @@ pub(crate) struct ResponseOptions {
 }
 
 impl ResponseOptions {
-    /// The policy that does it, behind proxies whose statement of the client's scheme and host counts.
-    pub(crate) fn policy(self, trusted: TrustedProxies) -> ResponsePolicy {
+    /// The policy that does it, around a handler that responds with this.
+    pub(crate) fn policy(self, served: String) -> ResponsePolicy {
         let defaults = Compression::default();
         let codings = self.compress.or(defaults.codings.clone());
         let compression = (!codings.is_empty()).then_some(Compression { codings, ..defaults });
@@ -55,10 +54,8 @@ impl ResponseOptions {
             });
             folder.map_or(store.clone(), |folder| store.with_folder(folder))
         });
-        let cache = store.clone().map(|store| {
-            let settings = CacheSettings { trust: Arc::new(trusted), ..CacheSettings::default() };
-            ResponseCache::new(store, settings, "")
-        });
+        // The next process that uses the folder may have another handler.
+        let cache = store.clone().map(|store| RouteCache::new(store, CacheSettings::default(), served));
         ResponsePolicy { policy: RoutePolicy { compression, ..RoutePolicy::default() }, cache, store }
     }
 }
@@ -66,7 +63,7 @@ impl ResponseOptions {
 /// What happens to responses.
 pub(crate) struct ResponsePolicy {
     policy: RoutePolicy,
-    cache: Option<ResponseCache>,
+    cache: Option<RouteCache>,
     store: Option<CacheStore>,
 }
 
@@ -79,6 +76,6 @@ impl ResponsePolicy {
     /// This content, with the policy around it.
     pub(crate) fn around(self, content: Content) -> RouteHandler {
         let (policy, cache) = (Arc::new(self.policy), self.cache);
-        RouteHandler::new(content, Phases { policy, cache, ..Phases::default() })
+        RouteHandler::new(content, PhaseSettings { policy, cache, ..PhaseSettings::default() })
     }
 }

@@ -105,7 +105,8 @@ pub(crate) fn of(
     let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let applications = Applications::new(folder, threads, grace, &trust, host, problems);
-    let (mirrors, caching) = (RefCell::default(), Caching::new(cache.as_ref(), folder, trusted(&trust), problems));
+    let (mirrors, caching) =
+        (RefCell::default(), Caching::new(cache.as_ref(), folder, (trusted(&trust), &sites), problems));
     let scripting = Scripting::new(scripts, folder, trusted(&trust), (&proxying, fleet.clone().flatten()), problems);
     let routing = Routing {
         scope: &scope,

@@ -3,13 +3,13 @@
 use std::fmt;
 
 /// Where something stands in a settings file, from the root on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Place {
     steps: Vec<Step>,
 }
 
 /// One step deeper.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Into a table, to this key.
     Key(String),

@@ -18,6 +18,10 @@ pub enum InternalRedirect {
     File(Bytes),
 }
 
+/// In the extensions of a response that names what is sent in its place, whoever does that: it is of no use to others.
+#[derive(Clone, Copy, Debug)]
+pub struct NamesReplacement;
+
 /// Whether responses may name what is sent in their place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InternalRedirects {
@@ -49,6 +53,9 @@ impl InternalRedirects {
         }
         if !is_trusted {
             response.headers.retain_known(|name, known, _| !is_for_server(name, known));
+        }
+        if redirect.is_some() {
+            response.extensions.insert(NamesReplacement);
         }
         match (redirect, self) {
             (Some(redirect), Self::Follow) => drop(response.extensions.insert(redirect)),

@@ -25,6 +25,12 @@ impl Proxy {
     pub fn upstream(&self) -> &Upstream {
         &self.upstream
     }
+
+    /// How it changes requests and responses.
+    #[must_use]
+    pub fn forwarding(&self) -> &ForwardingSettings {
+        &self.settings
+    }
 }
 
 impl Proxy {

@@ -4,10 +4,11 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what the settings say | `cache/settings.rs` |
+//! | what the settings say, and the handler that is cached | `cache/settings.rs`; `cache/origin.rs`, `cache/route_cache.rs` |
 //! | what of a request decides, and which requests pass by | `cache/demand.rs` |
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
+//! | the stored response that a 304 or a response to HEAD is about | `cache/validation.rs` |
 //! | whether the response is stored or passed on | `cache/receipt.rs`, `cache/receipt_of_part.rs` |
 //! | a body that is stored while it arrives | `cache/filling.rs`, `cache/filling_file.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
@@ -23,34 +24,43 @@ mod demand;
 mod fetch;
 mod filling;
 mod filling_file;
+mod origin;
 mod purging;
 mod receipt;
 mod receipt_of_part;
+mod route_cache;
 mod settings;
+#[cfg(test)]
+mod transparency;
+mod validation;
 
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
-use serow::{Method, Request, Response};
+use serow::{Handler, Method, Request, Response};
 use serow_cache::{
     CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
-    invalidates, scope,
+    invalidates,
 };
 pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
+// That of the system, unless a test sets the clock.
+use tokio::time::Instant;
 
 pub(crate) use self::demand::Identified;
 pub use self::{
     contents::{ContentsLine, ContentsOrder},
     counters::CacheReport,
-    settings::{CacheBypass, CacheSettings, IgnoredQuery, StatusField},
+    route_cache::RouteCache,
+    settings::{CacheBypass, CacheSettings, IgnoredQuery, PurgingClients, StatusField},
 };
 use self::{
     counters::{CacheCounters, CacheEvent},
     demand::{Admission, Demand},
+    origin::Origin,
 };
 use crate::{Content, site_response::SiteResponse};
 
@@ -92,12 +102,14 @@ struct SharedStore {
     start: (Instant, Time),
 }
 
-/// The cache of one route. Clones are the same cache.
+/// The cache of one route, around its handler. Clones are the same cache.
 #[derive(Clone, Debug)]
 pub struct ResponseCache {
     store: CacheStore,
     settings: Arc<CacheSettings>,
-    /// A digest of the route: two routes may forward the same URI to different servers.
+    /// What it knows of the handler.
+    origin: Arc<Origin>,
+    /// A digest of the route and its handler: two routes may forward the same URI to different servers.
     scope: u32,
 }
 
@@ -106,7 +118,12 @@ impl CacheStore {
     #[must_use]
     pub fn in_memory(size: u64, max_object: usize) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let start = (Instant::now(), Time::default().after(since_1970));
+        Self::since(Time::default().after(since_1970), size, max_object)
+    }
+
+    /// The same, which begins now, at this time.
+    fn since(time: Time, size: u64, max_object: usize) -> Self {
+        let start = (Instant::now(), time);
         let memory = Arc::new(MemoryStore::new(size, max_object));
         let fill_memory = FillMemory::new(usize::try_from(size / 2).unwrap_or(usize::MAX));
         let (fills, counters) = (Fills::new(), CacheCounters::default());
@@ -203,23 +220,16 @@ impl CacheFolder {
 }
 
 impl ResponseCache {
-    /// The cache of a route, which stores its responses there. `name` tells routes apart: what is kept in a folder is found
-    /// again by the route that has the same name.
-    #[must_use]
-    pub fn new(store: CacheStore, settings: CacheSettings, name: &str) -> Self {
-        Self { store, settings: Arc::new(settings), scope: scope(name) }
-    }
-
     /// Answers a request, or has this handler do it.
-    pub(crate) fn respond(&self, handler: &Content, request: Request) -> SiteResponse {
+    pub(crate) fn respond<H: Handler>(&self, handler: &H, request: Request) -> SiteResponse {
         if let Some(response) = self.purged_by(&request) {
             return SiteResponse::Ready(Some(response));
         }
-        match Demand::of(request, &self.settings) {
+        match Demand::of(request, &self.settings, &self.origin.trust) {
             Admission::Cached(request, demand) => self.answer(handler, request, demand),
             Admission::Unsafe(request, key) => {
                 let (cache, method) = (self.clone(), request.method.clone());
-                let response = handler.respond(request);
+                let response = handler.call(request);
                 SiteResponse::pending(Box::pin(async move {
                     let response = without_tags(response.await);
                     if invalidates(&method, response.status) {
@@ -234,7 +244,7 @@ impl ResponseCache {
                     Method::GET | Method::HEAD => ForwardReason::Bypass,
                     _ => ForwardReason::Method,
                 };
-                let (cache, response) = (self.clone(), handler.respond(request));
+                let (cache, response) = (self.clone(), handler.call(request));
                 SiteResponse::pending(Box::pin(async move {
                     cache.finish(without_tags(response.await), CacheStatus::forwarded(reason), None)
                 }))
@@ -265,6 +275,12 @@ impl ResponseCache {
         }
         response.extensions.insert(status);
         response
+    }
+}
+
+impl Handler for Content {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.respond(request)
     }
 }
 

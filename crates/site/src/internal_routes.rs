@@ -12,7 +12,8 @@ use serow_message::percent::encode_path;
 use serow_router::Router;
 
 use crate::{
-    Phases, RouteHandler, RoutePolicy, per_thread::PerThread, site_handler::respond, site_response::SiteResponse,
+    RouteHandler, RoutePolicy, per_thread::PerThread, phases::Phases, site_handler::respond,
+    site_response::SiteResponse,
 };
 
 /// The internal routes of a site. Clones are the same routes.
@@ -44,7 +45,7 @@ impl InternalRoutes {
     #[must_use]
     pub fn new(router: Router<RouteHandler>, roots: Vec<InternalRoot>, policy: Arc<RoutePolicy>) -> Self {
         let (router, warnings) = (PerThread::new(router), LogLimit::new());
-        let phases = Arc::new(Phases { policy, ..Phases::default() });
+        let phases = Arc::new(Phases::of_site(policy));
         Self { shared: Arc::new(Shared { router, roots, phases, warnings }) }
     }
 

@@ -24,7 +24,7 @@ use serow::{Request, Response};
 use tokio::time::sleep;
 
 use crate::{
-    Content, InternalRoutes, Mirror, ResponseCache, RoutePolicy, Scripts,
+    Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
     policy::{AccessOutcome, Admission, Bounded, Identity, PolicyContext, Source},
@@ -33,7 +33,7 @@ use crate::{
 
 /// The settings of a route that act on its requests and responses; by default nothing.
 #[derive(Clone, Default)]
-pub struct Phases {
+pub struct PhaseSettings {
     /// Access, and changes of responses.
     pub policy: Arc<RoutePolicy>,
     /// Scripts.
@@ -41,9 +41,19 @@ pub struct Phases {
     /// Where copies of requests go.
     pub mirror: Option<Mirror>,
     /// Where responses are stored.
-    pub cache: Option<ResponseCache>,
+    pub cache: Option<RouteCache>,
     /// The routes that responses may lead to.
     pub internal: Option<InternalRoutes>,
+}
+
+/// The phases in front of a content.
+pub(crate) struct Phases {
+    pub(crate) policy: Arc<RoutePolicy>,
+    scripts: Scripts,
+    mirror: Option<Mirror>,
+    /// Its keys have whatever this content looks at.
+    cache: Option<ResponseCache>,
+    internal: Option<InternalRoutes>,
 }
 
 /// The end of a request's way through the phases.
@@ -59,12 +69,20 @@ pub(crate) enum Target<'a> {
 /// Where the request is noted that internal routes get: as it was admitted.
 type Noted = Option<Rc<OnceCell<AdmittedRequest>>>;
 
-impl Phases {
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+impl PhaseSettings {
+    /// The phases in front of this content, if there are any.
+    pub(crate) fn in_front_of(self, content: &Content) -> Option<Phases> {
         let Self { policy, scripts, mirror, cache, internal } = self;
-        policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none() && internal.is_none()
+        let is_empty = policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none();
+        let cache = cache.map(|cache| cache.around(content));
+        (!is_empty || internal.is_some()).then_some(Phases { policy, scripts, mirror, cache, internal })
+    }
+}
+
+impl Phases {
+    /// Those of a site, for the refusals of the router.
+    pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
+        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None }
     }
 
     /// Passes a request through all phases to its target.

@@ -7,7 +7,7 @@ use serow::{Body, Method, Request, RequestHead, Response};
 use crate::{
     Content,
     per_thread::PerThread,
-    phases::{Phases, Target},
+    phases::{PhaseSettings, Phases, Target},
     site_response::SiteResponse,
 };
 
@@ -30,9 +30,9 @@ struct Front {
 impl RouteHandler {
     /// This content behind these phases.
     #[must_use]
-    pub fn new(content: Content, phases: Phases) -> Self {
-        let front = (!phases.is_empty())
-            .then(|| Front { phases: Arc::new(phases), waiting: Arc::new(PerThread::new(content.clone())) });
+    pub fn new(content: Content, settings: PhaseSettings) -> Self {
+        let front = |phases| Front { phases: Arc::new(phases), waiting: Arc::new(PerThread::new(content.clone())) };
+        let front = settings.in_front_of(&content).map(front);
         Self { content, front }
     }
 
@@ -79,6 +79,6 @@ impl RouteHandler {
 
 impl From<Content> for RouteHandler {
     fn from(content: Content) -> Self {
-        Self::new(content, Phases::default())
+        Self::new(content, PhaseSettings::default())
     }
 }

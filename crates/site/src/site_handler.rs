@@ -11,9 +11,14 @@ use serow_net::monotonic;
 use serow_router::{Routed, Router};
 
 use crate::{
-    MaintenanceSwitch, Phases, RouteHandler, RoutePolicy, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
-    phases::Target, policy::Source, received_request, serving::TlsPolicy, site_response::SiteResponse,
-    strict_transport::StrictTransport, to_tls::ToTls,
+    MaintenanceSwitch, RouteHandler, RoutePolicy, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
+    phases::{Phases, Target},
+    policy::Source,
+    received_request,
+    serving::TlsPolicy,
+    site_response::SiteResponse,
+    strict_transport::StrictTransport,
+    to_tls::ToTls,
 };
 
 /// What all requests of a server go to.
@@ -127,7 +132,7 @@ impl SitePolicies {
     /// Those of all sites, in their order.
     #[must_use]
     pub fn new(policies: Vec<Arc<RoutePolicy>>) -> Self {
-        let phases = policies.into_iter().map(|policy| Arc::new(Phases { policy, ..Phases::default() }));
+        let phases = policies.into_iter().map(|policy| Arc::new(Phases::of_site(policy)));
         Self::of_phases(phases.collect())
     }
 
@@ -139,7 +144,7 @@ impl SitePolicies {
     }
 
     fn of_phases(phases: Vec<Arc<Phases>>) -> Self {
-        let has_any = phases.iter().any(|phases| !phases.is_empty());
+        let has_any = phases.iter().any(|phases| !phases.policy.is_empty());
         Self { by_site: has_any.then(|| phases.into()) }
     }
 

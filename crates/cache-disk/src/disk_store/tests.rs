@@ -4,8 +4,8 @@ use std::{fs, io, time::Duration};
 
 use bytes::Bytes;
 use serow_cache::{
-    CacheRules, Exchange, PurgeMode, PurgeTarget, Storable, StoredContent, StoredHead, StoringRequest, TagNames, Time,
-    encode, storable,
+    CacheRules, Exchange, PurgeMode, PurgeTarget, Storable, StoredContent, StoringRequest, TagNames, Time, encode,
+    storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
 use tempfile::TempDir;
@@ -33,11 +33,17 @@ fn insert(disk: &DiskStore, store: &MemoryStore) -> (Key, Resource) {
     response.append("cache-control", "max-age=60").unwrap();
     response.append("xkey", "t").unwrap();
     let tags = TagNames::take(&mut response);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: now, received: now };
-    let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
+    let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredContent::File(file.finish().unwrap()).into();
-    assert!(store.insert(key, store.version(), Storable { head: StoredHead::new(head), body, scope: 0, tags }));
+    assert!(store.insert(key, store.version(), Storable { head, body, scope: 0, tags }));
     let Work::Write(key, resource) = disk.pending.next(Duration::ZERO) else { panic!("nothing is to be written") };
     (key, resource)
 }

@@ -1,6 +1,9 @@
 //! Files that are not what was written.
 
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, chown, symlink},
+};
 
 use serow_cache_disk::{FolderError, prepare};
 
@@ -69,6 +72,24 @@ fn folders_that_are_not_for_a_cache_are_refused() {
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let error = prepare(&path, None).unwrap_err();
     assert!(matches!(error, FolderError::NotPrivate(_)) && error.to_string().contains("chmod go-w"), "{error}");
+}
+
+#[test]
+fn folders_of_another_user_and_links_are_refused() {
+    let (guard, path) = folder();
+    prepare(&path, None).unwrap();
+    let link = guard.path().join("link");
+    symlink(&path, &link).unwrap();
+    let error = prepare(&link, None).unwrap_err();
+    assert!(matches!(error, FolderError::Link(_)) && error.to_string().contains("name the folder itself"), "{error}");
+    let user = fs::metadata(&path).unwrap().uid();
+    // Root may give the folder away; others can only ask on behalf of somebody else.
+    let owner = match user {
+        0 => chown(&path, Some(1234), None).map(|()| None).unwrap(),
+        user => Some((user + 1, None)),
+    };
+    let error = prepare(&path, owner).unwrap_err();
+    assert!(matches!(error, FolderError::NotOwn(..)) && error.to_string().contains("chown"), "{error}");
 }
 
 #[test]

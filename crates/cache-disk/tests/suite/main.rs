@@ -19,8 +19,8 @@ use std::{
 
 use bytes::Bytes;
 use serow_cache::{
-    CacheRules, ContentRange, Exchange, Extent, Key, MemoryStore, Storable, StoredBody, StoredContent, StoredHead,
-    StoringRequest, TagNames, Time, storable,
+    CacheRules, ContentRange, Exchange, Extent, Key, MemoryStore, Storable, StoredBody, StoredContent, StoringRequest,
+    TagNames, Time, storable,
 };
 use serow_cache_disk::{DiskStore, DiskThread, prepare};
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -127,10 +127,16 @@ fn response(tags: &str, body: &str) -> Storable {
     response.append("cache-control", "max-age=60").unwrap();
     response.append("xkey", tags).unwrap();
     let tags = TagNames::take(&mut response);
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: NOW, received: NOW };
-    let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
-    Storable { head: StoredHead::new(head), body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
+    let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
+    Storable { head, body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
 }
 
 fn folder() -> (TempDir, PathBuf) {

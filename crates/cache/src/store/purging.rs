@@ -76,15 +76,7 @@ impl MemoryStore {
                 purged.iter().for_each(|stored| stored.outdate(now));
                 self.put(key.clone(), resource.clone());
             }
-            PurgeMode::Remove if kept.is_empty() => {
-                self.index.remove(key);
-                if let Some(persistent) = self.persistent.get() {
-                    persistent.remove(key);
-                }
-            }
-            PurgeMode::Remove => {
-                self.put(key.clone(), Resource::new(kept, resource.uncacheable()));
-            }
+            PurgeMode::Remove => self.put_or_remove(key, kept, resource.uncacheable()),
         }
         purged.iter().filter(|stored| !stored.is_removed()).count()
     }

@@ -8,6 +8,7 @@ use crate::{
     content_range::ContentRange,
     extent::Extent,
     purge::PurgeTarget,
+    stored::StoredHead,
     stored::tests::{headers, stored as head},
     vary::Variant,
 };
@@ -19,7 +20,7 @@ fn key(path: &str) -> Key {
 /// A response that varies on the field `a`, which the request had with this value.
 fn stored(scope: u32, value: &str, body: &'static str) -> Storable {
     let variant = Variant::of(&headers(&[("vary", "a")]), &headers(&[("a", value)])).unwrap();
-    let head = StoredHead { variant, ..head(200, &[]) };
+    let head = StoredHead { variant, ..head(200, &[]) }.into();
     Storable { head, body: Bytes::from_static(body.as_bytes()).into(), scope, tags: TagNames::default() }
 }
 
@@ -102,24 +103,63 @@ fn uncacheable_uris_are_remembered_for_a_while() {
 }
 
 #[test]
+fn a_response_that_matches_other_requests_after_a_validation_takes_their_place() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    for value in ["1", "2"] {
+        assert!(store.insert(key("/"), store.version(), stored(0, value, "a")));
+    }
+    let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "1")])).unwrap());
+    let after = store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "2")])).unwrap().head.clone();
+    store.replace(&key("/"), store.version(), &before, after.into(), &TagNames::default());
+    assert_eq!((store.find(&key("/")).unwrap().of_scope(0).count(), body(&store, 0, "1")), (1, None));
+}
+
+#[test]
+fn a_validation_from_before_a_purge_does_not_make_a_response_fresh() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
+    let found = || Arc::clone(store.find(&key("/")).unwrap().of_scope(0).next().unwrap());
+    let (before, version) = (found(), store.version());
+    store.purge(PurgeTarget::Uri("http://a/"), PurgeMode::Outdate(Time::from_seconds(1_700_000_001)));
+    store.replace(&key("/"), version, &before, before.head.clone().into(), &TagNames::default());
+    assert!(found().outdated_since().is_some());
+}
+
+#[test]
+fn a_withdrawn_response_is_removed_and_does_not_come_back() {
+    let store = MemoryStore::new(1 << 20, 1 << 10);
+    let version = store.version();
+    for (scope, value) in [(0, "1"), (0, "2"), (1, "1")] {
+        assert!(store.insert(key("/"), version, stored(scope, value, "a")));
+    }
+    let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "1")])).unwrap());
+    store.withdraw(&key("/"), &before);
+    let found = [(0, "1"), (0, "2"), (1, "1")].map(|(scope, value)| body(&store, scope, value).is_some());
+    assert_eq!(found, [false, true, true]);
+    // It was on its way before.
+    assert!(!store.insert(key("/"), version, stored(0, "1", "a")));
+    assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
+}
+
+#[test]
 fn a_replaced_response_keeps_its_content() {
     let store = MemoryStore::new(1 << 20, 1 << 10);
     assert!(store.insert(key("/"), store.version(), stored(0, "1", "a")));
     let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &headers(&[("a", "1")])).unwrap());
     let mut after = before.head.clone();
     after.headers = PackedHeaders::new(&headers(&[("x", "1")]));
-    store.replace(&key("/"), store.version(), &before, after.clone(), &TagNames::default());
+    store.replace(&key("/"), store.version(), &before, after.clone().into(), &TagNames::default());
     let found = store.find(&key("/")).unwrap();
     assert!(found.select(0, &Method::GET, &headers(&[("a", "1")])).unwrap().head.headers.contains("x"));
     store.invalidate(&key("/"));
-    store.replace(&key("/"), store.version(), &before, after, &TagNames::default());
+    store.replace(&key("/"), store.version(), &before, after.into(), &TagNames::default());
     assert!(store.find(&key("/")).is_none());
 }
 
 /// A response with these tags, which do not vary.
 fn tagged(tags: &str) -> Storable {
     let mut fields = headers(&[("xkey", tags)]);
-    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]), body: Bytes::new().into(), scope: 0 }
+    Storable { tags: TagNames::take(&mut fields), head: head(200, &[]).into(), body: Bytes::new().into(), scope: 0 }
 }
 
 /// Whether something is stored for this path, and whether it is fresh.
@@ -240,7 +280,7 @@ fn a_validated_response_keeps_its_tags_unless_it_gets_others() {
         assert!(store.insert(key("/"), store.version(), tagged("a")));
         let before = Arc::clone(store.find(&key("/")).unwrap().select(0, &Method::GET, &Headers::new()).unwrap());
         let names = TagNames::take(&mut headers(&[("xkey", tags)]));
-        store.replace(&key("/"), store.version(), &before, before.head.clone(), &names);
+        store.replace(&key("/"), store.version(), &before, before.head.clone().into(), &names);
         store.purge(PurgeTarget::Tag(purged.as_bytes()), PurgeMode::Remove);
         assert_eq!(state(&store, "/").is_some(), is_there, "{tags:?} {purged}");
     }
@@ -250,7 +290,7 @@ fn a_validated_response_keeps_its_tags_unless_it_gets_others() {
 fn part(start: u64, etag: &str, body: &'static str) -> Storable {
     let place = ContentRange::new(start..start + body.len() as u64, 10).unwrap();
     let body = StoredBody::new(Bytes::from_static(body.as_bytes()).into(), Extent::Part(place)).unwrap();
-    Storable { body, head: head(200, &[("etag", etag)]), scope: 0, tags: TagNames::default() }
+    Storable { body, head: head(200, &[("etag", etag)]).into(), scope: 0, tags: TagNames::default() }
 }
 
 fn whole(etag: &str, body: &'static str) -> Storable {

@@ -10,8 +10,7 @@ use std::{
 };
 
 use serow_cache::{
-    CacheRules, Exchange, Key, MemoryStore, PurgeMode, PurgeTarget, Storable, StoredHead, StoringRequest, TagNames,
-    Time, storable,
+    CacheRules, Exchange, Key, MemoryStore, PurgeMode, PurgeTarget, Storable, StoringRequest, TagNames, Time, storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
 
@@ -26,9 +25,15 @@ fn response(tags: &str) -> Storable {
     let tags = TagNames::take(&mut headers);
     let now = Time::from_seconds(1_700_000_000);
     let (request, exchange) = (Headers::new(), Exchange { sent: now, received: now });
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
-    let head = storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange).unwrap();
-    Storable { head: StoredHead::new(head), body: bytes::Bytes::from(vec![b'x'; BODY]).into(), scope: 0, tags }
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
+    let (head, _) = storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange).unwrap();
+    Storable { head, body: bytes::Bytes::from(vec![b'x'; BODY]).into(), scope: 0, tags }
 }
 
 fn key(number: usize) -> Key {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serow_cache::{
     CacheRules, Exchange, Key, MemoryStore, PurgeMode, PurgeTarget, Selection, Storable, Stored, StoredBody,
-    StoredContent, StoredHead, StoringRequest, TagNames, Time, select_of_part, storable,
+    StoredContent, StoringRequest, TagNames, Time, select_of_part, storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
 
@@ -67,12 +67,16 @@ fn store(memory: &MemoryStore, now: Time, version: u8, range: Option<Range<u64>>
             (StatusCode::PARTIAL_CONTENT, whole[range.start as usize..range.end as usize].to_vec())
         }
     };
-    let request = StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false };
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
     let exchange = Exchange { sent: now, received: now };
-    let head = storable(request, status, &response, &CacheRules::default(), exchange).unwrap();
-    let extent = head.extent;
+    let (head, extent) = storable(request, status, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredBody::new(StoredContent::Memory(Bytes::from(bytes)), extent).unwrap();
-    let head = StoredHead::new(head);
     memory.insert(key(), memory.version(), Storable { head, body, scope: 0, tags: TagNames::default() });
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use proptest::{prelude::*, sample::select};
 use serow_cache::{
-    CacheRules, Exchange, RequestControl, ResponseControl, Reuse, StoredHead, StoringRequest, Time, reuse, storable,
+    CacheRules, Exchange, RequestControl, ResponseControl, Reuse, StoringRequest, Time, reuse, storable,
 };
 use serow_message::{Headers, Method, StatusCode};
 
@@ -130,12 +130,12 @@ fn ours(case: &Case) -> bool {
         headers: &first,
         has_credentials: first.contains("authorization"),
         no_store: RequestControl::of(&first).no_store,
+        set_fields: &[],
     };
     let received = Time::from_seconds(RECEIVED);
     let exchange = Exchange { sent: received, received };
     let status = StatusCode::from_u16(case.status).unwrap();
-    let Ok(head) = storable(request, status, &response, &CacheRules::default(), exchange) else { return false };
-    let stored = StoredHead::new(head);
+    let Ok((stored, _)) = storable(request, status, &response, &CacheRules::default(), exchange) else { return false };
     let now = Time::from_seconds(RECEIVED + case.later);
     let outcome = reuse(&stored, &RequestControl::of(&second), &CacheRules::default(), now);
     stored.variant.matches(&second) && matches!(outcome, Reuse::Send | Reuse::SendAndValidate)

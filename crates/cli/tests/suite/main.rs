@@ -11,6 +11,7 @@ mod bench;
 mod cache;
 mod cache_files;
 mod cache_parts;
+mod cache_routes;
 mod certificates_dns;
 mod client_addresses;
 mod client_certificates;

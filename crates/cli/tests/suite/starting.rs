@@ -61,7 +61,9 @@ sub {
     command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
     command.arg(serow.get_program()).args(serow.get_args()).current_dir(folder.path());
     for (name, value) in serow.get_envs() {
-        value.into_iter().for_each(|value| drop(command.env(name, value)));
+        value.into_iter().for_each(|value| {
+            command.env(name, value);
+        });
     }
     let server = Running::of(command);
     for _ in 0..3 {

@@ -1,19 +1,21 @@
 //! What is cached, and how.
 
-use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
-use serow_access::NetworkSet;
 use serow_cache::CacheRules;
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_router::Action;
 use serow_site::{
-    CacheBypass, CacheFolder, CacheSettings, CacheStore, Content, IgnoredQuery, ResponseCache, StatusField,
+    CacheBypass, CacheFolder, CacheSettings, CacheStore, Content, IgnoredQuery, PurgingClients, RouteCache, StatusField,
 };
 
 use crate::{
     meaning::paths::resolved,
-    tables::cache::{CacheSetting, CacheTable, IgnoredNames, RouteCacheTable, StatusFieldChoice},
+    tables::{
+        cache::{CacheSetting, CacheTable, IgnoredNames, RouteCacheTable, StatusFieldChoice},
+        sites::SiteTable,
+    },
     values::{Size, Statuses},
 };
 
@@ -22,12 +24,21 @@ pub(crate) struct Caching<'a> {
     /// Nothing in it if its settings have errors.
     store: Option<Option<CacheStore>>,
     /// The clients that may purge.
-    purge_from: Option<Arc<NetworkSet>>,
-    /// How many routes have each name so far.
-    names: RefCell<HashMap<String, usize>>,
-    /// The proxies that the root trusts.
-    trust: Arc<TrustedProxies>,
+    purge_from: Option<PurgingClients>,
+    /// By which requests each site is reached, by its place.
+    sites: HashMap<Place, String>,
     problems: &'a Problems,
+}
+
+/// By which requests a site is reached: by its hosts and addresses, in any order.
+fn reached(site: &SiteTable) -> String {
+    let sorted = |mut texts: Vec<String>| {
+        texts.sort_unstable();
+        texts
+    };
+    let hosts = site.settings.hosts.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();
+    let addresses = site.settings.listen.iter().flatten().map(|rule| format!("{rule:?}")).collect();
+    format!("{:?} {:?}", sorted(hosts), sorted(addresses))
 }
 
 /// The store that a table describes.
@@ -60,18 +71,22 @@ fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore,
 }
 
 impl<'a> Caching<'a> {
-    /// The store that this table describes. Paths are relative to this folder.
+    /// The store that this table describes, for these sites. Paths are relative to this folder.
     pub(crate) fn new(
         table: Option<&CacheTable>,
         folder: &Path,
-        trust: TrustedProxies,
+        (trust, sites): (TrustedProxies, &[SiteTable]),
         problems: &'a Problems,
     ) -> Self {
         let place = Place::default().key("cache");
         let store = table.map(|table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok());
         let purge_from = table.and_then(|table| table.purge_from.as_ref());
-        let purge_from = purge_from.map(|networks| Arc::new(networks.iter().map(|network| network.0).collect()));
-        Self { store, purge_from, names: RefCell::default(), trust: Arc::new(trust), problems }
+        let purge_from = purge_from.map(|networks| PurgingClients {
+            addresses: Arc::new(networks.iter().map(|network| network.0).collect()),
+            trust: Arc::new(trust),
+        });
+        let sites = sites.iter().filter(|_| table.is_some()).map(|site| (site.place.clone(), reached(site))).collect();
+        Self { store, purge_from, sites, problems }
     }
 
     /// The store, for what is done with it while the server runs.
@@ -85,8 +100,8 @@ impl<'a> Caching<'a> {
         action: &Action<Content>,
         (own, own_place): (Option<&CacheSetting>, &Place),
         (of_site, place_of_site): (Option<&CacheSetting>, &Place),
-        (site, route): (&str, &str),
-    ) -> Option<Option<ResponseCache>> {
+        matched: &str,
+    ) -> Option<Option<RouteCache>> {
         let (setting, place) = match (own, of_site) {
             (Some(setting), _) => (setting, own_place.key("cache")),
             (None, Some(setting)) => (setting, place_of_site.key("cache")),
@@ -108,15 +123,9 @@ impl<'a> Caching<'a> {
         };
         let store = store.as_ref()?;
         let settings = self.settings(table, &place)?;
-        // With another key, what is kept in a folder would be found for other requests than those it is for.
-        let CacheSettings { ignored_query, key_fields, key_cookies, .. } = &settings;
-        let name = format!("{site} {route} {ignored_query:?} {key_fields:?} {key_cookies:?}");
-        // Sites with addresses of their own may have the same hosts and routes.
-        let mut names = self.names.borrow_mut();
-        let same = names.entry(name.clone()).or_default();
-        *same += 1;
-        let name = if *same > 1 { format!("{name} {same}") } else { name };
-        Some(Some(ResponseCache::new(store.clone(), settings, &name)))
+        let site = self.sites.get(place_of_site).map(String::as_str).unwrap_or_default();
+        let name = format!("{site:?} {matched:?}");
+        Some(Some(RouteCache::new(store.clone(), settings, name)))
     }
 
     fn settings(&self, table: &RouteCacheTable, place: &Place) -> Option<CacheSettings> {
@@ -139,7 +148,6 @@ impl<'a> Caching<'a> {
             key_cookies,
             answers_head: self.answers_head(table, place)?,
             bypass: CacheBypass { fields, cookies },
-            trust: Arc::clone(&self.trust),
             purge_from: self.purge_from.clone(),
             status_field: match table.cache_status {
                 None | Some(StatusFieldChoice::On) => StatusField::On,

@@ -9,8 +9,8 @@ use serow_router::{
     RewriteTarget, Route, Router, Site,
 };
 use serow_site::{
-    Content, InternalRoutes, Mirror, MirrorSettings, Phases, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler,
-    SitePolicies,
+    Content, InternalRoutes, Mirror, MirrorSettings, PhaseSettings, RouteHandler, RoutePolicy, Scripts,
+    Site as SiteHandler, SitePolicies,
 };
 use serow_variables::{Expression, Scope, Text};
 use serow_webdav::{Dav, DavSite, PathScope};
@@ -42,7 +42,7 @@ use crate::{
         mirror::MirrorTable,
         or_off::OrOff,
         policies::PolicySettings,
-        sites::{RouteTable, SiteContent, SiteTable},
+        sites::{RouteSettings, RouteTable, SiteContent, SiteTable},
         upstreams::ProxyTable,
     },
     values::{Count, NetworkRule, Size},
@@ -151,10 +151,10 @@ impl Routing<'_> {
         let reader = BodyReader { limit: policy.max_body, is_written };
         let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
-        let names = (&*numbered.site, EVERYTHING);
-        let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), names)?;
-        let mirror = self.mirror(policy.mirror.as_ref(), names, &place)?;
-        let (action, answering) = in_phases(action, Phases { policy: inner, cache, mirror, ..Phases::default() });
+        let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
+        let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
+        let (action, answering) =
+            in_phases(action, PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() });
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, answering, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
         let number = self.numbers.site(logs);
@@ -221,7 +221,8 @@ impl Routing<'_> {
         };
         let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
         let matching = Matching { scope: &scope, problems: self.problems };
-        let matched = format!("{name} {:?} {when:?}", settings.methods);
+        let RouteSettings { path: own_path, path_regex, methods: own_methods, name: own_name, .. } = &settings;
+        let matched = format!("{own_path:?} {path_regex:?} {own_methods:?} {when:?} {own_name:?}");
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
@@ -252,7 +253,7 @@ impl Routing<'_> {
         });
         let surroundings = self.surroundings(&policy, &access, (settings.internal, reads_body), site, &place);
         let (action, surroundings) = (action?, surroundings?);
-        let phases = Phases {
+        let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
             ..self.around_content(&action, &policy, (name, &matched), (settings.internal, follows), site, &place)?
@@ -306,18 +307,18 @@ impl Routing<'_> {
         (is_internal, follows): (bool, bool),
         site: SiteOfRoute<'_>,
         place: &Place,
-    ) -> Option<Phases> {
+    ) -> Option<PhaseSettings> {
         if is_internal || matches!(action, Action::Rewrite(_)) {
-            return Some(Phases::default());
+            return Some(PhaseSettings::default());
         }
         let of_site = (site.settings.cache.as_ref(), site.place);
-        let cache = self.caching.cache(action, (policy.cache.as_ref(), place), of_site, (site.name, matched))?;
+        let cache = self.caching.cache(action, (policy.cache.as_ref(), place), of_site, matched)?;
         let mirror = match (&policy.mirror, &site.settings.mirror) {
             (Some(mirror), _) => self.mirror(Some(mirror), (site.name, path), place)?,
             (None, mirror) => self.mirror(mirror.as_ref(), (site.name, path), site.place)?,
         };
         let internal = site.internal.filter(|_| follows).cloned();
-        Some(Phases { cache, mirror, internal, ..Phases::default() })
+        Some(PhaseSettings { cache, mirror, internal, ..PhaseSettings::default() })
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
@@ -476,8 +477,8 @@ impl Routing<'_> {
 }
 
 /// An action whose content is behind these phases, and the handler that passes on what the action itself answers.
-fn in_phases(action: Action<Content>, phases: Phases) -> (Action<RouteHandler>, Option<RouteHandler>) {
-    let answering = |phases: Phases| (!phases.is_empty()).then(|| RouteHandler::new(Content::Answer, phases));
+fn in_phases(action: Action<Content>, phases: PhaseSettings) -> (Action<RouteHandler>, Option<RouteHandler>) {
+    let answering = |phases| Some(RouteHandler::new(Content::Answer, phases));
     match action {
         Action::Handle(content) => (Action::Handle(RouteHandler::new(content, phases)), None),
         Action::Try(content) => (Action::Try(RouteHandler::new(content, phases)), None),

@@ -7,9 +7,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{Headers, KnownHeader, Method, Request, Response};
+use serow::{Handler, Headers, KnownHeader, Method, Request, Response};
 use serow_cache::{
-    CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, is_range_current, reuse,
+    CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, accepts_coding,
+    is_range_current, reuse,
 };
 use serow_gateway::error_page;
 use serow_message::StatusCode;
@@ -21,7 +22,7 @@ use super::{
     demand::Demand,
     fetch::{Fetch, Manner},
 };
-use crate::{Content, site_response::SiteResponse};
+use crate::site_response::SiteResponse;
 
 /// What is stored for a request that has to be forwarded.
 pub(super) struct Found {
@@ -38,7 +39,7 @@ pub(super) struct Found {
 
 impl ResponseCache {
     /// Answers a GET or HEAD.
-    pub(super) fn answer(&self, handler: &Content, request: Request, demand: Demand) -> SiteResponse {
+    pub(super) fn answer<H: Handler>(&self, handler: &H, request: Request, demand: Demand) -> SiteResponse {
         let now = self.store.now();
         let found = match self.memory().find(&demand.key) {
             Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
@@ -91,8 +92,12 @@ impl ResponseCache {
     ) -> Result<(Arc<Stored>, bool), Found> {
         let method = if demand.is_head { &Method::HEAD } else { &Method::GET };
         // A 304 about a part is of no use to a request that wants more.
-        let can_be_sent =
-            |stored: &&Arc<Stored>| stored.head.can_be_validated() && stored.has_what_is_wanted(method, headers);
+        // A weak tag may be that of several codings (RFC 9110 §8.8.1), and a 304 does not say which of them the client accepts.
+        let can_be_sent = |stored: &&Arc<Stored>| {
+            stored.head.can_be_validated()
+                && stored.has_what_is_wanted(method, headers)
+                && accepts_coding(headers, &stored.head.headers)
+        };
         let others = || resource.of_scope(self.scope).filter(can_be_sent);
         let part = || resource.part(self.scope, headers).cloned();
         let is_uncacheable = resource.is_uncacheable(self.scope, now);
@@ -122,7 +127,7 @@ impl ResponseCache {
         Err(Found { reason, stored, is_selected: true, part: part(), is_uncacheable })
     }
 
-    fn forward(&self, handler: &Content, request: Request, demand: Demand, found: Found) -> SiteResponse {
+    fn forward<H: Handler>(&self, handler: &H, request: Request, demand: Demand, found: Found) -> SiteResponse {
         let version = self.memory().version();
         let manner = self.manner(&request, &demand, &found);
         // A request that wants its own validation does not wait for that of another.
@@ -162,7 +167,7 @@ impl ResponseCache {
     }
 
     /// Validates a stored response, unless somebody does it already (RFC 5861 §3); whether it does.
-    fn validate(&self, handler: &Content, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
+    fn validate<H: Handler>(&self, handler: &H, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
         let version = self.memory().version();
         let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
             return false;

@@ -29,9 +29,23 @@ pub(super) fn deliver(
     stored: &Stored,
     now: Time,
 ) -> Result<Response, NotDelivered> {
-    let (head, length) = (&stored.head, stored.body.complete_length());
+    deliver_as((method, request), &stored.head, &stored.body, now)
+}
+
+/// The same with this head, of a stored content.
+///
+/// # Errors
+///
+/// Why there is none.
+pub(super) fn deliver_as(
+    (method, request): (&Method, &Headers),
+    head: &StoredHead,
+    body: &StoredBody,
+    now: Time,
+) -> Result<Response, NotDelivered> {
+    let length = body.complete_length();
     // Where the content that is there begins in the whole.
-    let (content, start, selection) = match &stored.body {
+    let (content, start, selection) = match body {
         StoredBody::Whole(content) => (content, 0, select(method, request, head, Some(length))),
         StoredBody::Part(part) => {
             let selection = select_of_part(request, head, part.place()).ok_or(NotDelivered::Lacking)?;

@@ -2,9 +2,9 @@
 
 use serow::{Headers, KnownHeader, Method, Request, Target};
 use serow_cache::{Key, RequestControl};
-use serow_message::{Connection, InvalidTarget, User};
+use serow_message::{InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
-use super::settings::{CacheSettings, cookie};
+use super::settings::{CacheSettings, cookies};
 
 /// What of a request the cache looks at.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) enum Admission {
 
 impl Demand {
     /// What this request demands.
-    pub(super) fn of(mut request: Request, settings: &CacheSettings) -> Admission {
+    pub(super) fn of(mut request: Request, settings: &CacheSettings, trust: &TrustedProxies) -> Admission {
         let is_head = request.method == Method::HEAD;
         let is_cached = request.method == Method::GET || is_head && settings.answers_head;
         if request.method.is_safe() && (!is_cached || passes(&request, settings)) {
@@ -41,7 +41,7 @@ impl Demand {
         }
         let Ok(reduced) = reduced(&request, settings) else { return Admission::Passed(request) };
         let target = reduced.as_ref().unwrap_or(&request.target);
-        let Some(key) = key(&request, target, settings) else { return Admission::Passed(request) };
+        let Some(key) = key(&request, target, settings, trust) else { return Admission::Passed(request) };
         if !request.method.is_safe() {
             return Admission::Unsafe(request, key);
         }
@@ -57,9 +57,10 @@ impl Demand {
 }
 
 /// The URI of the key of a request.
-pub(super) fn uri_of(request: &Request, settings: &CacheSettings) -> Option<String> {
+pub(super) fn uri_of(request: &Request, settings: &CacheSettings, trust: &TrustedProxies) -> Option<String> {
     let reduced = reduced(request, settings).ok()?;
-    key(request, reduced.as_ref().unwrap_or(&request.target), settings).map(|key| key.uri().to_owned())
+    let target = reduced.as_ref().unwrap_or(&request.target);
+    key(request, target, settings, trust).map(|key| key.uri().to_owned())
 }
 
 /// The target without what is ignored; `None` if it stays as it is.
@@ -87,39 +88,62 @@ fn has_override(headers: &Headers) -> bool {
 }
 
 /// The key of a request; `None` if it does not name a host.
-fn key(request: &Request, target: &Target, settings: &CacheSettings) -> Option<Key> {
+fn key(request: &Request, target: &Target, settings: &CacheSettings, trust: &TrustedProxies) -> Option<Key> {
     let host = request.host().filter(|host| !host.is_empty() && !host.contains(' '))?;
     let (headers, connection) = (&request.headers, request.connection());
-    let scheme = settings.trust.client_scheme(headers, connection);
+    let scheme = trust.client_scheme(headers, connection);
+    // Pairs, so that no value can take the place of another field.
     let mut additions: Vec<&[u8]> = Vec::new();
     // They reach the origin only from trusted proxies.
-    if !settings.trust.is_empty() && is_trusted(settings, connection) {
-        for name in &FROM_TRUSTED_PROXIES {
-            additions.extend(headers.get_all(*name).flat_map(|value| [name.as_bytes(), value]));
-        }
-        additions.extend(forwarded_host(headers));
+    if !trust.is_empty() && trust.contains(connection.peer()) {
+        let about = headers.iter_known().flat_map(|(name, known, value)| about_request((name, known), value, scheme));
+        additions.extend(about.flatten());
     }
     for name in &settings.key_fields {
-        additions.extend([name.as_bytes(), headers.get(name.as_str()).unwrap_or(b"\0")]);
+        add(&mut additions, name, headers.get_all(name.as_str()));
     }
     for name in &settings.key_cookies {
-        additions.extend([name.as_bytes(), cookie(headers, name).unwrap_or(b"\0")]);
+        add(&mut additions, name, cookies(headers, name));
     }
     Some(Key::new(scheme, host, target.path(), target.query(), &additions))
 }
 
-fn is_trusted(settings: &CacheSettings, connection: &Connection) -> bool {
-    settings.trust.contains(connection.peer())
+/// Adds all values of what has this name, or that there is none: which of several counts is up to the origin.
+fn add<'a>(additions: &mut Vec<&'a [u8]>, name: &'a str, values: impl Iterator<Item = &'a [u8]>) {
+    let before = additions.len();
+    values.for_each(|value| additions.extend([name.as_bytes(), value]));
+    if additions.len() == before {
+        additions.extend([name.as_bytes(), b"\0"]);
+    }
 }
 
-/// The parts of Forwarded (RFC 7239 §4) that name what was requested, not the client.
-fn forwarded_host(headers: &Headers) -> impl Iterator<Item = &[u8]> {
-    let parts =
-        headers.get_all(KnownHeader::Forwarded).flat_map(|value| value.split(|byte| matches!(byte, b',' | b';')));
-    parts.map(<[u8]>::trim_ascii).filter(|part| {
+/// What a field of a trusted proxy says about the request, beside the scheme that is a part of the key: as pairs of name and
+/// value. What it says about the client alone is not a part.
+fn about_request<'a>(
+    (name, known): (&'a [u8], Option<KnownHeader>),
+    value: &'a [u8],
+    scheme: Scheme,
+) -> impl Iterator<Item = [&'a [u8]; 2]> {
+    let is_about = match known {
+        Some(KnownHeader::XForwardedProto) => {
+            // An origin may understand what this server does not: `HTTPS`, or one of several.
+            value
+                != match scheme {
+                    Scheme::Http => &b"http"[..],
+                    Scheme::Https => b"https",
+                }
+        }
+        Some(KnownHeader::XForwardedHost) => true,
+        Some(_) => false,
+        None => hop_by_hop::tells_of_client(name) && !name.eq_ignore_ascii_case(b"x-real-ip"),
+    };
+    // The parts of Forwarded (RFC 7239 §4) that name what was requested, not the client.
+    let forwarded = (known == Some(KnownHeader::Forwarded)).then(|| value.split(|byte| matches!(byte, b',' | b';')));
+    let parts = forwarded.into_iter().flatten().map(<[u8]>::trim_ascii).filter(|part| {
         let begins = |name: &[u8]| part.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-        begins(b"host=") || begins(b"proto=")
-    })
+        !begins(b"for=") && !begins(b"by=")
+    });
+    parts.map(move |part| [name, part]).chain(is_about.then_some([name, value]))
 }
 
 /// Fields by which some frameworks take another path, method or host than those of the request: a response to them is
@@ -134,14 +158,4 @@ const OVERRIDES: [&str; 9] = [
     "x-http-method",
     "x-method-override",
     "x-override-url",
-];
-
-/// Fields of trusted proxies that responses may depend on. Those of others do not reach the origin.
-const FROM_TRUSTED_PROXIES: [&str; 6] = [
-    "x-forwarded-host",
-    "x-forwarded-port",
-    "x-forwarded-prefix",
-    "x-forwarded-server",
-    "x-forwarded-scheme",
-    "x-forwarded-ssl",
 ];

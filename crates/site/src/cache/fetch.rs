@@ -1,22 +1,21 @@
 //! A request on its way to the origin, and what its response means for the cache.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
-use serow::{Body, Connection, Extensions, Headers, Request, RequestHead, Response};
+use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, HeadVerdict, StoreVersion, Stored, StoredHead,
-    TagNames, Variant, add_validators, head_verdict, make_unconditional, make_unconditional_in_parts,
-    may_replace_error, updated, validated,
+    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
 use serow_message::{InformationalSender, StatusCode};
+use tokio::time::{Instant, timeout_at};
 
-use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand};
-use crate::Content;
+use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand, receipt::is_for_others};
 
 /// A request that is forwarded.
-pub(super) struct Fetch {
+pub(super) struct Fetch<H> {
     pub(super) cache: ResponseCache,
-    handler: Content,
+    handler: H,
     pub(super) demand: Demand,
     /// The request, with the conditions and ranges of the client.
     pub(super) head: RequestHead,
@@ -41,10 +40,10 @@ pub(super) enum Manner {
     InBackground,
 }
 
-impl Fetch {
+impl<H: Handler> Fetch<H> {
     pub(super) fn new(
         cache: ResponseCache,
-        handler: Content,
+        handler: H,
         request: Request,
         demand: Demand,
         found: Found,
@@ -60,11 +59,10 @@ impl Fetch {
     /// Forwards the request; the requests that wait for the leader get what it gets.
     pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
         let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
-        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED {
-            if let Some(stored) = self.revalidated(&response, exchange)
-                && let Some(response) = self.deliver_stored(&stored, self.validated_by(response.status, true))
-            {
-                settle(leader.as_ref(), FillOutcome::Stored);
+        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED && is_for_others(&response)
+        {
+            if let Some((response, is_stored)) = self.revalidated(&response, exchange) {
+                settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
                 return response;
             }
             // It is about another response than those that are stored.
@@ -83,10 +81,16 @@ impl Fetch {
         self.receive(response, exchange, leader).await
     }
 
-    /// Waits for the request that was forwarded before.
+    /// Waits for the request that was forwarded before, but not for long.
     pub(super) async fn follow(mut self, mut follower: FillFollower) -> Response {
+        let deadline = Instant::now() + MAX_WAIT;
         loop {
-            match follower.await {
+            let Ok(outcome) = timeout_at(deadline, &mut follower).await else {
+                drop(follower);
+                self.manner = Manner::AsReceived;
+                return self.run_alone().await;
+            };
+            match outcome {
                 FillOutcome::Arriving(arriving) => {
                     match self.share(&arriving) {
                         Ok(response) => return response,
@@ -142,7 +146,7 @@ impl Fetch {
         let request = Request::new(head, Body::empty(), self.connection.clone());
         let mut request = request.with_informational(self.informational.clone());
         request.extensions = self.extensions.clone();
-        let mut response = self.handler.respond(request).await;
+        let mut response = self.handler.call(request).await;
         let tags = TagNames::take(&mut response.headers);
         if !tags.is_empty() {
             response.extensions.insert(tags);
@@ -170,19 +174,11 @@ impl Fetch {
         headers
     }
 
-    /// The stored response that a 304 is about, updated (RFC 9111 §4.3.4).
-    fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<Arc<Stored>> {
-        let stored = &self.found.stored;
-        let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
-        let tags = tags_of(response);
-        let mut head = updated(&before.head, &response.headers, &self.cache.settings.rules, exchange);
-        let (memory, key) = (self.cache.memory(), &self.demand.key);
-        if head.variant.matches(&self.head.headers) {
-            return Some(memory.replace(key, self.version, before, head, &tags));
-        }
-        // The origin has selected for this request what was stored for others.
-        head.variant = Variant::of(&head.headers.to_headers(), &self.head.headers)?;
-        Some(memory.insert_variant(key.clone(), self.version, before, head, &tags))
+    /// The request, with these headers, as what decides about its response.
+    pub(super) fn storing_request<'a>(&'a self, headers: &'a Headers) -> StoringRequest<'a> {
+        let (has_credentials, no_store) = (self.demand.has_credentials, self.demand.control.no_store);
+        let set_fields = &self.cache.origin.set_fields;
+        StoringRequest { method: &self.head.method, headers, has_credentials, no_store, set_fields }
     }
 
     /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
@@ -209,22 +205,8 @@ impl Fetch {
         }
     }
 
-    /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
-    fn compare_head(&self, response: &Response, exchange: Exchange) {
-        let selected = self.found.stored.first().filter(|_| self.found.is_selected);
-        let Some(before) = selected.or(self.found.part.as_ref()) else { return };
-        let length = before.body.complete_length();
-        let head = match head_verdict(&before.head, length, response.status, &response.headers) {
-            HeadVerdict::Same => updated(&before.head, &response.headers, &self.cache.settings.rules, exchange),
-            HeadVerdict::Changed => StoredHead { freshness: before.head.freshness.outdated(), ..before.head.clone() },
-            HeadVerdict::Unrelated => return,
-        };
-        let (memory, key) = (self.cache.memory(), &self.demand.key);
-        memory.replace(key, self.version, before, head, &tags_of(response));
-    }
-
     /// A stored response is sent in place of the origin's, which had this status.
-    fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
+    pub(super) fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
         CacheStatus::Forwarded { reason: self.found.reason, status: Some(status), is_stored, is_collapsed: false }
     }
 
@@ -253,3 +235,10 @@ pub(super) fn tags_of(response: &Response) -> TagNames {
 pub(super) fn is_failure(response: &Response) -> bool {
     matches!(response.status.as_u16(), 500 | 502..=504)
 }
+
+/// How long a request waits for the head of another's response: a slow one that turns out to be for one client only must not hold up
+/// all others, one after the other. As nginx's `proxy_cache_lock_timeout`.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,10 @@
 use std::{future::poll_fn, task::Poll};
 
 use bytes::Bytes;
-use serow::Body;
+use serow::{Body, Handler};
 use serow_cache::{
-    Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StoreVersion, StoredBody, StoredContent,
-    StoredHead, TagNames, WholeContent,
+    Extent, FillLeader, GrowingContent, GrowingWriter, Key, Storable, StorableHead, StoreVersion, StoredBody,
+    StoredContent, TagNames, WholeContent,
 };
 use tokio::task::{spawn_local, yield_now};
 
@@ -17,7 +17,7 @@ pub(super) struct Filling {
     pub(super) cache: ResponseCache,
     pub(super) key: Key,
     pub(super) version: StoreVersion,
-    pub(super) head: StoredHead,
+    pub(super) head: StorableHead,
     /// How much of the whole the body is.
     pub(super) extent: Extent,
     pub(super) tags: TagNames,
@@ -52,7 +52,12 @@ enum Next {
 
 impl Filling {
     /// The response to a request that was forwarded, with this body; and its content, for clients. Nobody waits for it.
-    pub(super) fn new(fetch: &Fetch, accepted: Accepted, body: Body, tags: TagNames) -> (Self, GrowingContent) {
+    pub(super) fn new<H: Handler>(
+        fetch: &Fetch<H>,
+        accepted: Accepted,
+        body: Body,
+        tags: TagNames,
+    ) -> (Self, GrowingContent) {
         let Accepted { head, extent, file } = accepted;
         let (cache, key, version) = (fetch.cache.clone(), fetch.demand.key.clone(), fetch.version);
         let (limit, memory) = (cache.memory().max_object(), &cache.store.shared.fill_memory);

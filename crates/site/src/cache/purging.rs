@@ -1,12 +1,11 @@
 //! Purges: by those who run the server, and by requests with the method PURGE.
 
 use serow::{KnownHeader, Request, Response};
-use serow_access::NetworkSet;
 use serow_cache::{PurgeMode, PurgeTarget, TagNames};
 use serow_gateway::error_page;
 use serow_message::{Headers, StatusCode};
 
-use super::{CacheStore, ResponseCache, counters::CacheEvent, demand::uri_of};
+use super::{CacheStore, ResponseCache, counters::CacheEvent, demand::uri_of, settings::PurgingClients};
 
 impl CacheStore {
     /// Purges responses: how many, but for a tag, where nobody counts them. A soft purge makes them stale. Responses to
@@ -22,27 +21,15 @@ impl CacheStore {
 impl ResponseCache {
     /// Answers a request with the method PURGE; `None` where such requests are for the origin.
     pub(super) fn purged_by(&self, request: &Request) -> Option<Response> {
-        let clients = self.settings.purge_from.as_deref()?;
+        let clients = self.settings.purge_from.as_ref()?;
         if request.method.as_str() != PURGE {
             return None;
         }
         let headers = &request.headers;
-        Some(match self.may_purge(request, clients) {
+        Some(match clients.contain(request) {
             true => self.purge(request).unwrap_or_else(|status| error_page(status, headers)),
             false => error_page(StatusCode::FORBIDDEN, headers),
         })
-    }
-
-    fn may_purge(&self, request: &Request, clients: &NetworkSet) -> bool {
-        let (headers, connection, trust) = (&request.headers, request.connection(), &self.settings.trust);
-        // A proxy that is not trusted, or does not name its client: anybody may be behind it.
-        let is_forwarded = FORWARDED.iter().any(|name| headers.contains(*name));
-        if is_forwarded && trust.named_client(headers, connection).is_none() {
-            return false;
-        }
-        // A web page that a client looks at, whose host may be any (DNS rebinding).
-        let is_of_a_page = OF_PAGES.iter().any(|name| headers.contains(*name));
-        !is_of_a_page && clients.contains_client(trust.client_address(headers, connection))
     }
 
     /// Purges the tags that a request names, or else what its route has stored for its URI.
@@ -50,7 +37,7 @@ impl ResponseCache {
         let is_soft = SOFT.iter().any(|name| is_one(&request.headers, name));
         let Some(tags) = TagNames::of(&request.headers) else {
             // Its own route only: the host of a request is what its client writes, and another site may have that.
-            let uri = uri_of(request, &self.settings).ok_or(StatusCode::BAD_REQUEST)?;
+            let uri = uri_of(request, &self.settings, &self.origin.trust).ok_or(StatusCode::BAD_REQUEST)?;
             let count = self.store.purge(PurgeTarget::UriOfRoute(&uri, self.scope), is_soft);
             return Ok(answer("responses", count.unwrap_or_default()));
         };
@@ -62,6 +49,21 @@ impl ResponseCache {
             let _ = self.store.purge(PurgeTarget::Tag(tag), is_soft);
         }
         Ok(answer("tags", tags.iter().count()))
+    }
+}
+
+impl PurgingClients {
+    /// Whether the client of a request is one of them.
+    fn contain(&self, request: &Request) -> bool {
+        let (headers, connection, trust) = (&request.headers, request.connection(), &self.trust);
+        // A proxy that is not trusted, or does not name its client: anybody may be behind it.
+        let is_forwarded = FORWARDED.iter().any(|name| headers.contains(*name));
+        if is_forwarded && trust.named_client(headers, connection).is_none() {
+            return false;
+        }
+        // A web page that a client looks at, whose host may be any (DNS rebinding).
+        let is_of_a_page = OF_PAGES.iter().any(|name| headers.contains(*name));
+        !is_of_a_page && self.addresses.contains_client(trust.client_address(headers, connection))
     }
 }
 

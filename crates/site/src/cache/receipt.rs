@@ -3,12 +3,12 @@
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
-use serow::{Body, KnownHeader, Response};
+use serow::{Body, Handler, KnownHeader, Response};
 use serow_cache::{
     ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
-    StoredHead, StoringRequest, TagNames, is_part_of_use, reuse, select, storable,
+    StorableHead, TagNames, is_part_of_use, reuse, select, storable,
 };
-use serow_gateway::{ErrorReason, InternalRedirect, UnframedBody};
+use serow_gateway::{ErrorReason, LimitRate, NamesReplacement, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
 
 use super::{
@@ -22,13 +22,13 @@ use super::{
 
 /// A response that is stored.
 pub(super) struct Accepted {
-    pub(super) head: StoredHead,
+    pub(super) head: StorableHead,
     pub(super) extent: Extent,
     /// Where its content is put.
     pub(super) file: FillingFile,
 }
 
-impl Fetch {
+impl<H: Handler> Fetch<H> {
     /// Stores a response if it may be stored, and returns it.
     pub(super) async fn receive(
         self,
@@ -81,14 +81,7 @@ impl Fetch {
 
     /// What of a response is stored; or why nothing is.
     pub(super) fn accept(&self, response: &Response, exchange: Exchange) -> Result<Accepted, NotStored> {
-        let extensions = &response.extensions;
-        let is_own_error = extensions.get::<ErrorReason>().is_some();
-        // A body that may have been cut off, or that is sent in place of this one.
-        if is_own_error
-            || extensions.get::<UnframedBody>().is_some()
-            || extensions.get::<InternalRedirect>().is_some()
-            || extensions.get::<TagNames>().is_some_and(TagNames::is_over_limit)
-        {
+        if !is_for_others(response) {
             return Err(NotStored::NotFresh);
         }
         // A part is judged by the request that was forwarded.
@@ -98,15 +91,9 @@ impl Fetch {
             }
             _ => Cow::Borrowed(&self.head.headers),
         };
-        let request = StoringRequest {
-            method: &self.head.method,
-            headers: &headers,
-            has_credentials: self.demand.has_credentials,
-            no_store: self.demand.control.no_store,
-        };
-        let head = storable(request, response.status, &response.headers, &self.cache.settings.rules, exchange)?;
-        let (extent, length) = (head.extent, response.body.length());
-        let head = StoredHead::new(head);
+        let (request, rules) = (self.storing_request(&headers), &self.cache.settings.rules);
+        let (head, extent) = storable(request, response.status, &response.headers, rules, exchange)?;
+        let length = response.body.length();
         let is_of_use = match (extent, &self.found.part) {
             (Extent::Part(part), Some(before)) => is_part_of_use(&head, part, before),
             _ => true,
@@ -204,6 +191,18 @@ impl Fetch {
         let response = arriving(with_head(head, now), content, selection).ok_or(self.manner)?;
         Ok(self.finish(response, self.collapsed()))
     }
+}
+
+/// Whether a response of the origin is one that others may get, as far as this server knows more than its head says.
+pub(super) fn is_for_others(response: &Response) -> bool {
+    let extensions = &response.extensions;
+    let is_own_error = extensions.get::<ErrorReason>().is_some();
+    // A body that may have been cut off, or in place of which another one is sent.
+    let is_not_all = extensions.get::<UnframedBody>().is_some() || extensions.get::<NamesReplacement>().is_some();
+    // A stored one would be sent without its limit.
+    let is_limited = extensions.get::<LimitRate>().is_some();
+    let has_too_many_tags = extensions.get::<TagNames>().is_some_and(TagNames::is_over_limit);
+    !(is_own_error || is_not_all || is_limited || has_too_many_tags)
 }
 
 /// What a client gets of a content that is arriving, with the head of this response; nothing if its beginning is not kept any

@@ -1,6 +1,6 @@
 //! What becomes of a part that the origin has sent (206): it is stored, and passed on as it is.
 
-use serow::{Body, Response};
+use serow::{Body, Handler, Response};
 use serow_cache::{FillLeader, FillOutcome, is_range_current};
 use serow_message::StatusCode;
 
@@ -12,7 +12,7 @@ use super::{
     receipt::Accepted,
 };
 
-impl Fetch {
+impl<H: Handler> Fetch<H> {
     /// Stores a part while its body arrives. The client gets what the origin has sent; requests that wait for the whole
     /// are forwarded for themselves.
     pub(super) fn receive_part(self, response: Response, accepted: Accepted, leader: Option<FillLeader>) -> Response {

@@ -24,12 +24,19 @@ pub struct CacheSettings {
     pub bypass: CacheBypass,
     /// For how long requests do not wait for one another after a response that was not stored.
     pub uncacheable_for: Duration,
-    /// The proxies whose statement of scheme and host counts.
-    pub trust: Arc<TrustedProxies>,
     /// The clients whose requests with the method PURGE purge; without, these requests are for the origin.
-    pub purge_from: Option<Arc<NetworkSet>>,
+    pub purge_from: Option<PurgingClients>,
     /// What the field Cache-Status says.
     pub status_field: StatusField,
+}
+
+/// The clients that may purge.
+#[derive(Clone, Debug)]
+pub struct PurgingClients {
+    /// Their addresses.
+    pub addresses: Arc<NetworkSet>,
+    /// The proxies that may name a client's address, as for all access control.
+    pub trust: Arc<TrustedProxies>,
 }
 
 /// What the field Cache-Status of responses says.
@@ -76,7 +83,6 @@ impl Default for CacheSettings {
             answers_head: true,
             bypass: CacheBypass::default(),
             uncacheable_for: UNCACHEABLE_FOR,
-            trust: Arc::default(),
             purge_from: None,
             status_field: StatusField::default(),
         }
@@ -108,24 +114,24 @@ impl IgnoredQuery {
 impl CacheBypass {
     pub(super) fn covers(&self, headers: &Headers) -> bool {
         self.fields.iter().any(|name| headers.contains(name.as_str()))
-            || self.cookies.iter().any(|name| cookie(headers, name).is_some())
+            || self.cookies.iter().any(|name| cookies(headers, name).next().is_some())
     }
 }
 
-/// The value of a cookie of a request (RFC 6265 §4.2.1).
-pub(super) fn cookie<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+/// All values of a cookie of a request, as any origin may read them: the first or the last of several counts, with spaces around
+/// the name (RFC 6265 §5.2), and some split at commas as well (RFC 2965 §3.3.4).
+pub(super) fn cookies<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
     let pairs = headers.get_all(serow::KnownHeader::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
-    let mut values = pairs.filter_map(|pair| {
-        let pair = pair.trim_ascii();
+    let pairs = pairs.flat_map(|pair| std::iter::once(pair).chain(pair.split(|byte| *byte == b',').skip(1)));
+    pairs.filter_map(move |pair| {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
-        (&pair[..equals] == name.as_bytes()).then(|| &pair[equals + 1..])
-    });
-    values.next()
+        (pair[..equals].trim_ascii() == name.as_bytes()).then(|| pair[equals + 1..].trim_ascii())
+    })
 }
 
-/// How long a response that was not stored is remembered: short enough that a page that becomes cacheable is stored soon,
-/// long enough that requests for one that does not become so rarely wait.
-const UNCACHEABLE_FOR: Duration = Duration::from_secs(10);
+/// How long a response that was not stored is remembered: longer than such a response takes, as a long poll, so that requests for it
+/// rarely wait for one another; as Varnish's `beresp.ttl` for hit-for-miss. A response that can be stored meanwhile is stored.
+const UNCACHEABLE_FOR: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {
@@ -150,12 +156,32 @@ mod tests {
     }
 
     #[test]
+    fn all_values_of_a_cookie_are_found() {
+        for (lines, expected) in [
+            (&["lang=en"][..], &["en"][..]),
+            (&["lang=en; lang=evil"], &["en", "evil"]),
+            (&["lang=en", "a=1; lang=evil"], &["en", "evil"]),
+            (&[" lang = en ;xlang=de"], &["en"]),
+            (&["a=1,lang=evil; lang=en"], &["evil", "en"]),
+            (&["lang=a,b=c, lang=d,e"], &["a,b=c, lang=d,e", "d"]),
+            (&["Lang=en; lang"], &[]),
+        ] {
+            let mut headers = Headers::new();
+            lines.iter().for_each(|line| headers.append("cookie", *line).unwrap());
+            let found: Vec<_> = cookies(&headers, "lang").map(|value| str::from_utf8(value).unwrap()).collect();
+            assert_eq!(found, expected, "{lines:?}");
+        }
+    }
+
+    #[test]
     fn cookies_and_fields_that_pass_the_cache_by() {
         let bypass = CacheBypass { fields: vec!["x-preview".to_owned()], cookies: vec!["session".to_owned()] };
         for (name, value, expected) in [
             ("cookie", "session=1", true),
             ("cookie", "a=session=1; b=2", false),
             ("cookie", "a=1; session=", true),
+            ("cookie", "a=1;session =2", true),
+            ("cookie", "a=1, session=2", true),
             ("cookie", "sessions=1", false),
             ("X-Preview", "", true),
             ("x-other", "session=1", false),

@@ -184,6 +184,10 @@ impl RandomSite {
         );
         fallback.write(false, &mut text);
         text.push_str("proxy = { upstream = \"origin\", accel-redirect = true }\n");
+        // The server itself enforces the largest limit of all sites.
+        text.push_str(
+            "[[site]]\nhosts = [\"large.example\"]\nmax-body = \"unlimited\"\nproxy = { upstream = \"origin\" }\n",
+        );
         let counted = RefCell::default();
         Self { text, rewrites, site, route, fallback, content, counted }
     }

@@ -109,7 +109,6 @@ const SET_COOKIE: &str = "set-cookie";
 
 #[cfg(test)]
 mod tests {
-    use serow_message::Network;
 
     use super::*;
 

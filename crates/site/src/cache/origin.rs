@@ -1,0 +1,49 @@
+//! What decides about a cached response beside its request: the handler that makes it.
+
+use serow_gateway::{ForwardedFields, TrustedProxies};
+
+use crate::Content;
+
+/// The handler whose responses are stored, as far as they depend on it. It comes from the handler itself: a cache that believed
+/// other proxies than its handler would store what a client has made of a page for all others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origin {
+    /// The proxies that the handler believes about scheme and host.
+    pub(super) trust: TrustedProxies,
+    /// Fields of requests that it sets itself, by something else than their fields of these names, in lower case.
+    pub(super) set_fields: Vec<Box<[u8]>>,
+    /// It, told apart from others, whatever their order in the settings.
+    pub(super) name: String,
+}
+
+impl Origin {
+    pub(super) fn of(content: &Content) -> Self {
+        match content {
+            Content::App(application) => {
+                let settings = application.settings();
+                let (run, program) = (&settings.run, &settings.program);
+                let name = format!("app {:?} {:?} {:?}", program.application, run.folder, settings.root_path);
+                Self { trust: run.trusted.clone(), set_fields: Vec::new(), name }
+            }
+            Content::Proxy(proxy) => {
+                let (forwarding, upstream) = (proxy.forwarding(), &proxy.upstream().settings().name);
+                let (host, prefixes) = (&forwarding.host, (&forwarding.strip_prefix, &forwarding.add_prefix));
+                let forwarded: &[&str] = match forwarding.forwarded.fields {
+                    ForwardedFields::X => &["x-forwarded-for"],
+                    ForwardedFields::Standard => &["forwarded"],
+                    ForwardedFields::Both => &["x-forwarded-for", "forwarded"],
+                    ForwardedFields::Off => &[],
+                };
+                let texts = forwarding.request_texts.iter().map(|(name, _)| name.as_str());
+                let set_fields = forwarded.iter().copied().chain(texts);
+                Self {
+                    trust: forwarding.forwarded.trusted.clone(),
+                    set_fields: set_fields.map(|name| name.to_ascii_lowercase().into_bytes().into()).collect(),
+                    name: format!("proxy {upstream:?} {host:?} {prefixes:?}"),
+                }
+            }
+            // A cache is around the others only.
+            Content::Files(_) | Content::Dav(_) | Content::Answer => Self::default(),
+        }
+    }
+}
