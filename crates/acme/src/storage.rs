@@ -26,7 +26,7 @@ pub enum StoreSettings {
     /// In a folder, for the processes of one machine.
     Directory(PathBuf),
     /// In Redis, encrypted, for a fleet of machines.
-    Redis(RedisStoreSettings),
+    Redis(Box<RedisStoreSettings>),
 }
 
 /// A Redis server in which a fleet of machines shares certificates.

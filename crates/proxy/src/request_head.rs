@@ -113,7 +113,7 @@ impl OutgoingHead {
         &self.head
     }
 
-    /// Lets the next server ask for the body by `100 Continue`, or not: where the client has been asked already.
+    /// Lets the next server ask for the body by `100 Continue`, or not, where the client sends its body already.
     pub(crate) fn set_expectation(&mut self, expects_continue: bool) {
         if self.expects_continue == expects_continue {
             return;

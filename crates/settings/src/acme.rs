@@ -192,7 +192,7 @@ fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
             check_readable("acme-store-ca", options.store_ca.as_deref())?;
             let mut redis = RedisStoreSettings::new(address, secret);
             (redis.ca, redis.prefix, redis.folder) = (options.store_ca.clone(), prefix, folder);
-            Ok(Some(StoreSettings::Redis(redis)))
+            Ok(Some(StoreSettings::Redis(Box::new(redis))))
         }
         (Some(_), None) => {
             let text = "`acme-store` needs `acme-store-secret`: private keys must not be in Redis as plain text";

@@ -126,7 +126,6 @@ impl Generation {
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
         let access = AccessThreads::start(&mut configuration, keys.as_deref()).map_err(failed)?;
         let workers = run_applications(&configuration.applications)?;
-        // The servers of names are known by now.
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
         let routes = routes.unwrap_or_default();
         let maintenance = MaintenanceSwitch::default();
@@ -134,8 +133,8 @@ impl Generation {
         // As late as possible: until another generation serves, the one before goes on with bans.
         let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;
         // Likewise: the newest process keeps responses, and all of a server have its master.
-        let cache_writer = cache_folder::keep(configuration.cache.as_ref(), server_number);
-        let cache_writer = cache_writer.map_err(|error| error.message())?;
+        let cache_writer =
+            cache_folder::keep(configuration.cache.as_ref(), server_number).map_err(|error| error.message())?;
         Ok(Self {
             configuration,
             admin,

@@ -11,11 +11,11 @@ use crate::tables::{
 
 /// The settings that are written in a route, beside its content.
 pub(crate) struct OwnSettings<'a> {
-    pub(crate) settings: &'a RouteSettings,
-    pub(crate) header_rules: &'a HeaderRuleSettings,
-    pub(crate) log: &'a LogSettings,
-    pub(crate) policy: &'a PolicySettings,
-    pub(crate) access: &'a AccessSettings,
+    settings: &'a RouteSettings,
+    header_rules: &'a HeaderRuleSettings,
+    log: &'a LogSettings,
+    policy: &'a PolicySettings,
+    access: &'a AccessSettings,
 }
 
 /// The kind of a route, which decides about the settings that have an effect.
@@ -31,13 +31,24 @@ enum Kind {
     Rewrite,
 }
 
-impl OwnSettings<'_> {
-    /// The first setting that would have no effect in a route with this action.
-    pub(crate) fn without_effect(&self, action: &Action<Content>, place: &Place) -> Option<Problem> {
-        let kind = Kind::of(action);
+impl<'a> OwnSettings<'a> {
+    pub(crate) fn new(
+        settings: &'a RouteSettings,
+        header_rules: &'a HeaderRuleSettings,
+        log: &'a LogSettings,
+        (policy, access): (&'a PolicySettings, &'a AccessSettings),
+    ) -> Self {
+        Self { settings, header_rules, log, policy, access }
+    }
+
+    /// The action, unless a setting would have no effect in a route with it.
+    pub(crate) fn have_effect(&self, action: Action<Content>, place: &Place) -> Result<Action<Content>, Problem> {
+        let kind = Kind::of(&action);
         let refusal = |key: &&'static str| Some((*key, self.refusal(key, kind)?));
-        let (key, text) = self.given().iter().find_map(refusal)?;
-        Some(Problem::of_key(place.key(key), format!("`{key}` has no effect {text}")))
+        match self.given().iter().find_map(refusal) {
+            None => Ok(action),
+            Some((key, text)) => Err(Problem::of_key(place.key(key), format!("`{key}` has no effect {text}"))),
+        }
     }
 
     fn given(&self) -> Vec<&'static str> {

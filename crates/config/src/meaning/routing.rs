@@ -111,8 +111,7 @@ impl Routing<'_> {
         let guard = self.access.guard(None, &access, &name, &place);
         let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
         internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
-        let compression = policy.compress.as_ref();
-        let is_written = matches!(&content, SiteContent::Files(files) if files.is_written());
+        let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Files(files) => self.files(*files, (EVERYTHING, None), compression, &place.key("files")),
@@ -240,17 +239,8 @@ impl Routing<'_> {
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
-        let own = OwnSettings {
-            settings: &settings,
-            header_rules: &header_rules,
-            log: &log,
-            policy: &policy,
-            access: &access,
-        };
-        let action = action.and_then(|action| match own.without_effect(&action, &place) {
-            None => Some(action),
-            Some(problem) => self.noted(Err(problem)),
-        });
+        let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
+        let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));
         let surroundings = self.surroundings(&policy, &access, (settings.internal, reads_body), site, &place);
         let (action, surroundings) = (action?, surroundings?);
         let phases = PhaseSettings {

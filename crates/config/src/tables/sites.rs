@@ -47,6 +47,13 @@ pub(crate) enum SiteContent {
     Routes(Vec<RouteTable>),
 }
 
+impl SiteContent {
+    /// Whether clients upload files to it.
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(self, Self::Files(files) if files.is_written())
+    }
+}
+
 /// For whom a site is.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]

@@ -29,6 +29,7 @@ pub(super) struct Asked {
 }
 
 /// A random request.
+#[allow(clippy::too_many_lines, reason = "each line is a choice of its own")]
 pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
     let path = random.of(&["/t/file.txt", "/t/file.txt", "/t/missing", "/r/file.txt", "/other", "/inner/x"]);
     let method = random.of(&["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"]);

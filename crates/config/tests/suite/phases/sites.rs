@@ -275,8 +275,8 @@ impl RandomSite {
         let on = |setting: Option<bool>| setting == Some(true);
         let verdict = self.verdict(asked, rules, content);
         let reached: Vec<_> = seen.iter().filter(|seen| seen.server != "auth").collect();
-        let questions = seen.iter().filter(|seen| seen.server == "auth");
-        questions.map(|seen| judge_question(asked, seen)).collect::<Result<(), _>>()?;
+        let mut questions = seen.iter().filter(|seen| seen.server == "auth");
+        questions.try_for_each(|seen| judge_question(asked, seen))?;
         let is_preflight = asked.is_preflight && on(rules.cors) && verdict.refusals.is_empty();
         // An internal route has the policy of the site and its own, not that of the route that leads there.
         let is_internal = verdict.refusals.is_empty() && !is_preflight && self.follows(asked, content);
@@ -306,7 +306,7 @@ impl RandomSite {
         if copies != usize::from(self.is_copied(asked, response)) && asked.body == 0 && response.status < 400 {
             return Err(format!("{copies} copies"));
         }
-        reached.iter().map(|seen| judge_seen(asked, rules, &verdict, seen)).collect::<Result<(), _>>()?;
+        reached.iter().try_for_each(|seen| judge_seen(asked, rules, &verdict, seen))?;
         self.judge_content(asked, rules, content, response, &reached)
     }
 
