@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, eventually, settings};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -78,7 +78,11 @@ end
 "#,
     ));
     assert_eq!(content(&running.get("/file")), "of a file");
-    assert!(!running.folder.path().join("temporary").exists());
+    // The body is closed behind the response.
+    eventually(|| match running.folder.path().join("temporary").exists() {
+        true => Err("the body is not closed".to_owned()),
+        false => Ok(()),
+    });
     let several = running.get("/several");
     for line in ["set-cookie: a=1\r\n", "set-cookie: b=2\r\n", "x-old: c\r\n", "x-old: d\r\n"] {
         assert!(several.contains(line), "{line} {several}");
