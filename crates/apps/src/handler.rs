@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_gateway::RequestLine;
+use serow_gateway::{RequestLine, send_informational};
 use serow_message::{Body, Handler, Headers, Method, Request, Response, StatusCode, content};
 use tokio::{
     sync::watch,
@@ -100,7 +100,7 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
     }
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
-            Event::InformationalSender(status, headers) => request.informational().send(status, headers),
+            Event::InformationalSender(status, headers) => send_informational(request.informational(), status, headers),
             Event::Head { status, headers, body, is_whole: true }
                 if !keeps_length(&request.method, status, &headers, &body) =>
             {

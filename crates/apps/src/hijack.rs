@@ -15,6 +15,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use serow_client::Http1;
+use serow_gateway::send_informational;
 use serow_http1::{Event, Framing, Limits, Next, ReceivedResponse};
 use serow_message::{
     Body, BodyLength, BodySender, BoxError, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
@@ -107,7 +108,7 @@ async fn read_response(wire: Wire, verdict: Verdict, request: &mut Request) -> R
     let ReceivedResponse { head, framing } = loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
             Ok(Event::Head(response)) if response.is_informational() => {
-                request.informational().send(response.head.status, response.head.headers);
+                send_informational(request.informational(), response.head.status, response.head.headers);
             }
             Ok(Event::Head(response)) => break response,
             Ok(Event::Data(_) | Event::End(_)) => {}

@@ -48,8 +48,15 @@ impl Forwarded {
         let mut values = ForwardedValues { trusted, standard, ..ForwardedValues::default() };
         if x {
             values.x_for = x_for(before, peer);
-            values.x_proto = (!before.contains(KnownHeader::XForwardedProto)).then(|| connection.scheme());
-            values.x_host = !before.contains(KnownHeader::XForwardedHost);
+            // Of a list, servers take the first element, which may be the client's own word: they get the one that counts.
+            let is_kept = |name| before.contains(name) && before.list(name).nth(1).is_none();
+            if !is_kept(KnownHeader::XForwardedProto) {
+                values.x_proto = Some(self.trusted.client_scheme(before, connection));
+            }
+            if !is_kept(KnownHeader::XForwardedHost) {
+                let named = self.trusted.named_host(before, connection);
+                values.x_host = named.map_or(ForwardedHost::OfRequest, |host| ForwardedHost::Named(host.into()));
+            }
         }
         if standard {
             let host = headers.get(KnownHeader::Host).unwrap_or_default();
@@ -67,9 +74,20 @@ pub struct ForwardedValues {
     /// Empty values are not added.
     x_for: Text,
     x_proto: Option<Scheme>,
-    /// Whether the host is repeated in X-Forwarded-Host.
-    x_host: bool,
+    x_host: ForwardedHost,
     forwarded: Text,
+}
+
+/// The value of X-Forwarded-Host.
+#[derive(Debug, Default)]
+enum ForwardedHost {
+    /// As the request has it, or none.
+    #[default]
+    Kept,
+    /// The host that the request is for.
+    OfRequest,
+    /// The one of several that counts.
+    Named(Box<str>),
 }
 
 /// The value of a field; those of most requests need no allocation.
@@ -102,12 +120,16 @@ impl ForwardedValues {
         ]);
         const X_FOR: KnownNames = KnownNames::of(&[KnownHeader::XForwardedFor]);
         const FORWARDED: KnownNames = KnownNames::of(&[KnownHeader::Forwarded]);
+        const X_PROTO: KnownNames = KnownNames::of(&[KnownHeader::XForwardedProto]);
+        const X_HOST: KnownNames = KnownNames::of(&[KnownHeader::XForwardedHost]);
         if !self.trusted {
             return OF_UNTRUSTED;
         }
         let x_for = if self.x_for.is_empty() { KnownNames::default() } else { X_FOR };
         let forwarded = if self.standard { FORWARDED } else { KnownNames::default() };
-        x_for.and(forwarded)
+        let x_proto = if self.x_proto.is_none() { KnownNames::default() } else { X_PROTO };
+        let x_host = if matches!(self.x_host, ForwardedHost::Kept) { KnownNames::default() } else { X_HOST };
+        x_for.and(forwarded).and(x_proto).and(x_host)
     }
 
     /// Whether it replaces fields with this name, which is not well-known.
@@ -127,8 +149,10 @@ impl ForwardedValues {
             Some(Scheme::Https) => headers.append_constant(&X_PROTO_HTTPS),
             None => {}
         }
-        if self.x_host {
-            headers.append_copy(KnownHeader::XForwardedHost, KnownHeader::Host);
+        match &self.x_host {
+            ForwardedHost::Kept => {}
+            ForwardedHost::OfRequest => headers.append_copy(KnownHeader::XForwardedHost, KnownHeader::Host),
+            ForwardedHost::Named(host) => drop(headers.append(KnownHeader::XForwardedHost, &**host)),
         }
         if !self.forwarded.is_empty() {
             let _ = headers.append(KnownHeader::Forwarded, &self.forwarded);

@@ -5,7 +5,7 @@
 //! in front of this server receives them, since they may be meant for it.
 
 use bytes::Bytes;
-use serow_message::{Headers, KnownHeader, Response};
+use serow_message::{Headers, InformationalSender, KnownHeader, Response, StatusCode};
 
 use crate::{limit_rate::LimitRate, log_limit::LogLimit};
 
@@ -52,7 +52,7 @@ impl InternalRedirects {
             response.extensions.insert(rate);
         }
         if !is_trusted {
-            response.headers.retain_known(|name, known, _| !is_for_server(name, known));
+            remove_fields_for_server(&mut response.headers);
         }
         if redirect.is_some() {
             response.extensions.insert(NamesReplacement);
@@ -99,6 +99,20 @@ impl InternalRedirect {
 pub fn is_for_server(name: &[u8], known: Option<KnownHeader>) -> bool {
     // Most names begin with another letter, or have another length.
     known.is_none() && matches!(name, [b'x' | b'X', b'-', ..]) && is_named_for_server(name)
+}
+
+/// Removes the fields that are meant for the server alone.
+pub fn remove_fields_for_server(headers: &mut Headers) {
+    if headers.iter_known().any(|(name, known, _)| is_for_server(name, known)) {
+        headers.retain_known(|name, known, _| !is_for_server(name, known));
+    }
+}
+
+/// Sends an informational response without the fields that are meant for the server alone: they name places that clients
+/// must not know.
+pub fn send_informational(informational: &InformationalSender, status: StatusCode, mut headers: Headers) {
+    remove_fields_for_server(&mut headers);
+    informational.send(status, headers);
 }
 
 fn is_named_for_server(name: &[u8]) -> bool {

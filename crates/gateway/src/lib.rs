@@ -37,7 +37,10 @@ pub use self::{
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},
     forwarded::{Forwarded, ForwardedFields, ForwardedValues},
-    internal_redirect::{InternalRedirect, InternalRedirects, NamesReplacement, is_for_server},
+    internal_redirect::{
+        InternalRedirect, InternalRedirects, NamesReplacement, is_for_server, remove_fields_for_server,
+        send_informational,
+    },
     limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
     queue::QueueSettings,

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Instant};
 
 use bytes::{Bytes, BytesMut};
-use serow_gateway::{is_for_server, with_trailers};
+use serow_gateway::{send_informational, with_trailers};
 use serow_message::{Body, Headers, InformationalSender, ResponseHead, StatusCode};
 
 use crate::tunnel::ServerTunnel;
@@ -89,6 +89,5 @@ fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
 pub(crate) fn pass_on(informational: &InformationalSender, head: ResponseHead) {
     let ResponseHead { status, mut headers, .. } = head;
     serow_message::hop_by_hop::remove(&mut headers);
-    headers.retain_known(|name, known, _| !is_for_server(name, known));
-    informational.send(status, headers);
+    send_informational(informational, status, headers);
 }

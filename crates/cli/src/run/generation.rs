@@ -127,8 +127,7 @@ impl Generation {
         let access = AccessThreads::start(&mut configuration, keys.as_deref()).map_err(failed)?;
         let workers = run_applications(&configuration.applications)?;
         ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
-        let routes = routes.unwrap_or_default();
-        let maintenance = MaintenanceSwitch::default();
+        let (routes, maintenance) = (routes.unwrap_or_default(), MaintenanceSwitch::default());
         MaintenanceCommand::apply_overrides(&overrides, &maintenance);
         // As late as possible: until another generation serves, the one before goes on with bans.
         let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;

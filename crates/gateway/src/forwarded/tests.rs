@@ -86,6 +86,25 @@ const CASES: &[Case] = &[
             ("x-forwarded-for", "192.0.2.1, 192.0.2.2, 192.0.2.3, 10.0.0.1"),
         ],
     },
+    // Of lists, the elements count that the proxy wrote which names the client; those before are the client's words.
+    Case {
+        fields: ForwardedFields::X,
+        trusted: TEN,
+        peer: "10.0.0.1",
+        before: &[
+            ("host", "inner"),
+            ("x-forwarded-for", "198.51.100.7, 192.0.2.1"),
+            ("x-forwarded-proto", "https, http"),
+            ("x-forwarded-host", "evil.example"),
+            ("x-forwarded-host", "a.example"),
+        ],
+        after: &[
+            ("host", "inner"),
+            ("x-forwarded-for", "198.51.100.7, 192.0.2.1, 10.0.0.1"),
+            ("x-forwarded-proto", "http"),
+            ("x-forwarded-host", "a.example"),
+        ],
+    },
     Case {
         fields: ForwardedFields::Standard,
         trusted: TEN,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serow_gateway::{ErrorReason, is_for_server};
+use serow_gateway::{ErrorReason, remove_fields_for_server};
 use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, User};
 
 use super::ForwardAuthSettings;
@@ -43,7 +43,7 @@ pub(super) async fn read(mut response: Response, settings: &ForwardAuthSettings)
             return Answer::Error(StatusCode::BAD_GATEWAY.into(), format!("the body of the response: {error}"));
         }
     }
-    response.headers.retain_known(|name, known, _| !is_for_server(name, known));
+    remove_fields_for_server(&mut response.headers);
     Answer::Refused(response)
 }
 
