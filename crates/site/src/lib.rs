@@ -1,6 +1,6 @@
 //! What the requests of a server reach, and serving it.
 //!
-//! [`serve`] is the only place where the server's code is compiled for a handler: the commands of the program share one
+//! [`start`] is the only place where the server's code is compiled for a handler: the commands of the program share one
 //! copy of it, which this crate optimises for speed, whatever the crates that read options and settings are optimised
 //! for.
 //!

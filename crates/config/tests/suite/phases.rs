@@ -13,7 +13,7 @@ mod random;
 mod servers;
 mod sites;
 
-use std::env;
+use std::{env, panic::resume_unwind, thread};
 
 use serow::Handler;
 use serow_access::PasswordChecker;
@@ -31,9 +31,11 @@ fn random_requests_pass_the_phases_of_random_settings_in_order() {
         if sent >= requests {
             break;
         }
-        match run(seed) {
-            Some(count) => sent += count,
-            None => refused_settings += 1,
+        // Handlers keep connections for the thread that they are in.
+        match thread::spawn(move || run(seed)).join() {
+            Ok(Some(count)) => sent += count,
+            Ok(None) => refused_settings += 1,
+            Err(violation) => resume_unwind(violation),
         }
     }
     println!("{sent} requests, {refused_settings} settings refused");

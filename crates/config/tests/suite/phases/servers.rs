@@ -48,7 +48,7 @@ impl Servers {
     /// is expected, and enough for one elsewhere.
     pub(super) async fn settle(&self, number: u64, is_copied: bool) {
         let id = format!("id={number}&");
-        for turn in 0..if is_copied { 10_000 } else { 12 } {
+        for turn in 0..if is_copied { 100_000 } else { 12 } {
             let is_copy = |seen: &Seen| seen.server == "mirror" && seen.path.contains(&id);
             if turn > 12 && self.seen.borrow().iter().any(is_copy) {
                 break;

@@ -165,7 +165,7 @@ impl RandomSite {
         if !random.once_in(16) {
             content.leave_out_what_is_refused(&mut route);
         }
-        let mut text = String::from("listen = \"127.0.0.1:0\"\nsandbox = \"off\"\n[cache]\nmemory = \"8M\"\n");
+        let mut text = String::from(HEAD);
         for name in ["origin", "mirror", "auth"] {
             let path = folder.join(name);
             writeln!(text, "[[upstream]]\nname = \"{name}\"\nservers = [\"unix:{}\"]", path.display()).unwrap();
@@ -411,6 +411,15 @@ impl Content {
         }
     }
 }
+
+/// The settings of each file. A busy machine may stop a script for longer than its limit of time.
+const HEAD: &str = r#"listen = "127.0.0.1:0"
+sandbox = "off"
+[scripts]
+time = "1m"
+[cache]
+memory = "8M"
+"#;
 
 /// Fields that Serow itself sets, whatever a client names.
 const OWN: [&str; 5] = ["remote-user", "x-rule", "x-script", "x-original-url", "x-original-method"];
