@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 18] = [
+const SWITCHES: [&str; 21] = [
     "listing",
     "precompressed",
     "compress",
@@ -54,6 +54,9 @@ const SWITCHES: [&str; 18] = [
     "cache",
     "basic",
     "client-certificate",
+    "forward-auth",
+    "jwt",
+    "login",
 ];
 
 /// Keys that take one of some words only, and the words.
