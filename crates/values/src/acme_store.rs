@@ -32,7 +32,7 @@ impl SettingValue for AcmeStore {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^(redis|unix)://.+$" })
+        json!({ "type": "string", "pattern": "^(rediss?|unix)://.+$" })
     }
 }
 
