@@ -18,6 +18,7 @@ mod port_lock;
 pub mod private_folder;
 pub mod process;
 mod runtime;
+#[cfg(feature = "sandbox")]
 pub mod sandbox;
 mod sending;
 mod shared_memory;
