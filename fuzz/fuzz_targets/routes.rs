@@ -84,7 +84,7 @@ fn answer_with(conditions: &Conditions, action: Action<()>, headers: HeaderChang
     let behind = Route::new("/*".parse().expect("a pattern"), Action::Respond(FixedResponse::new(204).expect("one")));
     let Ok(router) = Router::new(vec![Site::new(vec![route, behind])]) else { return Response::default() };
     match router.route(&mut copy(request), |(), _| None) {
-        Routed::Answer(response) | Routed::Attempt { response, .. } => response,
+        Routed::Answer { response, .. } | Routed::Attempt { response, .. } => response,
         Routed::Handler { headers, .. } => {
             let mut response = Response::default();
             headers.apply(response.status, &mut response.headers);
