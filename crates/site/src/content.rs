@@ -26,12 +26,6 @@ pub enum Content {
 }
 
 impl Content {
-    /// Whether it is a folder.
-    #[must_use]
-    pub fn is_folder(&self) -> bool {
-        matches!(self, Self::Files(_) | Self::Dav(_))
-    }
-
     /// Where its responses come from.
     pub(crate) fn source(&self) -> Source {
         match self {

@@ -65,28 +65,31 @@ impl<'a> OwnSettings<'a> {
 
     /// Why a key has no effect, and where it would have one.
     fn refusal(&self, key: &str, kind: Kind) -> Option<String> {
-        let is_access = self.access.given().contains(&key);
-        if self.settings.internal {
-            let text = match key {
-                "cache" | "mirror" | "max-body" | "body-timeout" => "the request has passed those of that route",
-                "name" => "scripts choose among the routes that clients reach",
-                _ if is_access => "the request has passed the checks of that route",
-                _ => return self.refusal_of_kind(key, kind),
-            };
-            let advice = "in a route with `internal = true`, which only responses of another route lead to";
-            return Some(format!("{advice}: {text}; leave it out here"));
-        }
-        self.refusal_of_kind(key, kind)
+        let of_internal = self.settings.internal.then(|| self.refusal_of_internal(key)).flatten();
+        of_internal.or_else(|| kind.refusal(key))
     }
 
-    fn refusal_of_kind(&self, key: &str, kind: Kind) -> Option<String> {
-        let action = match kind {
+    fn refusal_of_internal(&self, key: &str) -> Option<String> {
+        let text = match key {
+            "cache" | "mirror" | "max-body" | "body-timeout" => "the request has passed those of that route",
+            "name" => "scripts choose among the routes that clients reach",
+            _ if self.access.given().contains(&key) => "the request has passed the checks of that route",
+            _ => return None,
+        };
+        let advice = "in a route with `internal = true`, which only responses of another route lead to";
+        Some(format!("{advice}: {text}; leave it out here"))
+    }
+}
+
+impl Kind {
+    fn refusal(self, key: &str) -> Option<String> {
+        let action = match self {
             Kind::Content => return None,
             Kind::Attempt => "missing = \"next\"",
             Kind::Answer(action) => action,
             Kind::Rewrite => "rewrite",
         };
-        match (key, kind) {
+        match (key, self) {
             ("request-headers", Kind::Attempt | Kind::Answer(_) | Kind::Rewrite) => {
                 Some(format!("in a route with `{action}`: write it in a route with `app` or `proxy`"))
             }
@@ -111,9 +114,7 @@ impl<'a> OwnSettings<'a> {
             _ => None,
         }
     }
-}
 
-impl Kind {
     fn of(action: &Action<Content>) -> Self {
         match action {
             Action::Handle(_) => Self::Content,
