@@ -152,7 +152,7 @@ fn parse_order(text: &str) -> Option<LastOrder> {
     Some(LastOrder { at, early: early.parse().ok()? })
 }
 
-/// What begins the line that says when the certificate was ordered, in seconds since 1970.
+/// The beginning of the line that says when the certificate was ordered, in seconds since 1970.
 const ORDER_MARK: &str = "Ordered at: ";
 
 const PEM_BEGIN: &str = "-----BEGIN ";

@@ -49,7 +49,7 @@ pub struct RedisStoreSettings {
 }
 
 impl RedisStoreSettings {
-    /// What keys begin with, unless the settings say otherwise.
+    /// The beginning of keys, unless the settings say otherwise.
     pub const DEFAULT_PREFIX: &str = "serow:";
 
     /// A server without an own authority, a prefix or a folder.

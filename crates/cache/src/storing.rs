@@ -132,7 +132,7 @@ pub fn storable(
     Ok((head, extent))
 }
 
-/// What is stored of a head with these fields, which are those of a response to this request, or what such a response has
+/// The stored form of a head with these fields: those of a response to this request, or what such a response has
 /// made of a stored one; or why nothing is.
 pub(crate) fn permitted_head(
     request: StoringRequest<'_>,

@@ -63,12 +63,12 @@ pub fn validated<'a>(stored: impl IntoIterator<Item = &'a StoredHead>, not_modif
     stored.next().is_none().then_some(0)
 }
 
-/// What a 304, or a 200 to HEAD, makes of the head of a stored response (§3.2).
+/// The head of a stored response after a 304, or a 200 to HEAD (§3.2).
 #[derive(Debug)]
 pub struct UpdatedHead {
     /// The head that the client gets for whose request it came: with fields that only this client may get.
     pub own: StoredHead,
-    /// What is stored in place of the one before; or why that is not for others any more.
+    /// The head to store in place of the one before; or why that is not for others any more.
     pub stored: Result<StorableHead, NotStored>,
 }
 
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(validated(&several[..0], &headers(&[])), None);
     }
 
-    /// What a 304 with these fields makes of a stored response with those, for a request with these and credentials.
+    /// The outcome of a 304 with these fields for a stored response, where the request has these and credentials.
     fn update(
         before: &[(&str, &str)],
         request: &[(&str, &str)],

@@ -206,7 +206,7 @@ impl Phases {
 }
 
 impl Target<'_> {
-    /// The same, for a request that waits: a clone of the content for each such request would open its folder once more.
+    /// The same, for a request that waits: the cache of files of a clone for each such request would be empty.
     fn for_later(self) -> Target<'static> {
         match self {
             Self::Response(response) => Target::Response(response),

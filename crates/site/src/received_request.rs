@@ -44,7 +44,7 @@ fn remove_named(headers: &mut Headers) {
 #[cold]
 fn name_host_of_target(request: &mut Request) {
     let Some(authority) = request.target.authority().map(str::to_owned) else { return };
-    // What was parsed as an authority is a valid value.
+    // A parsed authority is a valid value.
     let _ = request.headers.replace(KnownHeader::Host, authority);
 }
 

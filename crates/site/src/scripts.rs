@@ -22,7 +22,7 @@ pub(crate) enum Passed {
     Respond(Response, Vec<Watched>),
 }
 
-/// What scripts make of a request when one of them has waited.
+/// The outcome of the scripts for a request when one of them has waited.
 type WaitingScript = Pin<Box<dyn Future<Output = Passed>>>;
 
 impl Scripts {

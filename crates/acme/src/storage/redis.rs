@@ -66,7 +66,7 @@ impl RedisStorage {
         Ok(())
     }
 
-    /// What this machine last read and wrote.
+    /// The values that this machine last read and wrote.
     pub(super) fn copy(&self) -> &LocalCopy {
         &self.copy
     }

@@ -232,7 +232,7 @@ module Serow
       @replies[packet.getbyte(1) - 33].send("Dr#{packet.byteslice(1, 9)}", 0)
     end
 
-    # What follows the response: the body is closed, and callbacks run. Then the worker is free.
+    # Ends a request behind its response: closes the body and runs callbacks. Then the worker is free.
     def finish(status, headers, error)
       closing, @closing = @closing, nil
       quietly { closing.close } if closing

@@ -233,7 +233,7 @@ struct Started {
     logs: Option<AccessLogs>,
 }
 
-/// What runs beside the workers, in the order in which it ends: the last writes what waits.
+/// The parts that run beside the workers, in the order in which they end: the last writes what waits.
 type Helpers = (Option<RunningManager>, BackgroundTasks, Vec<Workers>, AccessThreads, Option<CacheWriter>);
 
 impl Started {

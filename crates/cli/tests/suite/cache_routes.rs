@@ -113,7 +113,7 @@ fn the_key_has_what_the_handler_believes() {
             let answer = serow.ask("/public", &format!("X-Forwarded-{field}\r\n"));
             assert_eq!(status(&answer).starts_with("Serow; fwd=uri-miss"), is_believed, "{trust} {field}");
         }
-        // Who the client is does not make another URL.
+        // The client's identity does not make another URL.
         let answer = serow.ask("/public", "X-Forwarded-For: 192.0.2.1\r\n");
         assert!(status(&answer).starts_with("Serow; hit"), "{trust}");
         fs::remove_dir_all(folder.path().join("cache")).unwrap();

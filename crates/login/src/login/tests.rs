@@ -157,7 +157,7 @@ async fn a_new_refresh_token_is_kept_although_its_id_token_cannot_be_verified() 
         assert_eq!((granted.user.as_deref(), granted.cookies.len()), (Some("alice"), 1), "{later}");
     }
     assert_eq!(forms(&requests), ["grant_type=refresh_token&refresh_token=first&client_id=serow"]);
-    // The provider is asked again soon, whichever cookie comes.
+    // Serow asks the provider again soon, whichever cookie comes.
     assert_eq!(check(&login, &headers, *NOW + 70).await.unwrap().user.as_deref(), Some("alice"));
     assert_eq!(forms(&requests), ["grant_type=refresh_token&refresh_token=second&client_id=serow"]);
 }

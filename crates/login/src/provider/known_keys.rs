@@ -1,4 +1,4 @@
-//! The keys of a provider, and when it is asked for them again.
+//! The keys of a provider, and when Serow requests them again.
 
 use std::{
     sync::Arc,

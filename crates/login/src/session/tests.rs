@@ -103,7 +103,7 @@ fn claims_that_handlers_would_miss_or_mistake_begin_no_session_and_end_one() {
         (json!({"email": " root"}), Some(claim("email", ClaimProblem::Spaces))),
         (json!({"name": "Doe, Jane "}), None),
         (json!({"groups": []}), None),
-        // Nobody is told of it.
+        // No client gets it.
         (json!({"picture": "x".repeat(9000)}), None),
         (
             json!({"groups": groups(160), "name": "x".repeat(4096), "email": "x".repeat(1000)}),

@@ -1,4 +1,4 @@
-//! What decides about a cached response beside its request: the handler that makes it.
+//! The handler that makes a cached response: it decides about the response beside the request.
 
 use serow_gateway::{ForwardedFields, TrustedProxies};
 

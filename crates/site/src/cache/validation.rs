@@ -1,4 +1,4 @@
-//! What the origin says about stored responses: that one is current (304), or by a response to HEAD.
+//! The origin's word about stored responses: that one is current (304), or by a response to HEAD.
 
 use std::sync::Arc;
 

@@ -307,5 +307,5 @@ pub(super) const RUN: &str = "run";
 pub(super) const SETTLING: &str = "settling";
 /// Encrypted with the secret of all servers.
 const SECRET: &str = "secret";
-/// What is authenticated with it: the same with each prefix.
+/// The data authenticated with it: the same with each prefix.
 const SECRET_NAME: &str = "serow:{acme}:secret";

@@ -1,4 +1,5 @@
-//! What this machine last read from Redis or wrote to it, in a folder: a server starts with it while Redis is away.
+//! A copy of what this machine last read from Redis or wrote to it, in a folder: a server starts with it while Redis is
+//! away.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

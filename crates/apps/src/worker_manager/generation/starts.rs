@@ -20,7 +20,7 @@ impl BridgedGeneration {
         let is_late = |worker: &Worker| worker.stage == Stage::Loading && has_passed(limit, worker.born, now);
         let late: Vec<_> = (0..self.workers.len()).filter(|place| is_late(&self.workers[*place])).collect();
         let is_unforked = |place: &usize| self.workers[*place].pid.is_none();
-        // It forks the workers that it is asked for, one after the other: a hook before a fork hangs.
+        // It forks the requested workers one after the other: a hook before a fork hangs.
         let hangs = late.iter().any(is_unforked);
         let is_slow = self.templates.current_if_unready().is_some_and(|born| has_passed(limit, born, now));
         if late.is_empty() && !is_slow {
