@@ -118,10 +118,13 @@ impl Stored {
         self.tags.iter().any(|tag| tag.is_removed(self.version.0))
     }
 
-    /// A purge of its URI makes it stale.
+    /// A purge of its URI makes it stale; a second one does not shorten the time since then.
     pub(crate) fn outdate(&self, now: Time) {
         // It is stale at once, and a second earlier is as good.
-        self.outdated_at.store(u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX).max(1), Ordering::Release);
+        let second = u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX).max(1);
+        let earliest = |before: u32| Some(if before == 0 { second } else { before.min(second) });
+        // It gives a value each time.
+        let _ = self.outdated_at.fetch_update(Ordering::AcqRel, Ordering::Acquire, earliest);
     }
 
     /// Whether a request with this method and these headers can be answered by it, once it matches and is fresh: by a part,

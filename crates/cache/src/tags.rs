@@ -19,9 +19,13 @@ pub(crate) struct Tag {
     name: Arc<[u8]>,
     /// The version at which responses that have it were removed.
     removed: AtomicU64,
-    /// The version at which they became stale, and the moment in milliseconds.
+    /// The last version at which they became stale, and the moment in milliseconds.
     outdated: AtomicU64,
     outdated_at: AtomicU64,
+    /// The version of the purge before that one, and the moment of the first of all: a second purge must not make the
+    /// time shorter for which responses from before both have been stale.
+    outdated_before: AtomicU64,
+    first_outdated_at: AtomicU64,
 }
 
 /// All tags that stored responses have, and those that were purged lately.
@@ -43,7 +47,15 @@ struct TagShard {
 impl Tag {
     /// A tag that was not purged after this version.
     fn new(name: Arc<[u8]>, removed: u64) -> Self {
-        Self { name, removed: removed.into(), outdated: AtomicU64::new(0), outdated_at: AtomicU64::new(0) }
+        let none = AtomicU64::default;
+        Self {
+            name,
+            removed: removed.into(),
+            outdated: none(),
+            outdated_at: none(),
+            outdated_before: none(),
+            first_outdated_at: none(),
+        }
     }
 
     pub(crate) fn name(&self) -> &[u8] {
@@ -55,18 +67,31 @@ impl Tag {
         self.removed.load(Ordering::Acquire) > version
     }
 
-    /// Since when responses from before this version are stale.
+    /// Since when responses from before this version are stale; those that two purges concerned, perhaps since an earlier
+    /// one.
     pub(crate) fn outdated_since(&self, version: u64) -> Option<Time> {
-        let is_outdated = self.outdated.load(Ordering::Acquire) > version;
-        is_outdated.then(|| Time::from_millis(self.outdated_at.load(Ordering::Acquire)))
+        if self.outdated.load(Ordering::Acquire) <= version {
+            return None;
+        }
+        // Read in the opposite order of the writes: a purge meanwhile gives an earlier moment at most.
+        let last = self.outdated_at.load(Ordering::Acquire);
+        let is_of_earlier = self.outdated_before.load(Ordering::Acquire) > version;
+        let since = if is_of_earlier { self.first_outdated_at.load(Ordering::Acquire) } else { last };
+        Some(Time::from_millis(since))
     }
 
+    /// One purge at a time.
     fn purge(&self, version: u64, mode: PurgeMode) {
         match mode {
             PurgeMode::Remove => {
                 self.removed.fetch_max(version, Ordering::AcqRel);
             }
             PurgeMode::Outdate(now) => {
+                let before = self.outdated.load(Ordering::Acquire);
+                if before == 0 {
+                    self.first_outdated_at.store(now.as_millis(), Ordering::Release);
+                }
+                self.outdated_before.store(before, Ordering::Release);
                 self.outdated_at.store(now.as_millis(), Ordering::Release);
                 self.outdated.fetch_max(version, Ordering::AcqRel);
             }
@@ -93,7 +118,9 @@ impl Tags {
 
     /// Purges what has this tag, and was requested before this version.
     pub(crate) fn purge(&self, name: &[u8], version: u64, mode: PurgeMode) {
-        self.of_name(name).purge(version, mode);
+        let tag = self.of_name(name);
+        let _one_at_a_time = lock(&self.shards[self.shard_of(name)]);
+        tag.purge(version, mode);
     }
 
     /// Whether any of these tags was purged since this version.
@@ -117,7 +144,7 @@ impl Tags {
     }
 
     fn of_name(&self, name: &[u8]) -> Arc<Tag> {
-        let mut shard = lock(&self.shards[self.hasher.hash_one(name) as usize % SHARDS]);
+        let mut shard = lock(&self.shards[self.shard_of(name)]);
         if let Some(tag) = shard.tags.get(name) {
             return Arc::clone(tag);
         }
@@ -128,6 +155,10 @@ impl Tags {
         let tag = Arc::new(Tag::new(Arc::clone(&name), shard.forgotten));
         shard.tags.insert(name, Arc::clone(&tag));
         tag
+    }
+
+    fn shard_of(&self, name: &[u8]) -> usize {
+        self.hasher.hash_one(name) as usize % SHARDS
     }
 }
 
@@ -264,6 +295,19 @@ mod tests {
         assert!(a.is_removed(4) && !a.is_removed(5) && a.outdated_since(0).is_none());
         assert!(!b.is_removed(0) && b.outdated_since(7).is_none());
         assert_eq!(b.outdated_since(6), Some(Time::from_seconds(1)));
+    }
+
+    #[test]
+    fn a_second_purge_leaves_the_time_since_when_responses_are_stale() {
+        let tags = Tags::default();
+        let tag = tags.of_name(b"a");
+        for (version, second) in [(5, 10), (7, 20), (9, 30)] {
+            tags.purge(b"a", version, PurgeMode::Outdate(Time::from_seconds(second)));
+        }
+        let seconds = [0, 4, 6, 7, 8].map(|version| tag.outdated_since(version));
+        // From between the first two: the moment of the first, which is earlier.
+        assert_eq!(seconds, [10, 10, 10, 30, 30].map(|second| Some(Time::from_seconds(second))));
+        assert_eq!(tag.outdated_since(9), None);
     }
 
     #[test]

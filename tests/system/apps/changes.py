@@ -74,7 +74,7 @@ def deployed(verdict: Verdict, file: pathlib.Path, short: bool, code: Callable[[
                     break
                 time.sleep(0.05)
             found = is_served(server)
-            verdict.check(found == str(expected), f"deploy {deploy}: version {found} is served, not {expected}")
+            verdict.check(found == str(expected), f"deploy {deploy}: version {found} is served, not {expected}; {server.said()[-2000:]}")
             version = expected
     row = row_of(load, server, 0)
     verdict.check(row.gets_failed + row.posts_failed == 0, f"deploys: {row.kinds}")

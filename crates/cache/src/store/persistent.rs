@@ -45,7 +45,7 @@ impl PersistentPart {
     fn apply_purges(&self, key: &Key, stored: &Stored) -> bool {
         match self.judge(key, stored.scope, stored.version().0) {
             Some(PurgeMode::Remove) => return false,
-            Some(PurgeMode::Outdate(at)) => stored.outdate(stored.outdated_at().map_or(at, |earlier| earlier.min(at))),
+            Some(PurgeMode::Outdate(at)) => stored.outdate(at),
             None => {}
         }
         true

@@ -126,6 +126,23 @@ fn a_validation_from_before_a_purge_does_not_make_a_response_fresh() {
 }
 
 #[test]
+fn a_second_purge_does_not_make_a_response_stale_for_a_shorter_time() {
+    for (target, tag) in [(PurgeTarget::Uri("http://a/"), ""), (PurgeTarget::Tag(b"t"), "t"), (PurgeTarget::Everything, "")]
+    {
+        let store = MemoryStore::new(1 << 20, 1 << 10);
+        assert!(store.insert(key("/"), store.version(), tagged(tag)));
+        let staleness = || {
+            let stored = Arc::clone(store.find(&key("/")).unwrap().of_scope(0).next().unwrap());
+            stored.current_head().freshness.staleness(Time::from_seconds(1_700_000_012)).as_secs()
+        };
+        for seconds in [2, 4, 6] {
+            store.purge(target, PurgeMode::Outdate(Time::from_seconds(1_700_000_000 + seconds)));
+            assert_eq!(staleness(), 10, "{target:?}");
+        }
+    }
+}
+
+#[test]
 fn a_withdrawn_response_is_removed_and_does_not_come_back() {
     let store = MemoryStore::new(1 << 20, 1 << 10);
     let version = store.version();
