@@ -48,21 +48,32 @@ impl Forwarded {
         let mut values = ForwardedValues { trusted, standard, ..ForwardedValues::default() };
         if x {
             values.x_for = x_for(before, peer);
-            // Of a list, servers take the first element, which may be the client's own word: they get the one that counts.
-            let is_kept = |name| before.contains(name) && before.list(name).nth(1).is_none();
-            if !is_kept(KnownHeader::XForwardedProto) {
-                values.x_proto = Some(self.trusted.client_scheme(before, connection));
-            }
-            if !is_kept(KnownHeader::XForwardedHost) {
-                let named = self.trusted.named_host(before, connection);
-                values.x_host = named.map_or(ForwardedHost::OfRequest, |host| ForwardedHost::Named(host.into()));
-            }
+            (values.x_proto, values.x_host) = match trusted {
+                true => self.told(headers, connection),
+                false => (Some(connection.scheme()), ForwardedHost::OfRequest),
+            };
         }
         if standard {
             let host = headers.get(KnownHeader::Host).unwrap_or_default();
             values.forwarded = element(before, peer, connection.scheme(), host);
         }
         values
+    }
+
+    /// X-Forwarded-Proto and X-Forwarded-Host after those of a trusted proxy. Of a list, servers take the first element,
+    /// which may be the client's own word: they get the one that counts.
+    fn told(&self, before: &Headers, connection: &Connection) -> (Option<Scheme>, ForwardedHost) {
+        let is_kept = |name| before.contains(name) && before.list(name).nth(1).is_none();
+        let scheme = || self.trusted.client_scheme(before, connection);
+        let host = match is_kept(KnownHeader::XForwardedHost) {
+            true => ForwardedHost::Kept,
+            false => match self.trusted.named_host(before, connection) {
+                Some(host) => ForwardedHost::Named(host.into()),
+                None => ForwardedHost::OfRequest,
+            },
+        };
+        let scheme = (!is_kept(KnownHeader::XForwardedProto)).then(scheme);
+        (scheme, host)
     }
 }
 

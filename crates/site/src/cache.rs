@@ -221,13 +221,13 @@ impl CacheFolder {
 
 impl ResponseCache {
     /// Answers a request, or has this handler do it.
-    pub(crate) fn respond<H: Handler>(&self, handler: &H, request: Request) -> SiteResponse {
+    pub(crate) fn respond<H: Handler>(&self, handler: &H, mut request: Request) -> SiteResponse {
         if let Some(response) = self.purged_by(&request) {
             return SiteResponse::Ready(Some(response));
         }
-        match Demand::of(request, &self.settings, &self.origin.trust) {
-            Admission::Cached(request, demand) => self.answer(handler, request, demand),
-            Admission::Unsafe(request, key) => {
+        match Demand::of(&mut request, &self.settings, &self.origin.trust) {
+            Admission::Cached(demand) => self.answer(handler, request, demand),
+            Admission::Unsafe(key) => {
                 let (cache, method) = (self.clone(), request.method.clone());
                 let response = handler.call(request);
                 SiteResponse::pending(Box::pin(async move {
@@ -239,7 +239,7 @@ impl ResponseCache {
                     cache.finish(response, CacheStatus::forwarded(ForwardReason::Method), Some(&key))
                 }))
             }
-            Admission::Passed(request) => {
+            Admission::Passed => {
                 let reason = match request.method {
                     Method::GET | Method::HEAD => ForwardReason::Bypass,
                     _ => ForwardReason::Method,

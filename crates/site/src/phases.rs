@@ -94,17 +94,24 @@ impl Phases {
         followed.response(self.guarded(request, target, source, Some(noted)))
     }
 
+    /// The phases of the policy, if there is one. Phases without settings are inlined away, with a move of the request each.
+    #[inline(always)]
+    fn guarded(self: &Arc<Self>, request: Request, target: Target<'_>, source: Source, noted: Noted) -> SiteResponse {
+        if self.policy.is_empty() {
+            return self.scripted(request, target, noted);
+        }
+        self.bounded(request, target, source, noted)
+    }
+
     /// Body, and the policy around the other phases.
-    fn guarded(
+    #[inline(never)]
+    fn bounded(
         self: &Arc<Self>,
         mut request: Request,
         target: Target<'_>,
         source: Source,
         noted: Noted,
     ) -> SiteResponse {
-        if self.policy.is_empty() {
-            return self.scripted(request, target, noted);
-        }
         let mut context = PolicyContext::new(Arc::clone(&self.policy), source, &request);
         let counted = match self.policy.bound(&mut request) {
             Bounded::Fits => None,
@@ -161,6 +168,7 @@ impl Phases {
     }
 
     /// Script.
+    #[inline(always)]
     fn scripted(self: &Arc<Self>, request: Request, target: Target<'_>, noted: Noted) -> SiteResponse {
         if self.scripts.is_empty() {
             return self.handled(request, target, noted);
@@ -177,7 +185,8 @@ impl Phases {
     }
 
     /// Mirror, cache and content.
-    fn handled(&self, request: Request, target: Target<'_>, noted: Noted) -> SiteResponse {
+    #[inline(always)]
+    fn handled(&self, mut request: Request, target: Target<'_>, noted: Noted) -> SiteResponse {
         if let Some(noted) = noted {
             let _ = noted.set(AdmittedRequest::of(&request));
         }
@@ -194,10 +203,9 @@ impl Phases {
                 return SiteResponse::Ready(Some(response));
             }
         };
-        let request = match &self.mirror {
-            Some(mirror) => mirror.copy(request),
-            None => request,
-        };
+        if let Some(mirror) = &self.mirror {
+            request = mirror.copy(request);
+        }
         match &self.cache {
             Some(cache) => cache.respond(content, request),
             None => content.respond(request),

@@ -10,15 +10,14 @@ use serow_message::hop_by_hop;
 /// Removes the fields that belong to the client's connection by its own word, and has `Host` name the host that the
 /// request is for.
 #[inline]
-pub(crate) fn admitted(mut request: Request) -> Request {
+pub(crate) fn admit(request: &mut Request) {
     if request.headers.contains(KnownHeader::Connection) {
         remove_named(&mut request.headers);
     }
     // Over HTTP/2 and HTTP/3, a host that differs from the authority is refused (RFC 9113 §8.3.1).
     if request.version < Version::HTTP_2 && request.target.authority().is_some() {
-        name_host_of_target(&mut request);
+        name_host_of_target(request);
     }
-    request
 }
 
 /// RFC 9110 §7.6.1: an intermediary removes the fields that `Connection` names from the message that it has received.
@@ -69,7 +68,7 @@ mod tests {
             let mut request = Request::get("/");
             request.headers.append(name, "1").unwrap();
             connection.iter().for_each(|value| request.headers.append("connection", *value).unwrap());
-            let request = admitted(request);
+            admit(&mut request);
             assert_eq!(request.headers.contains(name), is_left, "{connection:?}: {name}");
             let left: Vec<_> = request.headers.get_all("connection").collect();
             assert_eq!(left, options.iter().map(|option| option.as_bytes()).collect::<Vec<_>>(), "{connection:?}");
@@ -80,7 +79,8 @@ mod tests {
     fn fields_that_are_added_later_do_not_belong_to_the_connection() {
         let mut request = Request::get("/");
         request.headers.append("connection", "Remote-User, X-Original-URL").unwrap();
-        let mut headers = admitted(request).headers;
+        admit(&mut request);
+        let mut headers = request.headers;
         headers.append("remote-user", "alice").unwrap();
         hop_by_hop::remove(&mut headers);
         assert!(headers.contains("remote-user"));
@@ -96,7 +96,7 @@ mod tests {
         ] {
             let mut request = Request::try_get(target).unwrap();
             host.into_iter().for_each(|host| request.headers.append("host", host).unwrap());
-            let request = admitted(request);
+            admit(&mut request);
             assert_eq!(request.headers.get_str(KnownHeader::Host), expected, "{:?} {host:?}", request.target);
         }
     }

@@ -197,8 +197,8 @@ impl SiteHandler {
     }
 
     #[inline]
-    fn respond(&self, request: Request) -> SiteResponse {
-        let request = received_request::admitted(request);
+    fn respond(&self, mut request: Request) -> SiteResponse {
+        received_request::admit(&mut request);
         if let Some(challenges) = &self.challenges
             && let Some(text) = challenges.answer(request.target.path())
         {

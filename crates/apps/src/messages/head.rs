@@ -74,11 +74,11 @@ fn append(headers: &mut Headers, name: &[u8], value: &[u8], interface: Interface
 }
 
 /// Without the spaces and tabs around it (RFC 9110 §5.5); line breaks stay, and are refused.
-fn trimmed(value: &[u8]) -> &[u8] {
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
-    let begin = value.iter().position(is_text).unwrap_or(value.len());
-    let end = value.iter().rposition(is_text).map_or(begin, |last| last + 1);
-    &value[begin..end]
+fn trimmed(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
 }
 
 fn refused(_: InvalidHeader) -> InvalidReplyError {

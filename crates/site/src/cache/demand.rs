@@ -24,26 +24,26 @@ pub(crate) struct Identified;
 /// What becomes of a request.
 pub(super) enum Admission {
     /// The cache answers it if it can.
-    Cached(Request, Demand),
+    Cached(Demand),
     /// It may change what is stored for its URI.
-    Unsafe(Request, Key),
+    Unsafe(Key),
     /// It passes the cache by.
-    Passed(Request),
+    Passed,
 }
 
 impl Demand {
-    /// What this request demands.
-    pub(super) fn of(mut request: Request, settings: &CacheSettings, trust: &TrustedProxies) -> Admission {
+    /// What this request demands. Its target loses what is ignored of it.
+    pub(super) fn of(request: &mut Request, settings: &CacheSettings, trust: &TrustedProxies) -> Admission {
         let is_head = request.method == Method::HEAD;
         let is_cached = request.method == Method::GET || is_head && settings.answers_head;
-        if request.method.is_safe() && (!is_cached || passes(&request, settings)) {
-            return Admission::Passed(request);
+        if request.method.is_safe() && (!is_cached || passes(request, settings)) {
+            return Admission::Passed;
         }
-        let Ok(reduced) = reduced(&request, settings) else { return Admission::Passed(request) };
+        let Ok(reduced) = reduced(request, settings) else { return Admission::Passed };
         let target = reduced.as_ref().unwrap_or(&request.target);
-        let Some(key) = key(&request, target, settings, trust) else { return Admission::Passed(request) };
+        let Some(key) = key(request, target, settings, trust) else { return Admission::Passed };
         if !request.method.is_safe() {
-            return Admission::Unsafe(request, key);
+            return Admission::Unsafe(key);
         }
         if let Some(target) = reduced {
             request.target = target;
@@ -52,7 +52,7 @@ impl Demand {
             || request.extensions.get::<User>().is_some()
             || request.extensions.get::<Identified>().is_some();
         let control = RequestControl::of(&request.headers);
-        Admission::Cached(request, Self { key, control, has_credentials, is_head })
+        Admission::Cached(Self { key, control, has_credentials, is_head })
     }
 }
 

@@ -112,6 +112,7 @@ impl IgnoredQuery {
 }
 
 impl CacheBypass {
+    #[inline]
     pub(super) fn covers(&self, headers: &Headers) -> bool {
         self.fields.iter().any(|name| headers.contains(name.as_str()))
             || self.cookies.iter().any(|name| cookies(headers, name).next().is_some())
