@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
+
+from .patience import attempts, wait_until
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 10.0
@@ -88,14 +89,12 @@ class Server:
 
     def __enter__(self) -> "Server":
         self.process = subprocess.Popen(self.command, **self.options)
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
+        for _ in attempts(START_SECONDS, pause=0.01):
             if self.process.poll() is not None:
                 raise Broken(f"{' '.join(self.command)} ended with {self.process.returncode}: {self.said()}")
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return self
-            time.sleep(0.01)
         self.__exit__()
         raise Broken(f"{' '.join(self.command)} does not listen: {self.said()}")
 
@@ -150,9 +149,4 @@ class Server:
 
     def settles_at(self, descriptors: int, seconds: float = 5.0) -> bool:
         """Whether it has no more descriptors than these within some seconds."""
-        deadline = time.monotonic() + seconds
-        while self.descriptors() > descriptors:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
+        return wait_until(lambda: self.descriptors() <= descriptors, seconds)

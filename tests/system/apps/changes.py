@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from ..proxy.load import Load
+from ..patience import wait_until
 from ..verdict import Verdict
 from .faults import CONNECTIONS, row_of
 from .servers import APPLICATION, Serow, answer, workers
@@ -68,11 +69,7 @@ def deployed(verdict: Verdict, file: pathlib.Path, short: bool, code: Callable[[
             failures = server.said().count(REFUSAL)
             os.kill(server.pid, signal.SIGHUP)
             expected = version if broken else deploy
-            deadline = time.monotonic() + 20
-            while time.monotonic() < deadline:
-                if server.said().count(REFUSAL) > failures if broken else is_served(server) == str(deploy):
-                    break
-                time.sleep(0.05)
+            wait_until(lambda: server.said().count(REFUSAL) > failures if broken else is_served(server) == str(deploy))
             found = is_served(server)
             verdict.check(found == str(expected), f"deploy {deploy}: version {found} is served, not {expected}; {server.said()[-2000:]}")
             version = expected

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 
+from ..patience import wait_until
 from ..proxy.load import Load
 from ..server import Server
 from ..verdict import Verdict
@@ -122,9 +123,7 @@ def template_process_killed(server: Server, times: int) -> list[str]:
 
 
 def until_complete(server: Server, without: int = 0) -> None:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and (servers.template_process(server) in (0, without) or len(workers(server)) < servers.WORKERS):
-        time.sleep(0.05)
+    wait_until(lambda: servers.template_process(server) not in (0, without) and len(workers(server)) >= servers.WORKERS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import pathlib
-import time
 from collections.abc import Callable
 
 from wsproto.events import CloseConnection, Ping, Pong
 
+from ..patience import wait_until
 from ..server import Server, free_port, program
 from ..verdict import Verdict
 from .sockets import Connection, OverHttp1, OverHttp2, Refused
@@ -146,7 +146,5 @@ def same(found, expected) -> None:
 
 
 def soon(look: Callable[[], object], expected) -> None:
-    deadline = time.monotonic() + SECONDS
-    while look() != expected and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: look() == expected)
     same(look(), expected)

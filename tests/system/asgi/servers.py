@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import pathlib
 import tempfile
-import time
 from collections.abc import Iterator
 
+from ..patience import wait_until
 from ..server import Server, free_port, program
 
 SECONDS = 10.0
@@ -57,7 +57,5 @@ class Servers:
         server = Server(command, port)
         self.servers.append(server.__enter__())
         # It listens before it has loaded the application.
-        deadline = time.monotonic() + SECONDS
-        while "Serving" not in server.said() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: "Serving" in server.said())
         return server

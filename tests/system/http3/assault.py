@@ -16,6 +16,7 @@ import time
 
 from .. import wire
 from ..http2 import client as http2
+from ..patience import wait_until
 from ..probe import Probe
 from ..server import Server
 from ..verdict import LOOKS, Verdict
@@ -118,7 +119,7 @@ class Measured:
         verdict.check(self.peak < self.memory + MOST_MEMORY, f"{name}: memory has grown from {self.memory >> 20} to "
                                                              f"{self.peak >> 20} MB")
         verdict.check(server.settles_at(self.descriptors, 8), f"{name}: {server.descriptors()} descriptors of {self.descriptors}")
-        verdict.check(wait_for(lambda: server.memory() < self.memory + KEPT, 5), f"{name}: {server.memory() >> 20} MB are left")
+        verdict.check(wait_until(lambda: server.memory() < self.memory + KEPT, 5), f"{name}: {server.memory() >> 20} MB are left")
         verdict.check(server.is_running() and not server.panics(), f"{name}: {server.said()[-300:]}")
         with Client(server.address) as client:
             verdict.check(client.request("/").status == 200, f"{name}: no answer in the end")
@@ -126,15 +127,6 @@ class Measured:
     def __str__(self) -> str:
         return f"processor {self.used:.2f} s, memory {self.memory >> 20} MB, at most +{(self.peak - self.memory) >> 20} MB, " \
                f"+{(self.server.memory() - self.memory) >> 20} MB after"
-
-
-def wait_for(holds, seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def run_flood(flood: Flood, site: pathlib.Path, short: bool, verdict: Verdict) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from .. import wire
+from ..patience import wait_until
 from ..server import Server
 from ..verdict import Verdict
 from . import generations, serving
@@ -81,10 +82,7 @@ class Place:
         return [(method, fields.get("early-data")) for method, at, fields in list(self.origin.requests) if at == path]
 
     def wait_for(self, holds: Callable[[], bool], seconds: float = 5.0) -> bool:
-        until = time.monotonic() + seconds
-        while not holds() and time.monotonic() < until:
-            time.sleep(0.01)
-        return holds()
+        return wait_until(holds, seconds)
 
     def send_copy(self, datagrams: list[bytes]) -> None:
         with socket.socket(type=socket.SOCK_DGRAM) as other:

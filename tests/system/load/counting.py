@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from .. import wire
+from ..patience import attempts
 from ..server import Server, program
 from ..verdict import Verdict
 from .generator import Outcome, bench_json
@@ -40,12 +41,12 @@ class Counted(Server):
 
     def since(self, before: dict[str, int], requests: int) -> dict[str, int]:
         """What was counted since then; the last responses may be noted when they have arrived already."""
-        deadline = time.monotonic() + 2
-        while True:
+        after = {}
+        for _ in attempts(2):
             after = {name: count - before[name] for name, count in self.status().items()}
-            if after["status_2xx"] == requests or time.monotonic() > deadline:
-                return after
-            time.sleep(0.02)
+            if after["status_2xx"] == requests:
+                break
+        return after
 
 
 def runs(short: bool) -> list[tuple[str, str, list[str]]]:

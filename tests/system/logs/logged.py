@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from .. import wire
 from ..load.generator import Outcome, bench_json
+from ..patience import attempts
 from ..server import Server, program
 from ..verdict import Verdict
 
@@ -93,12 +94,12 @@ def together(*cases: Callable[[Verdict, pathlib.Path, bool], None]) -> Callable[
 
 def until(look: Callable[[], T], is_so: Callable[[T], bool], seconds: float = PATIENCE) -> T:
     """Looks until something is so, or time is up; what was seen last."""
-    deadline = time.monotonic() + seconds
-    while True:
+    seen = look()
+    for _ in attempts(seconds, pause=0.01):
+        if is_so(seen):
+            break
         seen = look()
-        if is_so(seen) or time.monotonic() > deadline:
-            return seen
-        time.sleep(0.01)
+    return seen
 
 
 def lines_of(path: pathlib.Path, count: int = 0) -> list[str]:

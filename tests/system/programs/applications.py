@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pathlib
 import subprocess
-import time
 
 from ..apps.servers import APPLICATION, answer
 from ..server import Broken, Server, free_port, program
@@ -101,10 +100,3 @@ def go_inherits(folder: pathlib.Path) -> Program:
 
 def python(folder: pathlib.Path) -> Program:
     return Program(folder, ["python3", "-m", "http.server", "--bind", "127.0.0.1", "{port}"], "--chdir", str(folder), path="/")
-
-
-def wait_for(holds, seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (held := holds()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(held)

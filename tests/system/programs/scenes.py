@@ -12,10 +12,11 @@ import subprocess
 import time
 
 from ..apps.servers import answer, kill
+from ..patience import wait_until
 from ..proxy.load import Load
 from ..server import program
 from ..verdict import Verdict
-from .applications import COPIES, Program, express, go_inherits, go_unix, is_alive, puma_inherits, puma_unix, python, wait_for
+from .applications import COPIES, Program, express, go_inherits, go_unix, is_alive, puma_inherits, puma_unix, python
 
 CONNECTIONS = 16
 TARGETS = ("/bytes/100", "/bytes/100", "/bytes/3000", "/bytes/60000")
@@ -55,7 +56,7 @@ def programs_answer(verdict: Verdict, folder: pathlib.Path, short: bool) -> None
             below = server.below()
         account(verdict, kind.__name__, server, asked)
         verdict.check(len(below) == COPIES, f"{kind.__name__}: {len(below)} copies")
-        verdict.check(wait_for(lambda: not any(map(is_alive, below))), f"{kind.__name__}: copies are left behind")
+        verdict.check(wait_until(lambda: not any(map(is_alive, below))), f"{kind.__name__}: copies are left behind")
     with python(folder) as server:
         verdict.check(answer(server, "GET", "/done")[0] == "200", "python3 -m http.server does not answer")
 
@@ -86,9 +87,9 @@ def copies_are_killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> No
     kills = []
     with express(folder) as server, load(server) as asked:
         for _ in range(KILLS[short]):
-            verdict.check(wait_for(lambda: len(server.below()) == COPIES and len(server.pids()) == COPIES), "a copy is missing")
+            verdict.check(wait_until(lambda: len(server.below()) == COPIES and len(server.pids()) == COPIES), "a copy is missing")
             last = kills[-1] if kills else 0.0
-            verdict.check(wait_for(lambda: not asked.has_open(before=last + SETTLED)), "a request does not end")
+            verdict.check(wait_until(lambda: not asked.has_open(before=last + SETTLED)), "a request does not end")
             kill(random.choice(server.below()))
             kills.append(time.monotonic())
             time.sleep(0.2)
@@ -112,15 +113,15 @@ def deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                                   code.replace("process.env.VERSION || ''", f"'{deploy}'"))
                 os.kill(server.pid, signal.SIGHUP)
                 if broken:
-                    wait_for(lambda: server.said().count(REFUSAL) > refusals)
+                    wait_until(lambda: server.said().count(REFUSAL) > refusals)
                 else:
                     version = str(deploy)
-                    wait_for(lambda: answer(server, "GET", "/version")[1] == version)
+                    wait_until(lambda: answer(server, "GET", "/version")[1] == version)
                 found = answer(server, "GET", "/version")[1]
                 verdict.check(found == version, f"deploy {deploy}: version {found!r} is served, not {version!r}")
         said = server.said()
         verdict.check(said.count("exit status: 5") == DEPLOYS[short] // 3, "a broken version is not told with its exit status")
-        verdict.check(wait_for(lambda: len(server.below()) == COPIES), f"{len(server.below())} copies are left")
+        verdict.check(wait_until(lambda: len(server.below()) == COPIES), f"{len(server.below())} copies are left")
     account(verdict, f"{DEPLOYS[short]} deploys", server, asked)
 
 
@@ -130,7 +131,7 @@ def inherited_socket_deployed(verdict: Verdict, folder: pathlib.Path, short: boo
             for _ in range(DEPLOYS[short] // 2):
                 before = set(server.below())
                 os.kill(server.pid, signal.SIGHUP)
-                verdict.check(wait_for(lambda: not before & set(server.below())), "old copies do not leave")
+                verdict.check(wait_until(lambda: not before & set(server.below())), "old copies do not leave")
     account(verdict, f"{DEPLOYS[short] // 2} deploys of copies with one socket", server, asked)
 
 
@@ -150,7 +151,7 @@ def nothing_outlives_serow(verdict: Verdict, folder: pathlib.Path, short: bool) 
     with express(folder) as server:
         below = server.below()
         kill(server.pid)
-        verdict.check(len(below) == COPIES and wait_for(lambda: not any(map(is_alive, below))), "copies outlive a killed Serow")
+        verdict.check(len(below) == COPIES and wait_until(lambda: not any(map(is_alive, below))), "copies outlive a killed Serow")
 
 
 SCENES = (programs_answer, other_protocols_and_streams, copies_are_killed, deployed, inherited_socket_deployed, what_does_not_start,

@@ -11,6 +11,7 @@ from .. import wire
 from ..http2 import fields
 from ..http2.client import Connection
 from ..http2.tools import find
+from ..patience import wait_until
 from ..priorities import frames
 from ..verdict import Verdict
 from .proxies import Serow
@@ -70,9 +71,8 @@ def requests(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             with begin(proxy.address, name):
                 # There is nothing to wait for: what is passed on as it comes is there long before.
                 time.sleep(0.2)
-        deadline = time.monotonic() + SECONDS
-        while len(parts := [seen for seen in server.seen() if seen.event == "part"]) < len(ways) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: sum(seen.event == "part" for seen in server.seen()) >= len(ways))
+        parts = [seen for seen in server.seen() if seen.event == "part"]
         carried_out = [seen.id for seen in server.seen() if seen.event == "did"]
         verdict.check(not carried_out, f"taken for whole: {carried_out}")
         broken = {seen.id for seen in parts}

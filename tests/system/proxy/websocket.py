@@ -7,13 +7,13 @@ import hashlib
 import os
 import pathlib
 import socket
-import time
 from collections.abc import Callable
 
 from .. import wire
 from ..http2.websocket import (BINARY, CLOSE, PING, PONG, TEXT, Messages, Stream, Upgraded, message, over_http1,
                                over_http2)
 from ..load.peers import Raw
+from ..patience import wait_until
 from ..verdict import Verdict
 from .proxies import Serow
 
@@ -145,9 +145,7 @@ def gone(verdict: Verdict, version: str, open_socket: Callable, proxy: Serow, ec
     verdict.check(Messages(stream).next() == (TEXT, b"hello"), f"WebSocket over {version}: no second connection")
     before = len(echo.endings)
     stream.connection.close()
-    deadline = time.monotonic() + SECONDS
-    while len(echo.endings) == before and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(echo.endings) > before)
     verdict.check(echo.endings[before:] == ["cut"], f"WebSocket over {version}: the server did not notice that the client is gone")
 
 

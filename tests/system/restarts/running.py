@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from ..patience import wait_until
 from ..server import Broken, free_port, program
 
 START_SECONDS = 10.0
@@ -73,10 +74,8 @@ class Running:
     def wait_for(self, what: str, holds, seconds: float = 10.0) -> float:
         """Waits until something holds; says how long that took."""
         began = time.monotonic()
-        while not holds():
-            if time.monotonic() - began > seconds:
-                raise Broken(f"waited in vain until {what}; it said: {self.said()[-600:]}")
-            time.sleep(0.002)
+        if not wait_until(holds, seconds, pause=0.002):
+            raise Broken(f"waited in vain until {what}; it said: {self.said()[-600:]}")
         return time.monotonic() - began
 
     def command(self, *words: str) -> subprocess.CompletedProcess:

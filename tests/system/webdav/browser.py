@@ -12,6 +12,7 @@ import pathlib
 import tempfile
 import time
 
+from ..patience import wait_until
 from ..priorities.chromium import Browser
 from ..priorities.tab import Tab
 
@@ -49,11 +50,8 @@ class Page(Tab):
         self.wait_for("document.readyState === 'complete'")
 
     def wait_for(self, expression: str, seconds: float = 10.0) -> None:
-        until = time.monotonic() + seconds
-        while not self.value(expression):
-            if time.monotonic() > until:
-                raise TimeoutError(expression)
-            time.sleep(0.05)
+        if not wait_until(lambda: self.value(expression), seconds):
+            raise TimeoutError(expression)
 
     def choose(self, files: list[str]) -> None:
         root = self.call("DOM.getDocument")["root"]["nodeId"]
