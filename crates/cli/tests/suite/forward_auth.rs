@@ -289,3 +289,22 @@ fn applications_know_the_user_and_no_forged_name() {
     assert_eq!(alice.text(), "alice alice admins,dev");
     assert_eq!(guarded.ask("/public", forged).text(), "- - -");
 }
+
+#[test]
+fn files_for_users_stay_out_of_caches_in_front() {
+    let settings = "[[site]]\n[[site.route]]\npath = \"/public/*\"\nfiles = { root = \".\" }\n\
+        [[site.route]]\npath = \"/long/*\"\nforward-auth = { to = \"{to}\" }\n\
+        files = { root = \".\", strip-prefix = true }\nheaders = { Cache-Control = \"public, max-age=60\" }\n\
+        [[site.route]]\npath = \"/*\"\nforward-auth = { to = \"{to}\" }\nfiles = { root = \".\" }";
+    let guarded = Guarded::start(authelia, settings);
+    let cookie = "Cookie: authelia_session=alice\r\n";
+    for (path, status, expected) in [
+        ("/serow.toml", 200, Some("private")),
+        ("/none", 404, Some("private")),
+        ("/long/serow.toml", 200, Some("public, max-age=60")),
+        ("/public/serow.toml", 404, None),
+    ] {
+        let answer = guarded.ask(path, cookie);
+        assert_eq!((answer.status(), answer.field("cache-control")), (status, expected), "{path}");
+    }
+}

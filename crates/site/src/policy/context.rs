@@ -38,6 +38,9 @@ impl PolicyContext {
     /// Changes the response.
     pub(crate) fn apply(&self, response: &mut Response) {
         self.outcome.finish(response);
+        if let (Source::Folder, Some(guard)) = (self.source, &self.policy.guard) {
+            guard.keep_from_shared_caches(&mut response.headers);
+        }
         self.policy.apply(&self.asked, self.source, response);
     }
 }

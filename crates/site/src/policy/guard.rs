@@ -166,6 +166,15 @@ impl Guard {
         identity.describe(request)
     }
 
+    /// Keeps files for users out of caches in front of this server, unless the settings decide about that. RFC 9111 §3.5
+    /// does so only for requests with `Authorization`: a cookie or an address of a session says nothing to a cache, which
+    /// may store by Last-Modified what names no lifetime (§4.2.2).
+    pub(crate) fn keep_from_shared_caches(&self, headers: &mut Headers) {
+        if self.identity.is_hidden_from_caches() && !headers.contains(KnownHeader::CacheControl) {
+            let _ = headers.append(KnownHeader::CacheControl, "private");
+        }
+    }
+
     /// How long a request of a client that was identified waits for the limits whose keys have claims.
     pub(crate) fn limit_identified(
         &self,

@@ -6,7 +6,7 @@ use serow_gateway::ReservedFields;
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
 use super::{
-    BasicUsers, ClientCertificates, ForwardAuth, LoginCheck, Satisfy, Tokens,
+    BasicUsers, ClientCertificates, ForwardAuth, LoginCheck, Satisfy, TokenPlace, Tokens,
     identity::{Identity, PendingIdentity, Verdict},
 };
 
@@ -48,6 +48,15 @@ impl IdentityChecks {
             is_login_required,
         ];
         checks.into_iter().filter(|is_there| *is_there).count()
+    }
+
+    /// Whether users may be known by something else than the field `Authorization`.
+    pub(super) fn is_hidden_from_caches(&self) -> bool {
+        let Self { client_certificates, basic: _, tokens, forward_auth, login, reserved: _ } = self;
+        client_certificates.is_some()
+            || tokens.as_ref().is_some_and(|tokens| tokens.places.iter().any(|place| *place != TokenPlace::Header))
+            || forward_auth.is_some()
+            || login.as_ref().is_some_and(|login| login.is_required)
     }
 
     /// These checks, inside of something that reserves fields as well.
