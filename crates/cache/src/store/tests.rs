@@ -127,7 +127,8 @@ fn a_validation_from_before_a_purge_does_not_make_a_response_fresh() {
 
 #[test]
 fn a_second_purge_does_not_make_a_response_stale_for_a_shorter_time() {
-    for (target, tag) in [(PurgeTarget::Uri("http://a/"), ""), (PurgeTarget::Tag(b"t"), "t"), (PurgeTarget::Everything, "")]
+    for (target, tag) in
+        [(PurgeTarget::Uri("http://a/"), ""), (PurgeTarget::Tag(b"t"), "t"), (PurgeTarget::Everything, "")]
     {
         let store = MemoryStore::new(1 << 20, 1 << 10);
         assert!(store.insert(key("/"), store.version(), tagged(tag)));
