@@ -9,9 +9,13 @@
 //! `PHASES_REQUESTS=1000000 cargo test --release -p serow-config phases` is the long run; `PHASES_SEED` repeats one.
 
 mod clients;
+mod contents;
+mod judgement;
 mod random;
+mod rules;
 mod servers;
 mod sites;
+mod verdicts;
 
 use std::{env, panic::resume_unwind, thread};
 
