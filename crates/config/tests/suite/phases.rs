@@ -10,10 +10,14 @@
 
 mod clients;
 mod contents;
+mod credentials;
+mod issuer;
 mod judgement;
 mod random;
+mod received;
 mod rules;
 mod servers;
+mod sessions;
 mod sites;
 mod verdicts;
 
@@ -21,6 +25,7 @@ use std::{env, panic::resume_unwind, thread};
 
 use serow::Handler;
 use serow_access::PasswordChecker;
+use serow_login::ProviderThread;
 use serow_site::{Admission, TlsPolicy};
 use tokio::task::LocalSet;
 
@@ -64,6 +69,7 @@ fn run(seed: u64) -> Option<u64> {
         };
         let queue = configuration.access.passwords.as_ref();
         let _checker = queue.map(|queue| PasswordChecker::start(queue).unwrap());
+        let _providers = ProviderThread::start(configuration.access.logins).unwrap();
         let handler = serow_site::handler(configuration.site, TlsPolicy::default(), 443, Admission::default());
         for number in 0..REQUESTS {
             let (request, asked) = clients::request(&mut random, number);
@@ -72,10 +78,11 @@ fn run(seed: u64) -> Option<u64> {
                 println!("seed {seed}: {shown}\n{}", site.text);
             }
             let response = handler.call(request).await;
-            let response = clients::received(response).await;
-            servers.settle(number, site.is_copied(&asked, &response)).await;
+            let response = received::received(response).await;
+            let verdict = site.verdict(&asked);
+            servers.settle(number, site.is_copied(&asked, &verdict, &response)).await;
             let seen = servers.take(number);
-            if let Err(violation) = site.judge(&asked, &response, &seen) {
+            if let Err(violation) = site.judge(&asked, &verdict, &response, &seen) {
                 panic!(
                     "seed {seed}, request {number}: {violation}\n{shown}\n{asked:?}\n{response:?}\n{seen:?}\n{}",
                     site.text

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use serow::{Body, Connection, Headers, Peer, Request, RequestHead, Response, Scheme, Target, Version};
+use serow::{Body, Connection, Headers, Peer, Request, RequestHead, Scheme, Target, Version};
 
-use super::random::Random;
+use super::{credentials::Credentials, random::Random};
 
 /// What a request asks for.
 #[derive(Debug)]
@@ -16,7 +16,11 @@ pub(super) struct Asked {
     pub(super) body: usize,
     /// Whether its address may send requests.
     pub(super) is_local: bool,
-    pub(super) has_password: bool,
+    /// Whether its connection is encrypted.
+    pub(super) is_secure: bool,
+    pub(super) credentials: Credentials,
+    /// Whether a browser asks for a page.
+    pub(super) is_navigation: bool,
     /// Whether the server that decides permits it.
     pub(super) is_allowed: bool,
     pub(super) is_preflight: bool,
@@ -31,7 +35,7 @@ pub(super) struct Asked {
 /// A random request.
 #[allow(clippy::too_many_lines, reason = "each line is a choice of its own")]
 pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
-    let path = random.of(&["/t/file.txt", "/t/file.txt", "/t/missing", "/r/file.txt", "/other", "/inner/x"]);
+    let path = random.of(&["/t/file.txt", "/t/file.txt", "/t/missing", "/r/file.txt", "/other", "/inner/x", LOGOUT]);
     let method = random.of(&["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"]);
     let is_preflight = method == "OPTIONS" && random.once_in(2);
     let (is_redirected, is_absolute) = (random.once_in(4), random.once_in(6));
@@ -42,17 +46,18 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
     let mut add = |name: &'static str, value: &str| headers.append(name, value).unwrap();
     add("host", if is_absolute { "evil.example" } else { "a.example" });
     add("x-key", &key);
-    let (has_password, is_allowed, is_local) = (random.once_in(2), random.once_in(2), random.once_in(2));
-    if has_password {
-        add("authorization", "Basic YWxpY2U6cGFzc3dvcmQ=");
-    } else if random.once_in(2) {
-        add("authorization", "Basic YWxpY2U6d3Jvbmc=");
+    let (is_allowed, is_local, is_secure) = (random.once_in(2), random.once_in(2), version != Version::HTTP_11);
+    let credentials = Credentials::random(random, number, is_secure);
+    credentials.fields.iter().for_each(|(name, value)| add(name, value));
+    let is_navigation = random.once_in(3);
+    if is_navigation {
+        add("accept", "text/html");
     }
     add("x-test", if is_allowed { "allow" } else { "deny" });
     if method == "GET" {
         add("accept-encoding", "gzip");
     }
-    for name in ["remote-user", "remote_user", "x-rule", "x-script", "x-original-url", "x-other"] {
+    for name in ["remote-user", "remote_user", "x-role", "x-rule", "x-script", "x-original-url", "x-other"] {
         if random.once_in(4) {
             add(name, "forged");
         }
@@ -66,8 +71,8 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
     }
     let mut names = Vec::new();
     if version == Version::HTTP_11 && random.once_in(2) {
-        for name in ["remote-user", "x-rule", "x-script", "x-original-url", "x-original-method", "x-other"] {
-            if random.once_in(3) {
+        for name in NAMED {
+            if random.once_in(4) {
                 names.push(name);
             }
         }
@@ -84,7 +89,8 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
         headers.replace("host", "a.example").unwrap();
     }
     let address = if is_local { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(192, 0, 2, 7) };
-    let connection = Connection::new(Peer::Tcp(SocketAddr::from((address, 1))), None, Scheme::Http);
+    let scheme = if is_secure { Scheme::Https } else { Scheme::Http };
+    let connection = Connection::new(Peer::Tcp(SocketAddr::from((address, 1))), None, scheme);
     let target = Target::parse(target.into(), false).unwrap();
     let head = RequestHead { method: method.parse().unwrap(), target, version, headers };
     let content = if body > 0 { Body::from("x".repeat(body)) } else { Body::empty() };
@@ -95,7 +101,9 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
         host: "a.example",
         body,
         is_local,
-        has_password,
+        is_secure,
+        credentials,
+        is_navigation: is_navigation && ["GET", "HEAD"].contains(&method),
         is_allowed,
         is_preflight,
         is_redirected,
@@ -105,31 +113,18 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
     (Request::new(head, content, connection), asked)
 }
 
-/// A response as its client gets it.
-#[derive(Debug)]
-pub(super) struct Received {
-    pub(super) status: u16,
-    fields: Vec<(String, String)>,
-    pub(super) body: String,
-}
+/// The path of the login that ends sessions.
+pub(super) const LOGOUT: &str = "/.serow/login/logout";
 
-impl Received {
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.value(name).is_some()
-    }
-}
-
-/// Reads a response.
-pub(super) async fn received(mut response: Response) -> Received {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let fields = response.headers.iter().map(|(name, value)| (text(name).to_ascii_lowercase(), text(value))).collect();
-    let mut body = Vec::new();
-    while let Some(Ok(piece)) = response.body.chunk().await {
-        body.extend_from_slice(&piece);
-    }
-    Received { status: response.status.as_u16(), fields, body: text(&body) }
-}
+/// Fields that a client names in `Connection`, so that others would lose them.
+const NAMED: [&str; 9] = [
+    "remote-user",
+    "x-role",
+    "x-rule",
+    "x-script",
+    "x-original-url",
+    "x-original-method",
+    "x-other",
+    "authorization",
+    "cookie",
+];

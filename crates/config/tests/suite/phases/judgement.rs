@@ -1,27 +1,29 @@
 //! The comparison of an outcome with the verdict.
 
 use super::{
-    clients::{Asked, Received},
-    contents::Content,
-    rules::Rules,
-    servers::Seen,
-    sites::RandomSite,
+    clients::Asked, contents::Content, received::Received, rules::Rules, servers::Seen, sites::RandomSite,
     verdicts::Verdict,
 };
 
 impl RandomSite {
     /// Whether a copy of the request will arrive at the mirror.
-    pub(super) fn is_copied(&self, asked: &Asked, response: &Received) -> bool {
+    pub(super) fn is_copied(&self, asked: &Asked, verdict: &Verdict, response: &Received) -> bool {
         let (rules, _) = self.route_of(asked);
         let is_answered = asked.is_preflight && rules.cors == Some(true);
-        rules.mirror == Some(true) && asked.body == 0 && response.status < 400 && !is_answered
+        let goes_on = verdict.refusals.is_empty() && !is_answered;
+        rules.mirror == Some(true) && asked.body == 0 && response.status < 400 && goes_on
     }
 
     /// Compares the outcome of a request with the verdict.
-    pub(super) fn judge(&self, asked: &Asked, response: &Received, seen: &[Seen]) -> Result<(), String> {
+    pub(super) fn judge(
+        &self,
+        asked: &Asked,
+        verdict: &Verdict,
+        response: &Received,
+        seen: &[Seen],
+    ) -> Result<(), String> {
         let (rules, content) = self.route_of(asked);
         let on = |setting: Option<bool>| setting == Some(true);
-        let verdict = self.verdict(asked, rules, content);
         let reached: Vec<_> = seen.iter().filter(|seen| seen.server != "auth").collect();
         let mut questions = seen.iter().filter(|seen| seen.server == "auth");
         questions.try_for_each(|seen| judge_question(asked, seen))?;
@@ -37,8 +39,7 @@ impl RandomSite {
             }
             let is_expected =
                 if is_preflight { response.status == 204 } else { verdict.refusals.contains(&response.status) };
-            let is_page =
-                response.status != 403 || verdict.refusals != [403] || !on(rules.pages) || on(rules.forward_auth);
+            let is_page = !verdict.is_of_address || !on(rules.pages);
             if !is_expected || !(is_page || asked.method == "HEAD" || response.body.contains("custom")) {
                 return Err(format!("expected {verdict:?}"));
             }
@@ -51,10 +52,10 @@ impl RandomSite {
             return Err("script has no effect, or one that it should not have".to_owned());
         }
         let copies = reached.iter().filter(|seen| seen.server == "mirror").count();
-        if copies != usize::from(self.is_copied(asked, response)) && asked.body == 0 && response.status < 400 {
+        if copies != usize::from(self.is_copied(asked, verdict, response)) && asked.body == 0 && response.status < 400 {
             return Err(format!("{copies} copies"));
         }
-        reached.iter().try_for_each(|seen| judge_seen(asked, rules, &verdict, seen))?;
+        reached.iter().try_for_each(|seen| judge_seen(asked, rules, verdict, seen))?;
         self.judge_content(asked, rules, content, response, &reached)
     }
 
@@ -105,11 +106,7 @@ impl RandomSite {
 
 /// The identity and the fields that Serow sets, at a server.
 fn judge_seen(asked: &Asked, rules: Rules, verdict: &Verdict, seen: &Seen) -> Result<(), String> {
-    let identifies = rules.basic == Some(true) || rules.forward_auth == Some(true);
-    let users = seen.values("remote-user");
-    if identifies && (users != verdict.users || !seen.values("remote_user").is_empty()) {
-        return Err(format!("{} sees the users {users:?}, expected {:?}", seen.server, verdict.users));
-    }
+    judge_identity(asked, rules, verdict, seen)?;
     if rules.rule == Some(true) && seen.values("x-rule") != ["rule"] {
         return Err(format!("{} does not see the field of request-headers", seen.server));
     }
@@ -121,6 +118,28 @@ fn judge_seen(asked: &Asked, rules: Rules, verdict: &Verdict, seen: &Seen) -> Re
     }
     if asked.names.iter().any(|name| !OWN.contains(name) && !seen.values(name).is_empty()) {
         return Err(format!("{} sees a field that Connection names", seen.server));
+    }
+    Ok(())
+}
+
+/// The fields that say who sends a request.
+fn judge_identity(asked: &Asked, rules: Rules, verdict: &Verdict, seen: &Seen) -> Result<(), String> {
+    let mut users = seen.values("remote-user");
+    users.sort_unstable();
+    if rules.reserved.user && (users != verdict.users || !seen.values("remote_user").is_empty()) {
+        return Err(format!("{} sees the users {users:?}, expected {:?}", seen.server, verdict.users));
+    }
+    let expected: &[&str] = if verdict.users.contains(&"bob") { &["staff"] } else { &[] };
+    let roles = seen.values("x-role");
+    if rules.reserved.role && roles != expected {
+        return Err(format!("{} sees the roles {roles:?}, expected {expected:?}", seen.server));
+    }
+    let cookies = seen.values("cookie").join("; ");
+    if rules.reserved.cookies && cookies.contains("serow-login-") {
+        return Err(format!("{} sees the cookie of the login", seen.server));
+    }
+    if !cookies.contains("theme=dark") && !asked.names.contains(&"cookie") {
+        return Err(format!("{} does not see the other cookie", seen.server));
     }
     Ok(())
 }
@@ -137,4 +156,5 @@ fn judge_question(asked: &Asked, seen: &Seen) -> Result<(), String> {
 }
 
 /// Fields that Serow itself sets, whatever a client names.
-const OWN: [&str; 5] = ["remote-user", "x-rule", "x-script", "x-original-url", "x-original-method"];
+const OWN: [&str; 8] =
+    ["remote-user", "x-role", "authorization", "cookie", "x-rule", "x-script", "x-original-url", "x-original-method"];

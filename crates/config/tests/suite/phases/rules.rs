@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::random::Random;
+use super::{random::Random, sessions};
 
 /// The settings of a site or a route; `None` where nothing is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,6 +10,8 @@ pub(super) struct Rules {
     pub(super) allow: Option<bool>,
     pub(super) methods: Option<bool>,
     pub(super) basic: Option<bool>,
+    pub(super) jwt: Option<bool>,
+    pub(super) login: Option<bool>,
     pub(super) forward_auth: Option<bool>,
     pub(super) limits: Option<bool>,
     pub(super) max_body: Option<bool>,
@@ -21,6 +23,25 @@ pub(super) struct Rules {
     pub(super) cache: Option<bool>,
     pub(super) rule: Option<bool>,
     pub(super) script: Option<bool>,
+    /// The fields that a check of the route or of its site sets, and that clients cannot set.
+    pub(super) reserved: Reserved,
+}
+
+/// The fields that clients cannot set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reserved {
+    /// Those of the user.
+    pub(super) user: bool,
+    /// Those of claims.
+    pub(super) role: bool,
+    /// The cookies of a login.
+    pub(super) cookies: bool,
+}
+
+impl Reserved {
+    fn and(self, other: Self) -> Self {
+        Self { user: self.user || other.user, role: self.role || other.role, cookies: self.cookies || other.cookies }
+    }
 }
 
 impl Rules {
@@ -29,8 +50,10 @@ impl Rules {
         let mut rules = Self {
             allow: on(4),
             methods: on(6),
-            basic: on(4),
-            forward_auth: on(4),
+            basic: on(5),
+            jwt: on(5),
+            login: on(5),
+            forward_auth: on(5),
             limits: on(5),
             max_body: on(8),
             cors: on(4),
@@ -41,6 +64,7 @@ impl Rules {
             cache: on(4),
             rule: on(3),
             script: on(3),
+            reserved: Reserved::default(),
         };
         if of_route {
             let mut off = |setting: &mut Option<bool>| {
@@ -48,9 +72,19 @@ impl Rules {
                     *setting = Some(false);
                 }
             };
-            [&mut rules.basic, &mut rules.forward_auth, &mut rules.security].into_iter().for_each(&mut off);
+            // A login is the site's: browsers return to its host.
+            rules.login = None;
+            let Self { basic, jwt, login, forward_auth, security, .. } = &mut rules;
+            [basic, jwt, login, forward_auth, security].into_iter().for_each(&mut off);
         }
         rules
+    }
+
+    /// The fields that its own checks reserve.
+    fn reserving(self) -> Reserved {
+        let [basic, jwt, login, forward_auth] =
+            [self.basic, self.jwt, self.login, self.forward_auth].map(|check| check == Some(true));
+        Reserved { user: basic || jwt || login || forward_auth, role: jwt, cookies: login }
     }
 
     /// Those that a route has with its site's.
@@ -59,6 +93,8 @@ impl Rules {
             allow: self.allow.or(site.allow),
             methods: self.methods.or(site.methods),
             basic: self.basic.or(site.basic),
+            jwt: self.jwt.or(site.jwt),
+            login: self.login.or(site.login),
             forward_auth: self.forward_auth.or(site.forward_auth),
             limits: self.limits.or(site.limits),
             max_body: self.max_body.or(site.max_body),
@@ -71,6 +107,7 @@ impl Rules {
             rule: self.rule.or(site.rule),
             // A site's script runs before a route is selected, and so before the access control of routes.
             script: self.script,
+            reserved: self.reserving().and(site.reserving()),
         }
     }
 
@@ -83,6 +120,10 @@ impl Rules {
         line(self.allow, "allow = [\"127.0.0.0/8\"]", "");
         line(self.methods, "allow-methods = [\"GET\", \"OPTIONS\"]", "");
         line(self.basic, "basic = { file = \"users\", header = \"Remote-User\" }", "basic = false");
+        let token = "jwt = { keys = \"jwks.json\", from = [\"header\", \"cookie:token\"], \
+                     headers = { Remote-User = \"sub\", X-Role = \"role\" } }";
+        line(self.jwt, token, "jwt = false");
+        line(self.login, &sessions::settings(), "login = false");
         let auth = "forward-auth = { to = \"auth/verify\", copy = [\"Remote-User\"], user = \"Remote-User\" }";
         line(self.forward_auth, auth, "forward-auth = false");
         line(self.limits, "limits = [\"once\"]", "");

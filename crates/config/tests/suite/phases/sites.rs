@@ -1,11 +1,11 @@
 //! Sites with random settings.
 
-use std::{cell::RefCell, collections::HashSet, fmt::Write, fs, path::Path};
+use std::{cell::RefCell, collections::HashSet, fmt::Write, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serow_config::Configuration;
 use serow_settings::ApplicationHost;
 
-use super::{clients::Asked, contents::Content, random::Random, rules::Rules};
+use super::{clients::Asked, contents::Content, issuer, random::Random, rules::Rules, sessions};
 
 /// A site with random settings.
 pub(super) struct RandomSite {
@@ -25,6 +25,9 @@ impl RandomSite {
         fs::write(folder.join("public/t/file.txt"), "file").unwrap();
         // "password", checked faster than other hashes.
         fs::write(folder.join("users"), "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n").unwrap();
+        fs::write(folder.join("jwks.json"), issuer::key_set()).unwrap();
+        fs::write(folder.join("ca.pem"), sessions::authority()).unwrap();
+        write_secret(&folder.join("cookie-key"));
         fs::write(folder.join("403.html"), "custom").unwrap();
         let script = "return { request = function(request) request.headers.x_script = \"script\" end, \
                       response = function(request, response) response.headers.x_scripted = \"1\" end }";
@@ -100,6 +103,12 @@ impl RandomSite {
         let rule = route.rule.filter(|_| !matches!(self.content, Content::Redirect | Content::Respond));
         (Rules { rule, ..route }, self.content)
     }
+}
+
+/// A file that not every user can read.
+fn write_secret(path: &Path) {
+    fs::write(path, sessions::SECRET).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// The settings of each file. A busy machine may stop a script for longer than its limit of time.
