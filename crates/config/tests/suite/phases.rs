@@ -8,11 +8,15 @@
 //!
 //! `PHASES_REQUESTS=1000000 cargo test --release -p serow-config phases` is the long run; `PHASES_SEED` repeats one.
 
+mod answering;
 mod clients;
+mod connections;
 mod contents;
 mod credentials;
+mod exchanges;
 mod issuer;
 mod judgement;
+mod listener;
 mod random;
 mod received;
 mod rules;
@@ -23,13 +27,9 @@ mod verdicts;
 
 use std::{env, panic::resume_unwind, thread};
 
-use serow::Handler;
-use serow_access::PasswordChecker;
-use serow_login::ProviderThread;
-use serow_site::{Admission, TlsPolicy};
 use tokio::task::LocalSet;
 
-use self::{random::Random, servers::Servers, sites::RandomSite};
+use self::{answering::Answering, random::Random, servers::Servers, sites::RandomSite};
 
 #[test]
 fn random_requests_pass_the_phases_of_random_settings_in_order() {
@@ -67,20 +67,16 @@ fn run(seed: u64) -> Option<u64> {
                 return None;
             }
         };
-        let queue = configuration.access.passwords.as_ref();
-        let _checker = queue.map(|queue| PasswordChecker::start(queue).unwrap());
-        let _providers = ProviderThread::start(configuration.access.logins).unwrap();
-        let handler = serow_site::handler(configuration.site, TlsPolicy::default(), 443, Admission::default());
+        let mut answering = Answering::start(configuration, random.once_in(CONNECTED));
         for number in 0..REQUESTS {
-            let (request, asked) = clients::request(&mut random, number);
-            let shown = format!("{request:?}");
+            let (head, asked) = clients::request(&mut random, number, answering.is_connected());
+            let shown = format!("{head:?}");
             if env::var_os("PHASES_SHOW").is_some() {
                 println!("seed {seed}: {shown}\n{}", site.text);
             }
-            let response = handler.call(request).await;
-            let response = received::received(response).await;
+            let response = answering.response(head, &asked).await;
             let verdict = site.verdict(&asked);
-            servers.settle(number, site.is_copied(&asked, &verdict, &response)).await;
+            servers.settle(number, site.is_copied(&asked, &verdict) == Some(true)).await;
             let seen = servers.take(number);
             if let Err(violation) = site.judge(&asked, &verdict, &response, &seen) {
                 panic!(
@@ -89,9 +85,15 @@ fn run(seed: u64) -> Option<u64> {
                 );
             }
         }
+        drop(answering);
+        let late = servers.late().await;
+        assert!(late.is_empty(), "seed {seed}: requests arrive late: {late:?}\n{}", site.text);
         Some(REQUESTS)
     }))
 }
 
 /// Requests to each site.
 const REQUESTS: u64 = 50;
+
+/// One site in so many has a real server, and clients with connections of each version.
+const CONNECTED: u64 = 4;

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use bytes::Bytes;
 use serow::{Body, Connection, Headers, Peer, Request, RequestHead, Scheme, Target, Version};
 
 use super::{credentials::Credentials, random::Random};
@@ -32,9 +33,9 @@ pub(super) struct Asked {
     pub(super) names: Vec<&'static str>,
 }
 
-/// A random request.
+/// A random request; that of a client with a real connection comes from loopback.
 #[allow(clippy::too_many_lines, reason = "each line is a choice of its own")]
-pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
+pub(super) fn request(random: &mut Random, number: u64, is_connected: bool) -> (RequestHead, Asked) {
     let path = random.of(&["/t/file.txt", "/t/file.txt", "/t/missing", "/r/file.txt", "/other", "/inner/x", LOGOUT]);
     let method = random.of(&["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"]);
     let is_preflight = method == "OPTIONS" && random.once_in(2);
@@ -46,7 +47,8 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
     let mut add = |name: &'static str, value: &str| headers.append(name, value).unwrap();
     add("host", if is_absolute { "evil.example" } else { "a.example" });
     add("x-key", &key);
-    let (is_allowed, is_local, is_secure) = (random.once_in(2), random.once_in(2), version != Version::HTTP_11);
+    let (is_allowed, is_local, is_secure) =
+        (random.once_in(2), is_connected || random.once_in(2), version == Version::HTTP_3 || random.once_in(2));
     let credentials = Credentials::random(random, number, is_secure);
     credentials.fields.iter().for_each(|(name, value)| add(name, value));
     let is_navigation = random.once_in(3);
@@ -76,24 +78,27 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
                 names.push(name);
             }
         }
-        add("connection", &["close"].into_iter().chain(names.iter().copied()).collect::<Vec<_>>().join(", "));
+        add(
+            "connection",
+            &[random.of(&["close", "keep-alive"])]
+                .into_iter()
+                .chain(names.iter().copied())
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
     }
     let accel = u8::from(is_redirected);
     let query = format!("{path}?id={number}&accel={accel}&fresh={}", random.below(2));
     // HTTP/2 and HTTP/3 have an authority beside the path.
     let target = match (is_absolute && version == Version::HTTP_11, version) {
-        (true, _) => format!("http://a.example{query}"),
+        (true, _) => format!("{}://a.example{query}", if is_secure { "https" } else { "http" }),
         (false, _) => query,
     };
     if !(is_absolute && version == Version::HTTP_11) {
         headers.replace("host", "a.example").unwrap();
     }
-    let address = if is_local { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(192, 0, 2, 7) };
-    let scheme = if is_secure { Scheme::Https } else { Scheme::Http };
-    let connection = Connection::new(Peer::Tcp(SocketAddr::from((address, 1))), None, scheme);
     let target = Target::parse(target.into(), false).unwrap();
     let head = RequestHead { method: method.parse().unwrap(), target, version, headers };
-    let content = if body > 0 { Body::from("x".repeat(body)) } else { Body::empty() };
     let asked = Asked {
         number,
         method,
@@ -110,7 +115,23 @@ pub(super) fn request(random: &mut Random, number: u64) -> (Request, Asked) {
         key,
         names,
     };
-    (Request::new(head, content, connection), asked)
+    (head, asked)
+}
+
+impl Asked {
+    /// The content of the request.
+    pub(super) fn content(&self) -> Bytes {
+        "x".repeat(self.body).into()
+    }
+
+    /// The request as a handler gets it.
+    pub(super) fn received(&self, head: RequestHead) -> Request {
+        let address = if self.is_local { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(192, 0, 2, 7) };
+        let scheme = if self.is_secure { Scheme::Https } else { Scheme::Http };
+        let connection = Connection::new(Peer::Tcp(SocketAddr::from((address, 1))), None, scheme);
+        let content = if self.body > 0 { Body::from(self.content()) } else { Body::empty() };
+        Request::new(head, content, connection)
+    }
 }
 
 /// The path of the login that ends sessions.

@@ -6,12 +6,13 @@ use super::{
 };
 
 impl RandomSite {
-    /// Whether a copy of the request will arrive at the mirror.
-    pub(super) fn is_copied(&self, asked: &Asked, verdict: &Verdict, response: &Received) -> bool {
-        let (rules, _) = self.route_of(asked);
+    /// Whether a copy of the request will arrive at the mirror; `None` where that depends on who reads the body, which is not
+    /// copied before it is whole.
+    pub(super) fn is_copied(&self, asked: &Asked, verdict: &Verdict) -> Option<bool> {
+        let (rules, content) = self.route_of(asked);
         let is_answered = asked.is_preflight && rules.cors == Some(true);
-        let goes_on = verdict.refusals.is_empty() && !is_answered;
-        rules.mirror == Some(true) && asked.body == 0 && response.status < 400 && goes_on
+        let is_mirrored = rules.mirror == Some(true) && verdict.refusals.is_empty() && !is_answered;
+        (!is_mirrored || asked.body == 0 || content == Content::Proxy).then_some(is_mirrored)
     }
 
     /// Compares the outcome of a request with the verdict.
@@ -52,7 +53,7 @@ impl RandomSite {
             return Err("script has no effect, or one that it should not have".to_owned());
         }
         let copies = reached.iter().filter(|seen| seen.server == "mirror").count();
-        if copies != usize::from(self.is_copied(asked, verdict, response)) && asked.body == 0 && response.status < 400 {
+        if self.is_copied(asked, verdict).is_some_and(|is_copied| copies != usize::from(is_copied)) {
             return Err(format!("{copies} copies"));
         }
         reached.iter().try_for_each(|seen| judge_seen(asked, rules, verdict, seen))?;

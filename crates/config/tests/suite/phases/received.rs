@@ -1,6 +1,6 @@
 //! Responses, as clients get them.
 
-use serow::Response;
+use serow::{Headers, Response};
 
 /// A response as its client gets it.
 #[derive(Debug)]
@@ -11,6 +11,12 @@ pub(super) struct Received {
 }
 
 impl Received {
+    pub(super) fn new(status: u16, headers: &Headers, body: &[u8]) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields = headers.iter().map(|(name, value)| (text(name).to_ascii_lowercase(), text(value))).collect();
+        Self { status, fields, body: text(body) }
+    }
+
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
     }
@@ -20,13 +26,11 @@ impl Received {
     }
 }
 
-/// Reads a response.
+/// Reads the response of a handler.
 pub(super) async fn received(mut response: Response) -> Received {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let fields = response.headers.iter().map(|(name, value)| (text(name).to_ascii_lowercase(), text(value))).collect();
     let mut body = Vec::new();
     while let Some(Ok(piece)) = response.body.chunk().await {
         body.extend_from_slice(&piece);
     }
-    Received { status: response.status.as_u16(), fields, body: text(&body) }
+    Received::new(response.status.as_u16(), &response.headers, &body)
 }

@@ -7,6 +7,7 @@ use super::{random::Random, sessions};
 /// The settings of a site or a route; `None` where nothing is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
+    /// Whether requests must come from loopback, or must not.
     pub(super) allow: Option<bool>,
     pub(super) methods: Option<bool>,
     pub(super) basic: Option<bool>,
@@ -46,9 +47,10 @@ impl Reserved {
 
 impl Rules {
     pub(super) fn random(random: &mut Random, of_route: bool) -> Self {
+        let allow = random.once_in(4).then(|| !random.once_in(4));
         let mut on = |times| random.once_in(times).then_some(true);
         let mut rules = Self {
-            allow: on(4),
+            allow,
             methods: on(6),
             basic: on(5),
             jwt: on(5),
@@ -117,7 +119,7 @@ impl Rules {
             Some(false) => writeln!(text, "{off}").unwrap(),
             None => {}
         };
-        line(self.allow, "allow = [\"127.0.0.0/8\"]", "");
+        line(self.allow, "allow = [\"127.0.0.0/8\"]", "deny = [\"127.0.0.0/8\"]");
         line(self.methods, "allow-methods = [\"GET\", \"OPTIONS\"]", "");
         line(self.basic, "basic = { file = \"users\", header = \"Remote-User\" }", "basic = false");
         let token = "jwt = { keys = \"jwks.json\", from = [\"header\", \"cookie:token\"], \

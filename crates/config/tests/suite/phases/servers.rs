@@ -21,6 +21,12 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Whether it must not arrive behind the response. A copy with a body may: it depends on who reads the body.
+    fn is_surprising(&self) -> bool {
+        let length = self.values("content-length").first().map_or(0, |length| length.parse::<u64>().unwrap());
+        self.server != "auth" && !(self.server == "mirror" && length > 0)
+    }
+
     pub(super) fn values(&self, name: &str) -> Vec<&str> {
         self.fields.iter().filter(|(other, _)| other == name).map(|(_, value)| &**value).collect()
     }
@@ -75,6 +81,14 @@ impl Servers {
         for _ in 0..12 {
             yield_now().await;
         }
+    }
+
+    /// The requests that nobody has taken, once the handler has ended: those of copies that have come late.
+    pub(super) async fn late(&self) -> Vec<Seen> {
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        self.log.0.0.borrow_mut().drain(..).filter(Seen::is_surprising).collect()
     }
 
     /// The requests with this number.

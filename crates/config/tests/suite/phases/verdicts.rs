@@ -31,7 +31,7 @@ impl RandomSite {
             verdict.refusals.push(413);
             return verdict;
         }
-        if on(rules.allow) && !asked.is_local {
+        if rules.allow.is_some_and(|is_local| is_local != asked.is_local) {
             verdict.refusals.push(403);
             verdict.is_of_address = true;
             return verdict;
