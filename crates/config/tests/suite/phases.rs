@@ -3,12 +3,16 @@
 //! | invariant | |
 //! | --- | --- |
 //! | a refused request reaches nothing | no script, mirror, cache, application or other server behind the refusal |
-//! | the identity at a server is the verified one | whatever the client sends as fields, in `Connection` and as a target |
+//! | the identity at a server or an application is the verified one | whatever the client sends as fields, tokens, cookies, in `Connection` and as a target |
 //! | each setting has its effect | or the settings are refused |
+//!
+//! A model of its own (`verdicts.rs`) decides about each request. Most sites are handlers that the test calls; some are behind a
+//! real server, with clients over HTTP/1.1, HTTP/2 and HTTP/3 (`connections.rs`).
 //!
 //! `PHASES_REQUESTS=1000000 cargo test --release -p serow-config phases` is the long run; `PHASES_SEED` repeats one.
 
 mod answering;
+mod application;
 mod clients;
 mod connections;
 mod contents;
@@ -35,13 +39,14 @@ use self::{answering::Answering, random::Random, servers::Servers, sites::Random
 fn random_requests_pass_the_phases_of_random_settings_in_order() {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (requests, seed) = (number("PHASES_REQUESTS").unwrap_or(4_000), number("PHASES_SEED").unwrap_or(1));
+    let has_python = serow_requirements::are_met(&["program:/usr/bin/python3"]);
     let (mut sent, mut refused_settings) = (0, 0);
     for seed in seed.. {
         if sent >= requests {
             break;
         }
         // Handlers keep connections for the thread that they are in.
-        match thread::spawn(move || run(seed)).join() {
+        match thread::spawn(move || run(seed, has_python)).join() {
             Ok(Some(count)) => sent += count,
             Ok(None) => refused_settings += 1,
             Err(violation) => resume_unwind(violation),
@@ -53,13 +58,13 @@ fn random_requests_pass_the_phases_of_random_settings_in_order() {
 }
 
 /// Sends requests to a site with random settings; `None` if these are refused.
-fn run(seed: u64) -> Option<u64> {
+fn run(seed: u64, has_python: bool) -> Option<u64> {
     let mut random = Random::new(seed);
     let folder = tempfile::tempdir().unwrap();
     let runtime = serow_net::thread_runtime().unwrap();
     runtime.block_on(LocalSet::new().run_until(async {
         let servers = Servers::start(folder.path());
-        let site = RandomSite::new(&mut random, folder.path());
+        let site = RandomSite::new(&mut random, folder.path(), has_python);
         let configuration = match site.read(folder.path()) {
             Ok(configuration) => configuration,
             Err(error) => {

@@ -2,11 +2,13 @@
 
 use serow::{BoxedHandler, Handler, HandlerExt, RequestHead};
 use serow_access::PasswordChecker;
+use serow_apps::Workers;
 use serow_config::Configuration;
 use serow_login::ProviderThread;
 use serow_site::{Admission, TlsPolicy};
 
 use super::{
+    application,
     clients::Asked,
     connections::Connections,
     listener::Listener,
@@ -16,6 +18,8 @@ use super::{
 /// The handler of settings, and the threads that it needs.
 pub(super) struct Answering {
     way: Way,
+    /// End behind those who ask them.
+    _workers: Vec<Workers>,
     _checker: Option<PasswordChecker>,
     _providers: ProviderThread,
 }
@@ -33,7 +37,7 @@ enum Way {
 impl Answering {
     /// Answers requests as these settings say, over connections or without.
     pub(super) fn start(configuration: Configuration, is_connected: bool) -> Self {
-        let Configuration { server, site, access, .. } = configuration;
+        let Configuration { server, site, access, applications, .. } = configuration;
         let checker = access.passwords.as_ref().map(|queue| PasswordChecker::start(queue).unwrap());
         let providers = ProviderThread::start(access.logins).unwrap();
         let handler = serow_site::handler(site, TlsPolicy::default(), 443, Admission::default()).boxed();
@@ -43,7 +47,7 @@ impl Answering {
         } else {
             Way::Call(handler)
         };
-        Self { way, _checker: checker, _providers: providers }
+        Self { way, _workers: application::start(applications), _checker: checker, _providers: providers }
     }
 
     /// Whether requests come over connections.

@@ -12,7 +12,7 @@ impl RandomSite {
         let (rules, content) = self.route_of(asked);
         let is_answered = asked.is_preflight && rules.cors == Some(true);
         let is_mirrored = rules.mirror == Some(true) && verdict.refusals.is_empty() && !is_answered;
-        (!is_mirrored || asked.body == 0 || content == Content::Proxy).then_some(is_mirrored)
+        (!is_mirrored || asked.body == 0 || content.server().is_some()).then_some(is_mirrored)
     }
 
     /// Compares the outcome of a request with the verdict.
@@ -46,7 +46,7 @@ impl RandomSite {
             }
             return Ok(());
         }
-        if [401, 405, 413, 429].contains(&response.status) && content == Content::Proxy || response.status == 403 {
+        if [401, 405, 413, 429].contains(&response.status) && content.server().is_some() || response.status == 403 {
             return Err("a request that passes was refused".to_owned());
         }
         if on(rules.script) != response.has("x-scripted") && !is_internal {
@@ -68,21 +68,21 @@ impl RandomSite {
         response: &Received,
         reached: &[&Seen],
     ) -> Result<(), String> {
-        let at_origin: Vec<_> = reached.iter().filter(|seen| seen.server == "origin").collect();
-        if content != Content::Proxy {
+        let count = |name: &str| reached.iter().filter(|seen| seen.server == name).count();
+        let Some(server) = content.server() else {
             let status = match content {
                 Content::Redirect => 302,
                 Content::Respond => 200,
                 _ => response.status,
             };
-            return match at_origin.is_empty() && response.status == status {
+            return match count("origin") + count("app") == 0 && response.status == status {
                 true => Ok(()),
                 false => Err("the content is another".to_owned()),
             };
-        }
-        let is_redirected = at_origin.iter().any(|seen| seen.path.starts_with("/inner/a?"));
+        };
+        let is_redirected = reached.iter().any(|seen| seen.path.starts_with("/inner/a?"));
         let follows = self.follows(asked, content);
-        if is_redirected != follows || at_origin.is_empty() || response.status != 200 {
+        if is_redirected != follows || count(server) == 0 || response.status != 200 {
             return Err(format!("internal redirect: {is_redirected}, expected {follows}"));
         }
         let is_read = ["GET", "HEAD"].contains(&asked.method);
@@ -96,12 +96,13 @@ impl RandomSite {
         Ok(())
     }
 
-    /// Whether the response leads to the internal route. The route `/t/*` does not follow, and sends the response without
-    /// the field.
+    /// Whether the response leads to the internal route. The proxy of the route `/t/*` does not follow, and sends the
+    /// response without the field.
     fn follows(&self, asked: &Asked, content: Content) -> bool {
         let is_below = asked.path.starts_with("/t/") || self.rewrites && asked.path.starts_with("/r/");
         let is_of_route = is_below && self.content != Content::FilesOrNext;
-        content == Content::Proxy && asked.is_redirected && !asked.path.starts_with("/inner/") && !is_of_route
+        let may_lead = content == Content::App || content == Content::Proxy && !is_of_route;
+        may_lead && asked.is_redirected && !asked.path.starts_with("/inner/")
     }
 }
 
@@ -125,10 +126,17 @@ fn judge_seen(asked: &Asked, rules: Rules, verdict: &Verdict, seen: &Seen) -> Re
 
 /// The fields that say who sends a request.
 fn judge_identity(asked: &Asked, rules: Rules, verdict: &Verdict, seen: &Seen) -> Result<(), String> {
-    let mut users = seen.values("remote-user");
+    // Applications see the values of several fields as one.
+    let mut users: Vec<_> = seen.values("remote-user").into_iter().flat_map(|users| users.split(", ")).collect();
     users.sort_unstable();
     if rules.reserved.user && (users != verdict.users || !seen.values("remote_user").is_empty()) {
         return Err(format!("{} sees the users {users:?}, expected {:?}", seen.server, verdict.users));
+    }
+    let user = seen.values("user").concat();
+    if seen.server == "app"
+        && (user.is_empty() != verdict.users.is_empty() || !verdict.users.contains(&&*user) && !user.is_empty())
+    {
+        return Err(format!("the user of the application is {user:?}, expected one of {:?}", verdict.users));
     }
     let expected: &[&str] = if verdict.users.contains(&"bob") { &["staff"] } else { &[] };
     let roles = seen.values("x-role");

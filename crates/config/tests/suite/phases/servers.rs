@@ -13,7 +13,7 @@ use tokio::{
 /// A request that has reached a server.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// The server: origin, mirror, auth.
+    /// The server: origin, mirror, auth, or app, to which the application passes requests on.
     pub(super) server: &'static str,
     pub(super) path: String,
     /// The fields, with names in lower case.
@@ -51,7 +51,7 @@ impl Log {
 impl Servers {
     pub(super) fn start(folder: &Path) -> Self {
         let servers = Self { log: Log::default() };
-        for name in ["origin", "mirror", "auth"] {
+        for name in ["origin", "mirror", "auth", "app"] {
             let listener = UnixListener::bind(folder.join(name)).unwrap();
             let log = servers.log.clone();
             spawn_local(async move {

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::HashSet, fmt::Write, fs, os::unix::fs::Per
 use serow_config::Configuration;
 use serow_settings::ApplicationHost;
 
-use super::{clients::Asked, contents::Content, issuer, random::Random, rules::Rules, sessions};
+use super::{application, clients::Asked, contents::Content, issuer, random::Random, rules::Rules, sessions};
 
 /// A site with random settings.
 pub(super) struct RandomSite {
@@ -20,13 +20,14 @@ pub(super) struct RandomSite {
 }
 
 impl RandomSite {
-    pub(super) fn new(random: &mut Random, folder: &Path) -> Self {
+    pub(super) fn new(random: &mut Random, folder: &Path, has_python: bool) -> Self {
         fs::create_dir_all(folder.join("public/t")).unwrap();
         fs::write(folder.join("public/t/file.txt"), "file").unwrap();
         // "password", checked faster than other hashes.
         fs::write(folder.join("users"), "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n").unwrap();
         fs::write(folder.join("jwks.json"), issuer::key_set()).unwrap();
         fs::write(folder.join("ca.pem"), sessions::authority()).unwrap();
+        application::write(folder);
         write_secret(&folder.join("cookie-key"));
         fs::write(folder.join("403.html"), "custom").unwrap();
         let script = "return { request = function(request) request.headers.x_script = \"script\" end, \
@@ -38,6 +39,7 @@ impl RandomSite {
             Content::Dav,
             Content::Proxy,
             Content::Proxy,
+            if has_python { Content::App } else { Content::Proxy },
             Content::Redirect,
             Content::Respond,
         ];
