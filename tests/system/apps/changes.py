@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
-import time
 from collections.abc import Callable
 
 from ..proxy.load import Load
-from ..patience import wait_until
+from ..patience import attempts, wait_until
 from ..verdict import Verdict
 from .faults import CONNECTIONS, row_of
 from .servers import APPLICATION, Serow, answer, workers
@@ -35,10 +34,10 @@ def one_after_the_other(verdict: Verdict, folder: pathlib.Path, short: bool, how
     with Serow(folder, *options) as server:
         seen = set(workers(server))
         with Load(server.address, CONNECTIONS, pause=0.02, targets=TARGETS) as load:
-            deadline = time.monotonic() + (60 if short else 900)
-            while len(seen) < REPLACEMENTS[short] and time.monotonic() < deadline:
+            for _ in attempts(60 if short else 900):
                 seen |= set(workers(server))
-                time.sleep(0.02)
+                if len(seen) >= REPLACEMENTS[short]:
+                    break
     row = row_of(load, server, 0)
     verdict.check(len(seen) >= REPLACEMENTS[short], f"only {len(seen)} workers have been there")
     verdict.check(row.gets_failed + row.posts_failed == 0, f"workers were {how}: {row.kinds}")

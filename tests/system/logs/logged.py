@@ -18,7 +18,7 @@ from ..patience import attempts
 from ..server import Server, program
 from ..verdict import Verdict
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 T = TypeVar("T")
 # How a line of the combined format looks from its beginning to its end.
 COMBINED = re.compile(r'127\.0\.0\.1 - \S+ \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET /\S* HTTP/\d\.\d" 200 \d+ "[^"]*" "[^"]*"')

@@ -12,7 +12,7 @@ import time
 from ..patience import wait_until
 from ..server import Broken, free_port, program
 
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 
 
 class Running:
@@ -63,7 +63,7 @@ class Running:
                 except subprocess.TimeoutExpired:
                     pass
         for pid in filter(None, pids):
-            self.wait_for("the generation has ended", lambda: not pathlib.Path(f"/proc/{pid}").exists(), 5)
+            self.wait_for("the generation has ended", lambda: not pathlib.Path(f"/proc/{pid}").exists())
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -71,7 +71,7 @@ class Running:
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def wait_for(self, what: str, holds, seconds: float = 10.0) -> float:
+    def wait_for(self, what: str, holds, seconds: float = 30.0) -> float:
         """Waits until something holds; says how long that took."""
         began = time.monotonic()
         if not wait_until(holds, seconds, pause=0.002):

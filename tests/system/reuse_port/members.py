@@ -13,9 +13,9 @@ import time
 from ..http2.tools import find
 from ..server import Broken, program
 
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 # Leaving takes a tenth of a second; a handshake that is lost on its way, some seconds.
-LEAVE_SECONDS = 15.0
+LEAVE_SECONDS = 30.0
 
 
 class Member:

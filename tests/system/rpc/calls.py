@@ -91,7 +91,7 @@ def deadlines(channel: grpc.Channel) -> Iterator[str]:
         list(channel.unary_stream(f"/{NAME}/Wait")(b"", timeout=0.5))
         yield "no error"
     except grpc.RpcError as error:
-        if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED or time.monotonic() - began > 5:
+        if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED or time.monotonic() - began > PATIENCE:
             yield f"{error.code()} after {time.monotonic() - began:.1f} s"
     yield from heard(channel)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import subprocess
 import time
 
 from ..fleet.redis import Redis
+from ..patience import attempts
 from ..server import Broken, free_port
 
 WAIT_SECONDS = 30.0
@@ -117,12 +119,8 @@ class Cluster:
 def eventually(what: str, holds, seconds: float = WAIT_SECONDS) -> float:
     """Waits until something holds; how long it took."""
     began = time.monotonic()
-    while True:
-        try:
+    for _ in attempts(seconds):
+        with contextlib.suppress(OSError):
             if holds():
                 return time.monotonic() - began
-        except OSError:
-            pass
-        if time.monotonic() - began > seconds:
-            raise Broken(f"not within {seconds:.0f} s: {what}")
-        time.sleep(0.02)
+    raise Broken(f"not within {seconds:.0f} s: {what}")
