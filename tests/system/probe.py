@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from . import wire
 from .verdict import Verdict
-from .waits import Waits
 
 BAR = 0.050
 _PAUSE = 0.004
@@ -27,25 +26,17 @@ class Latencies:
     count: int = 0
     failures: list[str] = dataclasses.field(default_factory=list)
     longest: float = 0.0
-    # The longest, less the time that server and probe waited for a processor: what the server is to blame for.
-    longest_share: float = 0.0
     median: float = 0.0
     late: int = 0
 
     def __str__(self) -> str:
-        return (f"{self.count} probes, median {self.median * 1000:.1f} ms, p100 {self.longest * 1000:.1f} ms "
-                f"({self.longest_share * 1000:.1f} ms of it not waiting for a processor)")
+        return (f"{self.count} probes, median {self.median * 1000:.1f} ms, p100 {self.longest * 1000:.1f} ms")
 
-
-    def judge(self, verdict: Verdict, name: str, short: bool = True) -> None:
-        """Nobody failed, and nobody waited. Within `look_again` only.
-
-        In a short run, what waited for a processor of a machine busy with other things (CI) is not the server's fault.
-        """
+    def judge(self, verdict: Verdict, name: str) -> None:
+        """Nobody failed; and nobody waited, which is a comparison of times."""
         verdict.check(not self.failures, f"{name}: {len(self.failures)} probes failed: {self.failures[:3]}")
-        measured = self.longest_share if short else self.longest
-        verdict.check_in_time(measured < BAR, f"{name}: a probe took {measured * 1000:.0f} ms, {self.late} of {self.count} "
-                                              f"were late")
+        verdict.compare_time(self.longest < BAR, f"{name}: a probe took {self.longest * 1000:.0f} ms, {self.late} of {self.count} "
+                                                 f"were late")
 
 
 @dataclasses.dataclass
@@ -54,7 +45,6 @@ class Probe:
 
     address: tuple[str, int]
     target: str
-    pid: int
     latencies: Latencies = dataclasses.field(default_factory=Latencies)
     # What it asks through: HTTP/1.1, or anything with the same `ask`.
     connect: Callable[..., wire.Connection] = wire.Connection
@@ -77,7 +67,6 @@ class Probe:
             os.nice(-10)
         latencies, times, connection = Latencies(), [], None
         while not self._stop.is_set():
-            before = Waits.of(self.pid)
             began = time.monotonic()
             try:
                 if connection is None or latencies.count % _NEW_CONNECTION == 0:
@@ -96,10 +85,8 @@ class Probe:
                 latencies.failures.append(f"{type(error).__name__} after {took:.3f} s: {error}")
                 connection = None
             times.append(took)
-            share = took - Waits.of(self.pid).since(before)
             latencies.count += 1
             latencies.longest = max(latencies.longest, took)
-            latencies.longest_share = max(latencies.longest_share, min(took, max(0.0, share)))
             latencies.late += took >= BAR
             time.sleep(_PAUSE)
         latencies.median = sorted(times)[len(times) // 2] if times else 0.0

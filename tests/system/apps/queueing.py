@@ -9,12 +9,10 @@ import time
 
 from ..proxy.load import Load
 from ..server import Server
-from ..verdict import LOOKS, Verdict
+from ..verdict import Verdict
 from .servers import PEERS, Serow
 
 SECONDS = {True: 2.5, False: 20.0}
-# The short form runs a program with debug assertions, which take a part of this; a request behind a long one waits up to 50 ms.
-ALLOWANCE = {True: 2.0, False: 0.0}
 # Two connections ask for what takes 50 ms, six for what takes 1 ms: of four workers two are free, as a rule.
 LONG, SHORT = 2, 6
 
@@ -33,18 +31,11 @@ def quantile(server: Server, seconds: float) -> tuple[float, float, int]:
 
 
 def short_beside_long(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """The 99th percentile of short requests, beside Unicorn's and Puma's in the same run."""
-    looks = iter(range(LOOKS[short]))
+    """No request fails; and the 99th percentile of short requests, beside Unicorn's and Puma's in the same run.
 
-    def look() -> None:
-        compare(verdict, folder / str(next(looks)), short)
-
-    verdict.look_again(look, LOOKS[short])
-
-
-def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    The gate has no use for the peers, since they are there to be compared with."""
     found = {}
-    for kind in (Serow, *PEERS):
+    for kind in (Serow,) if short else (Serow, *PEERS):
         place = folder / kind.name
         place.mkdir(parents=True)
         with kind(place) as server:
@@ -54,5 +45,4 @@ def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     verdict.figure(f"99 of 100 short requests beside long ones: {told}")
     ours = found.pop(Serow.name)[1]
     for name, (_, theirs, _) in found.items():
-        verdict.check_in_time(ours <= theirs + ALLOWANCE[short], f"short requests beside long ones: {ours:.1f} ms, {name} {theirs:.1f} ms")
-
+        verdict.compare_time(ours <= theirs, f"short requests beside long ones: {ours:.1f} ms, {name} {theirs:.1f} ms")

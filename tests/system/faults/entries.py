@@ -40,7 +40,7 @@ def special(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             except OSError:
                 pass
         with Server.files(served) as server:
-            with Probe(server.address, "/", server.pid) as probe:
+            with Probe(server.address, "/") as probe:
                 found = {name: wire.ask_once(server.address, f"/{name}").status for name in names}
                 time.sleep(0.2)
     verdict.say(f"special files: {found}")
@@ -185,7 +185,7 @@ def crowd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     for limit in (DEFAULT_LIMIT, str(count)):
         times.clear()
         with Server.files(folder, "--listing-limit", limit) as server:
-            with Probe(server.address, "/", server.pid) as probe:
+            with Probe(server.address, "/") as probe:
                 threads = [threading.Thread(target=list_all, args=(server, 1 if short else 3)) for _ in range(3)]
                 for thread in threads:
                     thread.start()
@@ -196,7 +196,7 @@ def crowd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                            f"meanwhile {probe.latencies}")
         # More than the default are sorted in one go, which is why there is a limit: printed, not judged.
         if limit == DEFAULT_LIMIT:
-            probe.latencies.judge(verdict, f"crowd, {limit} shown", short)
+            probe.latencies.judge(verdict, f"crowd, {limit} shown")
         verdict.check(not probe.latencies.failures, f"crowd, {limit} shown: {probe.latencies.failures[:2]}")
     verdict.check(not failures, f"crowd: {failures[:3]}")
 
@@ -214,7 +214,7 @@ def compressed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
     codings = ("gzip", "zstd", "br")
     with Server.files(folder) as server:
-        with Probe(server.address, "/", server.pid) as probe:
+        with Probe(server.address, "/") as probe:
             threads = [threading.Thread(target=fetch, args=(server, coding)) for coding in codings]
             for thread in threads:
                 thread.start()
@@ -222,7 +222,7 @@ def compressed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 thread.join()
     verdict.figure(f"compressed: {(folder / 'large.txt').stat().st_size >> 20} MB for {len(codings)} clients, meanwhile {probe.latencies}")
     verdict.check(len(sizes) == len(codings), f"compressed: only {len(sizes)} of {len(codings)}")
-    probe.latencies.judge(verdict, "compressed", short)
+    probe.latencies.judge(verdict, "compressed")
 
 
 CASES = (compressed, special, links, names, deep, sparse, crowd)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import pathlib
 import tempfile
 import time
 
 from .. import attack as slow_clients
+from ..patience import attempts
 from ..probe import Probe
 from ..server import Server
-from ..verdict import LOOKS, Verdict
+from ..verdict import Verdict
 from .attacks import FLOODS, Flood
 from .client import Connection, is_answering
 from .flood import Attackers
@@ -31,8 +31,10 @@ MOST_MEMORY, KEPT = 64 << 20, 24 << 20
 FRAMES_OF_CONNECTION = 10
 # Processor time of a frame of an attack. A request that is answered costs as much.
 MOST_PER_FRAME = 50e-6
-# The server looks at its deadlines four times a second; the rest is the attacker's own turn and a busy machine.
+# The server looks at its deadlines four times a second; the rest is the attacker's own turn.
 LATE = 2.5
+# Until descriptors are as before: far more than the times for heads and bodies.
+SECONDS_UNTIL_SETTLED = 30.0
 # And of a byte of it: a block of 15,000 references to the table is one frame.
 MOST_PER_BYTE = 20e-9
 HEAD, BODY = 3.0, 3.0
@@ -49,10 +51,10 @@ def run(short: bool, only: str | None, verdict: Verdict) -> None:
         time.sleep(REST)
         for flood in FLOODS:
             if not only or only.lower() in flood.name.lower():
-                verdict.look_again(functools.partial(run_flood, flood, site, short, verdict), LOOKS[short])
+                run_flood(flood, site, short, verdict)
         for hold in holds(HEAD, BODY, not short):
             if not only or only.lower() in hold.name.lower():
-                verdict.look_again(functools.partial(run_hold, hold, site, verdict), LOOKS[short])
+                run_hold(hold, site, verdict)
 
 
 def serve(kind: str, site: pathlib.Path) -> Server:
@@ -68,10 +70,10 @@ def probes(server: Server, tls: bool = False):
     if tls:
         def connect(address, timeout):
             return Connection(address, timeout, tls=True)
-        with Probe(server.address, "/", server.pid, connect=connect) as one:
+        with Probe(server.address, "/", connect=connect) as one:
             yield {"HTTP/2 over TLS": one}
         return
-    with Probe(server.address, "/", server.pid) as one, Probe(server.address, "/", server.pid, connect=Connection) as two:
+    with Probe(server.address, "/") as one, Probe(server.address, "/", connect=Connection) as two:
         yield {"HTTP/1.1": one, "HTTP/2": two}
 
 
@@ -96,15 +98,15 @@ def run_flood(flood: Flood, site: pathlib.Path, short: bool, verdict: Verdict) -
         verdict.say(f"{name}: processor {used:.2f} s, {each * 1e6:.1f} µs a frame, "
                     f"{used / max(1, count.connections) * 1e3:.1f} ms a connection; memory {memory >> 10} KB, at most "
                     f"{peak >> 10} KB, {server.memory() >> 10} KB after")
-        judge_latency(name, asked, short, verdict)
+        judge_latency(name, asked, verdict)
         if flood.cut_with:
             kept = {end: times for end, times in count.ends.items() if end not in (flood.cut_with, "closed")}
             # Those whom the end of the test interrupted.
             verdict.check(sum(kept.values()) <= ATTACKERS and count.ends[flood.cut_with] > 0,
                           f"{name}: not cut off with {flood.cut_with}: {count.ends}")
         verdict.check(peak < memory + MOST_MEMORY, f"{name}: memory has grown to {peak >> 10} KB")
-        verdict.check(each < MOST_PER_FRAME + MOST_PER_BYTE * count.bytes / max(1, count.frames),
-                      f"{name}: {each * 1e6:.0f} µs of processor time for each frame")
+        verdict.compare_time(each < MOST_PER_FRAME + MOST_PER_BYTE * count.bytes / max(1, count.frames),
+                             f"{name}: {each * 1e6:.0f} µs of processor time for each frame")
         judge_after(name, server, descriptors, memory, verdict)
 
 
@@ -116,8 +118,9 @@ def run_hold(hold: Hold, site: pathlib.Path, verdict: Verdict) -> None:
         peak = memory
         with probes(server, tls) as asked:
             held = watched(server.address, hold, HOLDING)
-            until = time.monotonic() + hold.timeout + 10
-            while held.open and time.monotonic() < until:
+            for _ in attempts(hold.timeout + 10):
+                if not held.open:
+                    break
                 held.step()
                 peak = max(peak, server.memory())
             held.close()
@@ -126,9 +129,9 @@ def run_hold(hold: Hold, site: pathlib.Path, verdict: Verdict) -> None:
         ended = f"cut off after {times[0]:.1f}–{times[-1]:.1f} s" if times else "not cut off"
         verdict.say(f"{name}: {len(times)} of {HOLDING} {ended} (timeout {hold.timeout:.0f} s); memory {memory >> 10} KB, at "
                     f"most {peak >> 10} KB ({each} bytes a connection), {server.memory() >> 10} KB after")
-        judge_latency(name, asked, True, verdict)
+        judge_latency(name, asked, verdict)
         if verdict.check(len(times) == HOLDING, f"{name}: {HOLDING - len(times)} connections were not cut off"):
-            verdict.check(times[-1] < hold.timeout + LATE, f"{name}: cut off only after {times[-1]:.1f} s")
+            verdict.compare_time(times[-1] < hold.timeout + LATE, f"{name}: cut off only after {times[-1]:.1f} s")
         verdict.check(each < hold.most, f"{name}: {each} bytes of memory for each connection")
         judge_after(name, server, descriptors, memory, verdict, tls)
 
@@ -144,14 +147,14 @@ def usual(server: Server) -> int:
     return server.descriptors() + 2 * (os.cpu_count() or 1)
 
 
-def judge_latency(name: str, asked: dict[str, Probe], short: bool, verdict: Verdict) -> None:
+def judge_latency(name: str, asked: dict[str, Probe], verdict: Verdict) -> None:
     for version, probe in asked.items():
         verdict.say(f"{name}: others by {version}: {probe.latencies}")
-        probe.latencies.judge(verdict, f"{name}: {version}", short)
+        probe.latencies.judge(verdict, f"{name}: {version}")
 
 
 def judge_after(name: str, server: Server, descriptors: int, memory: int, verdict: Verdict, tls: bool = False) -> None:
-    verdict.check(server.settles_at(descriptors, BODY + LATE + 2), f"{name}: {server.descriptors()} descriptors left of {descriptors}")
+    verdict.check(server.settles_at(descriptors, SECONDS_UNTIL_SETTLED), f"{name}: {server.descriptors()} descriptors left of {descriptors}")
     verdict.check(server.memory() < memory + KEPT, f"{name}: {server.memory() >> 10} KB of memory are left")
     verdict.check(server.is_running() and not server.panics(), f"{name}: {server.said()[-300:]}")
     verdict.check(is_answering(server.address, tls=tls), f"{name}: no answer in the end")

@@ -11,6 +11,7 @@ import select
 import socket
 import time
 
+from ..patience import SECONDS
 from ..priorities import frames
 from .attacks import Flood
 from .client import greeting, split
@@ -70,6 +71,8 @@ class Attackers:
 
     def run(self, flood: Flood, address: tuple[str, int], seconds: float) -> None:
         count, until = Count(), time.monotonic() + seconds
+        # Connections are begun until the time is up; one that must be cut off goes on until it is.
+        last = until + (SECONDS if flood.cut_with else 0)
         while time.monotonic() < until:
             try:
                 one = socket.create_connection(address, 10)
@@ -77,7 +80,7 @@ class Attackers:
                 count.ends["refused"] += 1
                 continue
             with one:
-                sent = attack(flood, one, until, count)
+                sent = attack(flood, one, last, count)
             count.connections += 1
             count.most = max(count.most, sent)
         self.queue.put(count)
@@ -96,7 +99,7 @@ def attack(flood: Flood, one: socket.socket, until: float, count: Count) -> int:
         count.frames += frames_in_it
     else:
         # All was sent; the answer to the last of it may be the end.
-        heard.wait(min(until, time.monotonic() + flood.waits))
+        heard.wait(min(until, time.monotonic() + (SECONDS if flood.cut_with else flood.waits)))
         if flood.given_up_at_once and count.connections % flood.given_up_at_once == 0:
             select.select([one], [], [], max(0.0, until - time.monotonic()))
     if not flood.reads:

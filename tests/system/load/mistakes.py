@@ -137,7 +137,7 @@ def judge(verdict: Verdict, group: str, cases: dict[str, tuple[list, str]], code
         verdict.check(len(lines) == 1 and lines[0].startswith("serow: ") and re.search(line, lines[0]) is not None,
                       f"{group}: {name}: {lines[:3]}")
         verdict.check(outcome.code == code, f"{group}: {name}: exit code {outcome.code}")
-        verdict.check(outcome.seconds < BAR or "host" in name, f"{group}: {name}: {outcome.seconds:.1f} s")
+        verdict.compare_time(outcome.seconds < BAR or "host" in name, f"{group}: {name}: {outcome.seconds:.1f} s")
     verdict.say(f"{group}: {len(cases)} lines")
 
 

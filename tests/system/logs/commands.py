@@ -61,7 +61,8 @@ def killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         took = time.monotonic() - began
         server.stop()
         lines = lines_of(log)
-    verdict.check(len(lines) == 1010 and not broken(lines) and took < 1, f"killed: {len(lines)} lines after {took:.1f} s")
+    verdict.check(len(lines) == 1010 and not broken(lines), f"killed: {len(lines)} lines of 1010")
+    verdict.compare_time(took < 1, f"killed: the lines were there after {took:.1f} s")
 
 
 def interrupted(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -70,7 +71,7 @@ def interrupted(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     with Logged.serving(folder, f"| cat >>{log}") as server:
         server.ask(100)
         os.killpg(server.pid, signal.SIGINT)
-        server.process.wait(5)
+        server.process.wait(30)
         lines = lines_of(log)
     verdict.check(len(lines) == 100, f"interrupted: {len(lines)} lines of 100")
 
@@ -82,7 +83,8 @@ def slow_to_end(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         server.ask(5)
         lines_of(log, 5)
         seconds = server.stop()
-    verdict.check(0.5 < seconds < 2.5, f"slow to end: the server ended after {seconds:.1f} s")
+    verdict.check(0.5 < seconds, f"slow to end: the server ended after {seconds:.1f} s")
+    verdict.compare_time(seconds < 2.5, f"slow to end: the server ended after {seconds:.1f} s")
     verdict.check(until(lambda: lines_of(log)[-1], lambda line: line == "done") == "done", "slow to end: it was ended")
 
 
@@ -97,8 +99,8 @@ def hopeless(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         seconds = server.stop()
         said = server.said().splitlines()
     warnings = [line for line in said if "WARN" in line]
-    verdict.check(1 <= len(warnings) <= 10 and seconds < 2.5 and used < 0.1,
-                  f"hopeless: {len(warnings)} warnings, {seconds:.1f} s to the end, {used:.2f} s of the processor: {warnings[:2]}")
+    verdict.check(1 <= len(warnings) <= 100, f"hopeless: {len(warnings)} warnings of 1000 requests: {warnings[:2]}")
+    verdict.compare_time(seconds < 2.5 and used < 0.1, f"hopeless: {seconds:.1f} s to the end, {used:.2f} s of the processor")
 
 
 CASES = (concatenated, killed, interrupted, together(mortal, slow_to_end, hopeless))

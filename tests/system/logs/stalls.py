@@ -47,12 +47,7 @@ class Stopped:
 
 def command(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """The bar: requests of a load, before the command is stopped and meanwhile."""
-    verdict.look_again(lambda: command_once(verdict, folder, short), 2)
-
-
-def command_once(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     log, pid = folder / "access.log", folder / "pid"
-    log.unlink(missing_ok=True)
     rounds, time_each = (3, "500ms") if short else (6, "4s")
     planned = ("-R", str(RATE), "-d", time_each, "-c", "16", *LONG_FIELD)
     with Logged.serving(folder, f"| echo $$ >{pid}; exec cat >>{log}", "--access-log-format", FORMAT) as server:
@@ -81,23 +76,22 @@ def command_once(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                   and sum(map(int, re.findall(r"lines=(\d+)", said))) == lost, f"stopped command: {said[-600:]}")
     verdict.check(memory < MOST_MEMORY, f"stopped command: {memory >> 20} MB of memory more")
     verdict.figure(f"stopped command: {server.asked} requests = {len(lines)} lines + {lost} lost; {memory >> 20} MB of memory more")
-    # In CI other things run on the machine, and move percentiles below this about.
-    compare(verdict, normal, stopped, 2.0 if short else 0.0)
+    compare(verdict, normal, stopped)
 
 
 def fill(server: Logged) -> None:
     """Asks for more than can wait."""
     server.load("-n", "6000", "-c", "16", *LONG_FIELD)
-    until(server.counts, lambda counts: counts[1] > 0, 1)
+    until(server.counts, lambda counts: counts[1] > 0)
 
 
-def compare(verdict: Verdict, normal: list[dict], stopped: list[dict], least: float) -> None:
+def compare(verdict: Verdict, normal: list[dict], stopped: list[dict]) -> None:
     """p99 and the longest, each of the quietest round: what else the machine does makes rounds slower, and never faster;
     a server that waits for its log does it in every round, many times."""
     for name, shown in (("p99_us", "p99"), ("max_us", "p100")):
         before, during = (min(run[name] for run in runs) / 1000 for runs in (normal, stopped))
         verdict.figure(f"stopped command: {shown} {before:.2f} ms before, {during:.2f} ms while it stood still")
-        verdict.check_in_time(during <= BAR * max(before, least), f"stopped command: {shown} {during:.2f} ms, {before:.2f} ms before")
+        verdict.compare_time(during <= BAR * before, f"stopped command: {shown} {during:.2f} ms, {before:.2f} ms before")
 
 
 def both_outputs(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -112,7 +106,7 @@ def both_outputs(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         server.ask(100)
         seconds = server.stop()
     os.close(read)
-    verdict.check(took < 10 and seconds < 4, f"one pipe for both: {took:.1f} s to fill it, {seconds:.1f} s to the end")
+    verdict.compare_time(took < 10 and seconds < 4, f"one pipe for both: {took:.1f} s to fill it, {seconds:.1f} s to the end")
 
 
 def end_and_signals(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -132,8 +126,8 @@ def end_and_signals(verdict: Verdict, folder: pathlib.Path, short: bool) -> None
         status = pathlib.Path(f"/proc/{int(pid.read_text())}/status")
         gone = until(lambda: not status.exists() or "State:\tZ" in status.read_text(), bool)
         lines = lines_of(log)
-    verdict.check(seconds < 3 and re.search("nobody reads the access log.*lines=", said) is not None,
-                  f"stopped at the end: {seconds:.1f} s, {said[-200:]}")
+    verdict.check(re.search("nobody reads the access log.*lines=", said) is not None, f"stopped at the end: {said[-200:]}")
+    verdict.compare_time(seconds < 3, f"stopped at the end: {seconds:.1f} s")
     verdict.check(gone and len(lines) == 1, f"stopped at the end: gone: {gone}; {len(lines)} lines")
     verdict.figure(f"stopped at the end: the server ended after {seconds:.1f} s")
 
@@ -197,8 +191,8 @@ def collector(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             took = time.monotonic() - began
             lost = server.counts()[1]
             seconds = server.stop()
-        verdict.check(lost > 0 and took < 10 and seconds < 3,
-                      f"collector over {kind}: {lost} lost, {took:.1f} s to fill it, {seconds:.1f} s to the end")
+        verdict.check(lost > 0, f"collector over {kind}: nothing is lost")
+        verdict.compare_time(took < 10 and seconds < 3, f"collector over {kind}: {took:.1f} s to fill it, {seconds:.1f} s to the end")
 
 
 CASES = (command, named_pipe, together(both_outputs, end_and_signals, collector))

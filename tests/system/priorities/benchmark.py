@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 
 from ..server import Broken
-from ..verdict import LOOKS, Verdict, arguments
+from ..verdict import Verdict, arguments
 from . import document, laboratory, loss, servers, store, tables, tile
 from .laboratory import Link
 from .servers import Server
@@ -64,23 +64,15 @@ def benchmark(options: argparse.Namespace, verdict: Verdict) -> None:
     if options.browser:
         from . import browser
         return browser.run(options, verdict)
-    runs: list[Run] = []
     lossy: list[Run] = []
-
-    def look() -> None:
-        runs[:] = run_all(options, verdict)
-        print("\n" + tables.plain(runs) + "\n")
-        for run in runs:
-            judge(run, verdict)
-
-    def look_at_loss() -> None:
-        lossy[:] = loss.run_all(options, verdict, AT_A_TIME)
+    runs = run_all(options, verdict)
+    print("\n" + tables.plain(runs) + "\n")
+    for run in runs:
+        judge(run, verdict)
+    if options.http3 and not options.short:
+        lossy = loss.run_all(options, verdict, AT_A_TIME)
         print("\n" + loss.markdown(lossy) + "\n")
         loss.judge(lossy, Link(options.rate, options.rtt), ALLOWED, verdict)
-
-    verdict.look_again(look, LOOKS[options.short])
-    if options.http3 and not options.short:
-        verdict.look_again(look_at_loss, LOOKS[options.short])
     if options.write and options.http3:
         document.write_http3(runs, lossy)
     elif options.write:
@@ -144,10 +136,10 @@ def judge(run: Run, verdict: Verdict) -> None:
     bar = link.rtt_ms / 1000 + ALLOWED
     verdict.figure(f"{kind}: the script's first byte after {figures.first_byte:.2f} s (possible: {figures.floor:.2f}), finished "
                    f"after {figures.script_finished:.1f} s, the picture after {figures.picture_finished:.1f} s")
-    verdict.check_in_time(figures.first_byte <= bar, f"{kind}: the script's first byte came {figures.first_byte:.3f} s after its "
-                                                     f"request was there; the bar is {bar:.3f} s")
+    verdict.compare_time(figures.first_byte <= bar, f"{kind}: the script's first byte came {figures.first_byte:.3f} s after its "
+                                                    f"request was there; the bar is {bar:.3f} s")
     verdict.check(figures.script_first, f"{kind}: the picture was finished first")
     lasted = max(figures.script_finished, figures.picture_finished)
     least_busy = LEAST_BUSY_HTTP3 if run.http3 else LEAST_BUSY
-    verdict.check_in_time(figures.busy >= least_busy - link.rtt_ms / 1000 / lasted,
-                          f"{kind}: the link was busy only {figures.busy:.0%} of the time")
+    verdict.compare_time(figures.busy >= least_busy - link.rtt_ms / 1000 / lasted,
+                         f"{kind}: the link was busy only {figures.busy:.0%} of the time")

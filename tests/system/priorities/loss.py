@@ -49,8 +49,8 @@ def judge(runs: list[Run], link: Link, allowed: float, verdict: Verdict) -> None
     bar = ROUND_TRIPS * link.rtt_ms / 1000 + allowed
     in_time = sum(run.figures.first_byte <= bar for run in runs)
     verdict.figure(f"HTTP/3, {LOSS} % loss: the script's first byte within {bar:.3f} s in {in_time} of {RUNS} runs")
-    verdict.check_in_time(in_time >= LEAST_IN_TIME, f"HTTP/3, {LOSS} % loss: the script's first byte came within {bar:.3f} s in only "
-                                                    f"{in_time} of {RUNS} runs")
+    verdict.compare_time(in_time >= LEAST_IN_TIME, f"HTTP/3, {LOSS} % loss: the script's first byte came within {bar:.3f} s in only "
+                                                   f"{in_time} of {RUNS} runs")
     first = sum(run.figures.script_first for run in runs)
     verdict.check(first == RUNS, f"HTTP/3, {LOSS} % loss: the script was finished first in only {first} of {RUNS} runs")
 

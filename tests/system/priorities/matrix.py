@@ -116,7 +116,7 @@ def judge(rate: str, rtt: int, chosen: list[Server], cells: dict, verdict: Verdi
     verdict.say(f"{rate}, {rtt} ms: {', '.join(texts)}")
     if [server.name for server in chosen[:2]] == ["serow", "serow-off"] and all(cell and cell.steady for cell in pair):
         ratio = statistics.median(pair[0].steady) / statistics.median(pair[1].steady)
-        verdict.check(ratio >= LEAST_RATIO, f"{rate}, {rtt} ms: pacing leaves {ratio:.0%} of the throughput")
+        verdict.compare_time(ratio >= LEAST_RATIO, f"{rate}, {rtt} ms: pacing leaves {ratio:.0%} of the throughput")
 
 
 def table(chosen: list[Server], cells: dict) -> str:

@@ -68,10 +68,10 @@ def hanging_start(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             server.wait_for("it starts", lambda: len(server.generations()) == 2)
             began = time.monotonic()
             verdict.check(server.status()["generations"][0]["stage"] == "starting", "nothing starts")
-            verdict.check(time.monotonic() - began < 0.4, f"{way}: the status waits for one that starts")
+            verdict.compare_time(time.monotonic() - began < 0.4, f"{way}: the status waits for one that starts")
             server.process.send_signal(signal.SIGTERM)
-            verdict.check(server.process.wait(5) == 0, f"{way}: no orderly end")
-            verdict.check("is stopping" in waiting.communicate(timeout=5)[1], f"{way}: who waited was not told")
+            verdict.check(server.process.wait(30) == 0, f"{way}: no orderly end")
+            verdict.check("is stopping" in waiting.communicate(timeout=30)[1], f"{way}: who waited was not told")
 
 
 def storms(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -121,7 +121,7 @@ def killed_while_reloading(verdict: Verdict, folder: pathlib.Path, short: bool) 
                     os.kill(int(pid), signal.SIGKILL)
         server.wait_for("a generation serves in the end", lambda: server.serving() is not None, 30)
         verdict.check(server.status()["reloads"]["crashes"] > 0, "nothing was killed")
-        with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+        with socket.create_connection(("127.0.0.1", server.port), 30) as client:
             client.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
             verdict.check(client.recv(100).startswith(b"HTTP/1.1 200"), "no answer in the end")
         verdict.check("panic" not in server.said(), f"{server.said()[-300:]}")
@@ -145,7 +145,7 @@ def changes(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         errors = {kind: number for kind, number in found["errors"].items() if number}
         verdict.check(not errors and found["statuses"] == {"200": rate * seconds}, f"{errors}, {found['statuses']}")
         # A socket that nobody accepts from answers nobody.
-        verdict.check_in_time(found["latency"]["max_us"] < 900_000, f"longest: {found['latency']['max_us'] / 1000:.0f} ms")
+        verdict.compare_time(found["latency"]["max_us"] < 900_000, f"longest: {found['latency']['max_us'] / 1000:.0f} ms")
         verdict.check(not (folder / "more.sock").exists(), "the file of a socket that is not wanted is left")
         verdict.say(f"{made} changes; longest {found['latency']['max_us'] / 1000:.0f} ms")
 
@@ -167,15 +167,16 @@ def stopped_master(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             for _ in range(2):
                 server.process.send_signal(signal.SIGTERM)
                 time.sleep(0.2)
-            server.process.wait(10)
-            verdict.check(time.monotonic() - began < 7 and not exists(pid), "a stuck generation was waited for")
+            server.process.wait(30)
+            verdict.check(not exists(pid), "a stuck generation is left")
+            verdict.compare_time(time.monotonic() - began < 7, "a stuck generation was waited for")
 
 
 def systemd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """What systemd is told, with Type=notify-reload."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
         told.bind(str(folder / "notify"))
-        told.settimeout(5)
+        told.settimeout(30)
         hear = lambda: told.recv(1000).decode()
         with Running(folder, notify=folder / "notify") as server:
             verdict.check(hear() == "READY=1", "not ready")
@@ -185,7 +186,8 @@ def systemd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 server.process.send_signal(signal.SIGHUP)
                 said = hear()
                 moment = int(said.removeprefix("RELOADING=1\nMONOTONIC_USEC="))
-                verdict.check(before <= moment <= before + 5_000_000, f"{said}, at {before}")
+                verdict.check(before <= moment, f"{said}, at {before}")
+                verdict.compare_time(moment <= before + 5_000_000, f"{said}, at {before}")
                 verdict.check(hear() == "READY=1", "not ready after a reload")
         verdict.check(hear() == "STOPPING=1", "the end was not announced")
         told.setblocking(False)

@@ -12,7 +12,7 @@ import time
 
 from ..probe import Probe
 from ..server import free_port, program
-from ..verdict import LOOKS, Verdict
+from ..verdict import Verdict
 from ..wire import Connection, Response
 from .running import Running, bench, exists, outcome
 
@@ -24,31 +24,25 @@ LARGE = 64 << 20
 
 def worker_killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """kill -9 of the generation under load: what was in flight fails, nothing else, and it is back at once."""
-    times = []
-
-    def kill_one() -> None:
-        with Running(folder) as server:
-            run = bench("-c", str(CONNECTIONS), "-t1", "-R", "4000", "-n", "12000", url=f"http://127.0.0.1:{server.port}/")
+    with Running(folder) as server:
+        run = bench("-c", str(CONNECTIONS), "-t1", "-R", "4000", "-n", "12000", url=f"http://127.0.0.1:{server.port}/")
+        time.sleep(1.0)
+        pid = server.serving()
+        with Probe(("127.0.0.1", server.port), "/", connect=Fresh) as probe:
+            time.sleep(0.3)
+            os.kill(pid, signal.SIGKILL)
             time.sleep(1.0)
-            pid = server.serving()
-            with Probe(("127.0.0.1", server.port), "/", server.process.pid, connect=Fresh) as probe:
-                time.sleep(0.3)
-                os.kill(pid, signal.SIGKILL)
-                time.sleep(1.0)
-            found = outcome(run)
-            failed = sum(found["errors"].values())
-            verdict.check(failed <= CONNECTIONS, f"{failed} requests failed, of {CONNECTIONS} connections: {found['errors']}")
-            verdict.check(sum(found["statuses"].values()) + failed == 12000, f"lost count: {found['statuses']}, {failed}")
-            failures = probe.latencies.failures
-            verdict.check(len(failures) <= 1, f"new connections failed: {failures[:3]}")
-            longest = probe.latencies.longest_share if short else probe.latencies.longest
-            times.append(longest)
-            verdict.check_in_time(longest < BACK, f"a new connection waited {longest * 1000:.0f} ms")
-            verdict.check(server.serving() != pid and server.status()["reloads"]["crashes"] == 1, "no crash was counted")
-            verdict.say(f"{failed} of {CONNECTIONS} connections' requests failed; {probe.latencies}")
-
-    verdict.look_again(kill_one, LOOKS[short])
-    verdict.figure(f"kill -9 of the generation: the next one answers within {min(times) * 1000:.0f} ms")
+        found = outcome(run)
+        failed = sum(found["errors"].values())
+        verdict.check(failed <= CONNECTIONS, f"{failed} requests failed, of {CONNECTIONS} connections: {found['errors']}")
+        verdict.check(sum(found["statuses"].values()) + failed == 12000, f"lost count: {found['statuses']}, {failed}")
+        failures = probe.latencies.failures
+        verdict.check(len(failures) <= 1, f"new connections failed: {failures[:3]}")
+        longest = probe.latencies.longest
+        verdict.compare_time(longest < BACK, f"a new connection waited {longest * 1000:.0f} ms")
+        verdict.check(server.serving() != pid and server.status()["reloads"]["crashes"] == 1, "no crash was counted")
+        verdict.say(f"{failed} of {CONNECTIONS} connections' requests failed; {probe.latencies}")
+    verdict.figure(f"kill -9 of the generation: the next one answers within {longest * 1000:.0f} ms")
 
 
 class Fresh(Connection):
@@ -73,13 +67,13 @@ def master_killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             with Running(folder, port=server.port) as next_server:
                 back = time.monotonic() - began
                 verdict.figure(f"kill -9 of the master: the next 'serow run' serves after {back * 1000:.0f} ms")
-                verdict.check(back < 1.0, f"the next server served only after {back:.2f} s")
+                verdict.compare_time(back < 1.0, f"the next server served only after {back:.2f} s")
                 verdict.check(exists(pid), "the old generation cut what was running")
                 while piece := slow.recv(1 << 20):
                     received += len(piece)
                 verdict.check(received > LARGE, f"the response was cut after {received} bytes")
                 verdict.check(next_server.serving() != pid, "the old generation serves")
-                server.wait_for("the old generation has left", lambda: not exists(pid), 5)
+                server.wait_for("the old generation has left", lambda: not exists(pid), 30)
         verdict.check("the master is gone" in server.said(), f"nobody said that the master is gone: {server.said()[-300:]}")
 
 
@@ -92,7 +86,7 @@ def crashes_in_a_row(verdict: Verdict, folder: pathlib.Path, short: bool) -> Non
             os.kill(pid, signal.SIGABRT)
             pauses.append(server.wait_for("another one serves", lambda: server.serving() not in (None, pid)))
         verdict.say("pauses: " + ", ".join(f"{pause * 1000:.0f} ms" for pause in pauses))
-        verdict.check(pauses[0] < 1.0, f"the first pause was {pauses[0]:.2f} s")
+        verdict.compare_time(pauses[0] < 1.0, f"the first pause was {pauses[0]:.2f} s")
         verdict.check(all(pause >= least for pause, least in zip(pauses[1:], (0.1, 0.2, 0.4))), f"pauses: {pauses}")
         verdict.check("crashed (signal 6)" in server.said(), f"nobody said why: {server.said()[-300:]}")
 
@@ -123,7 +117,7 @@ def stuck(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         os.kill(pid, signal.SIGSTOP)
         began = time.monotonic()
         status = server.status()
-        verdict.check(time.monotonic() - began < 2.0, "a stuck generation makes the status wait")
+        verdict.compare_time(time.monotonic() - began < 2.0, "a stuck generation makes the status wait")
         verdict.check(status["generations"][0]["answers"] is False, f"{status['generations']}")
         server.reload()
         verdict.check(server.serving() not in (None, pid), "no other generation serves")
@@ -145,9 +139,9 @@ def taken(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             verdict.check(server.serving() == pid, "another generation serves")
             verdict.check(server.status()["reloads"]["failed"] == 1, "the failed reload was not counted")
         began = time.monotonic()
-        done = subprocess.run([program("serow"), "run", "-c", server.file], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([program("serow"), "run", "-c", server.file], capture_output=True, text=True, timeout=60)
         verdict.check(done.returncode == 1 and "is in use" in done.stderr, f"a taken port at the start: {done}")
-        verdict.check(time.monotonic() - began < 5, "it took long to say so")
+        verdict.compare_time(time.monotonic() - began < 5, "it took long to say so")
 
 
 CASES = [worker_killed, master_killed, crashes_in_a_row, new_program, stuck, taken]

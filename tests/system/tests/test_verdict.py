@@ -1,38 +1,56 @@
-"""What is looked at again, and what is missed in the end."""
+"""What fails a test: an invariant in both of its forms, a comparison of times in the measuring form only."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
+import pathlib
+import tempfile
 import unittest
+from unittest import mock
 
 from ..verdict import Verdict
 
 
-class LookTwice(unittest.TestCase):
-    def missed(self, found: list[bool], looks: int) -> tuple[list[str], int]:
-        """The misses, and how often it ran, of something that is in time as the list says."""
-        pauses: list[float] = []
-        verdict, runs = Verdict("test", pauses.append), 0
-
-        def run() -> None:
-            nonlocal runs
-            verdict.check_in_time(found[runs], f"run {runs}")
-            runs += 1
-
-        with contextlib.redirect_stdout(io.StringIO()):
-            verdict.look_again(run, looks)
-        self.assertEqual(len(pauses), runs - 1)
-        return verdict.misses, runs
-
-    def test_what_is_late_once_is_looked_at_again(self) -> None:
-        self.assertEqual(self.missed([True], 2), ([], 1))
-        self.assertEqual(self.missed([False, True], 2), ([], 2))
-        self.assertEqual(self.missed([False, False], 2), (["run 1"], 2))
-        self.assertEqual(self.missed([False], 1), (["run 0"], 1))
-
-    def test_other_misses_count_at_once(self) -> None:
+class Finish(unittest.TestCase):
+    def finish(self, judges_times: bool, *, lost: bool, late: bool) -> tuple[int, str]:
+        """The exit code and the last line of a test that lost something, or was late."""
         verdict = Verdict("test")
-        with contextlib.redirect_stdout(io.StringIO()):
-            verdict.look_again(lambda: verdict.check(False, "gone"), 2)
-        self.assertEqual(verdict.misses, ["gone"])
+        verdict.judges_times = judges_times
+        with contextlib.redirect_stdout(io.StringIO()) as output, self.assertRaises(SystemExit) as ended:
+            verdict.figure("3 requests")
+            verdict.check(not lost, "1 is lost")
+            verdict.compare_time(True, "never")
+            verdict.compare_time(not late, "it took 9 s")
+            verdict.finish()
+        return ended.exception.code, output.getvalue().splitlines()[-1]
+
+    def test_late_times_are_counted_and_pass_the_gate(self) -> None:
+        self.assertEqual(self.finish(False, lost=False, late=True),
+                         (0, "test: PASSED in 0 s: 2 times measured, 1 late; 3 requests"))
+        self.assertEqual(self.finish(False, lost=False, late=False),
+                         (0, "test: PASSED in 0 s: 2 times measured, 0 late; 3 requests"))
+
+    def test_late_times_fail_the_measuring_form(self) -> None:
+        self.assertEqual(self.finish(True, lost=False, late=True), (1, "test: FAILED in 0 s: 1 missed; it took 9 s"))
+        self.assertEqual(self.finish(True, lost=False, late=False)[0], 0)
+
+    def test_broken_invariants_fail_both_forms(self) -> None:
+        for judges_times in (False, True):
+            self.assertEqual(self.finish(judges_times, lost=True, late=False), (1, "test: FAILED in 0 s: 1 missed; 1 is lost"))
+
+    def test_the_record_has_late_times_and_misses_apart(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "record")
+            with mock.patch.dict(os.environ, SEROW_RECORD=str(path)):
+                self.finish(True, lost=True, late=True)
+            found = json.loads(path.read_text())
+        self.assertEqual(found.pop("seconds"), 0.0)
+        self.assertEqual(found, {"test": "test", "times": 2, "late": ["it took 9 s"], "misses": ["1 is lost"],
+                                 "figures": ["3 requests"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
