@@ -27,11 +27,7 @@ pub(super) struct Answering {
 /// The way to the handler.
 enum Way {
     Call(BoxedHandler),
-    Connect {
-        connections: Connections,
-        /// Ends behind the connections.
-        _listener: Listener,
-    },
+    Connect(Box<Connections>),
 }
 
 impl Answering {
@@ -42,8 +38,7 @@ impl Answering {
         let providers = ProviderThread::start(access.logins).unwrap();
         let handler = serow_site::handler(site, TlsPolicy::default(), 443, Admission::default()).boxed();
         let way = if is_connected {
-            let listener = Listener::start(server.server, handler);
-            Way::Connect { connections: Connections::new(&listener), _listener: listener }
+            Way::Connect(Box::new(Connections::new(Listener::start(server.server, handler))))
         } else {
             Way::Call(handler)
         };
@@ -52,14 +47,14 @@ impl Answering {
 
     /// Whether requests come over connections.
     pub(super) fn is_connected(&self) -> bool {
-        matches!(self.way, Way::Connect { .. })
+        matches!(self.way, Way::Connect(_))
     }
 
     /// The response to a request.
     pub(super) async fn response(&mut self, head: RequestHead, asked: &Asked) -> Received {
         match &mut self.way {
             Way::Call(handler) => received::received(handler.call(asked.received(head)).await).await,
-            Way::Connect { connections, .. } => connections.send(&head, asked).await,
+            Way::Connect(connections) => connections.send(&head, asked).await,
         }
     }
 }

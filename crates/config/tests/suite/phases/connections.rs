@@ -19,6 +19,8 @@ pub(super) struct Connections {
     http1: [Option<IdleHttp1>; 2],
     http2: [Option<Http2>; 2],
     http3: Option<Http3>,
+    /// Ends behind the connections.
+    _listener: Listener,
 }
 
 struct Dialers {
@@ -28,7 +30,7 @@ struct Dialers {
 
 impl Connections {
     /// None yet.
-    pub(super) fn new(listener: &Listener) -> Self {
+    pub(super) fn new(listener: Listener) -> Self {
         let clear = Dialer { destination: Destination::Tcp(listener.clear), encryption: None, timeout: MAX_WAIT };
         let encrypted = |protocol| Dialer {
             destination: Destination::Tcp(listener.encrypted),
@@ -37,7 +39,14 @@ impl Connections {
         };
         let dialers =
             Dialers { http1: [clear.clone(), encrypted(Protocol::Http1)], http2: [clear, encrypted(Protocol::Http2)] };
-        Self { buffers: Rc::default(), dialers, http1: Default::default(), http2: Default::default(), http3: None }
+        Self {
+            buffers: Rc::default(),
+            dialers,
+            http1: Default::default(),
+            http2: Default::default(),
+            http3: None,
+            _listener: listener,
+        }
     }
 
     /// Sends a request, and returns its response.
