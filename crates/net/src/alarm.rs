@@ -8,8 +8,7 @@ use std::{
 };
 
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -37,7 +36,7 @@ impl Alarm {
         Ok(Self { timer })
     }
 
-    /// Rings at this moment of [`monotonic`], at once if it has passed; replaces the earlier setting.
+    /// Rings at this moment of [`monotonic`](crate::monotonic), at once if it has passed; replaces the earlier setting.
     ///
     /// # Errors
     ///
@@ -68,14 +67,6 @@ impl Alarm {
     }
 }
 
-/// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes
-/// microseconds, where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.
-#[must_use]
-#[inline]
-pub fn monotonic() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
@@ -83,6 +74,7 @@ mod tests {
     use tokio::runtime;
 
     use super::*;
+    use crate::monotonic;
 
     #[test]
     fn an_alarm_rings_at_its_time() {

@@ -7,7 +7,8 @@ use std::ops::Add;
 use std::time::{Duration, SystemTime};
 
 use httpdate::HttpDate;
-use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
+
+use crate::time;
 
 /// The time for all connections of one thread.
 ///
@@ -44,12 +45,7 @@ pub struct Moment(u64);
 impl Clock {
     /// A clock that reads the kernel's time, beginning with now.
     pub fn new() -> Self {
-        let realtime = sufficient(ClockId::RealtimeCoarse, ClockId::Realtime);
-        let monotonic = sufficient(ClockId::MonotonicCoarse, ClockId::Monotonic);
-        Self::with_source(move || Reading {
-            monotonic: duration(clock_gettime(monotonic)),
-            since_1970: duration(clock_gettime(realtime)),
-        })
+        Self::with_source(time::source())
     }
 
     /// A clock that reads the time from `source`, such as one a test makes up.
@@ -167,24 +163,10 @@ impl DateLine {
     }
 }
 
-/// The coarse clock if its steps are fine enough for timeouts and log lines, else the exact one.
-fn sufficient(coarse: ClockId, exact: ClockId) -> ClockId {
-    if duration(clock_getres(coarse)) <= COARSEST_RESOLUTION { coarse } else { exact }
-}
-
-/// A clock that was set to before 1970 counts as 1970.
-fn duration(time: Timespec) -> Duration {
-    Duration::try_from(time).unwrap_or_default()
-}
-
 /// Whole milliseconds, in 64 bits: enough for 584 million years.
 fn milliseconds(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(1000).saturating_add(u64::from(duration.subsec_millis()))
 }
-
-/// One tick of a kernel built with HZ=100, the slowest in use: a tenth of the finest timeout we keep
-/// ([`TICK`](crate::deadlines::TICK)), and a hundredth of what `Date` shows.
-const COARSEST_RESOLUTION: Duration = Duration::from_millis(10);
 
 /// 9999-12-31 23:59:59, the last second whose year has the four digits of an IMF-fixdate.
 const LAST_SECOND: u64 = 253_402_300_799;

@@ -1,12 +1,15 @@
 //! Sockets, clocks and timers: the system calls of the server. This is its only crate with `unsafe` code.
 
+#[cfg_attr(feature = "simulation", path = "simulated/accept.rs")]
 mod accept;
 mod address;
+#[cfg_attr(feature = "simulation", path = "simulated/alarm.rs")]
 mod alarm;
 mod background_thread;
 mod buffers;
 pub mod channel;
 pub mod clock;
+#[cfg_attr(feature = "simulation", path = "simulated/connect.rs")]
 mod connect;
 pub mod cores;
 pub mod deadlines;
@@ -22,9 +25,15 @@ mod runtime;
 pub mod sandbox;
 mod sending;
 mod shared_memory;
+#[cfg(feature = "simulation")]
+pub mod simulated;
+#[cfg_attr(feature = "simulation", path = "simulated/socket.rs")]
 mod socket;
 pub mod socket_filter;
+#[cfg(not(feature = "simulation"))]
 mod tcp_info;
+#[cfg_attr(feature = "simulation", path = "simulated/time.rs")]
+mod time;
 mod tunnel;
 #[cfg(feature = "udp")]
 mod udp;
@@ -33,7 +42,7 @@ mod wire;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
-pub use alarm::{Alarm, monotonic};
+pub use alarm::Alarm;
 pub use background_thread::BackgroundThread;
 pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
@@ -45,6 +54,7 @@ pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
 pub use shared_memory::{OutsideError, SharedMemory};
 pub use socket::{More, Readable, Socket};
+pub use time::monotonic;
 pub use tunnel::Tunnel;
 #[cfg(feature = "udp")]
 pub use udp::{DatagramBatch, Datagrams, EcnCodepoint, Transmit, UdpSocket, bind_udp};

@@ -18,6 +18,7 @@ pub struct PeerCredentials {
 impl PeerCredentials {
     /// Not rustix' `socket_peercred`: its `Pid` cannot be 0, which the kernel gives for a process of another namespace.
     #[cfg(target_os = "linux")]
+    #[cfg_attr(feature = "simulation", expect(dead_code, reason = "no socket of the simulation is a unix socket"))]
     pub(crate) fn of(descriptor: &OwnedFd) -> io::Result<Self> {
         let mut raw = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -31,19 +31,27 @@ pub(crate) fn run<H: Handler>(
     stop: watch::Receiver<Phase>,
     started: mpsc::Sender<()>,
 ) -> Result<(), Error> {
-    let runtime = thread_runtime()?;
+    thread_runtime()?.block_on(run_here(worker, listeners, quic, stop, started))
+}
+
+/// The same in the runtime of this thread.
+pub(crate) async fn run_here<H: Handler>(
+    worker: Worker<H>,
+    listeners: Vec<Endpoint>,
+    quic: Vec<QuicSocket>,
+    stop: watch::Receiver<Phase>,
+    started: mpsc::Sender<()>,
+) -> Result<(), Error> {
     let worker = Rc::new(worker);
-    runtime.block_on(async {
-        let ticking = Rc::clone(&worker);
-        spawn_local(async move { ticking.deadlines.run(&ticking.clock).await });
-        let asked = Rc::clone(&worker);
-        spawn_local(async move { asked.make_room_for_others().await });
-        for socket in quic {
-            // Connections receive by it to their end, also while the server stops.
-            spawn_local(quic::accept(Rc::clone(&worker), socket));
-        }
-        serve(worker, listeners, stop, started).await
-    })
+    let ticking = Rc::clone(&worker);
+    spawn_local(async move { ticking.deadlines.run(&ticking.clock).await });
+    let asked = Rc::clone(&worker);
+    spawn_local(async move { asked.make_room_for_others().await });
+    for socket in quic {
+        // Connections receive by it to their end, also while the server stops.
+        spawn_local(quic::accept(Rc::clone(&worker), socket));
+    }
+    serve(worker, listeners, stop, started).await
 }
 
 async fn serve<H: Handler>(

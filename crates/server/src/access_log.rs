@@ -4,10 +4,11 @@ use std::{
     mem,
     net::IpAddr,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, Scheme, StatusCode};
+use tokio::time::Instant;
 
 use crate::exchange::Sent;
 

@@ -1,12 +1,9 @@
 //! What responses over TCP say of HTTP/3 (Alt-Svc, RFC 7838 §3).
 
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serow_message::{Headers, KnownHeader};
+use tokio::time::Instant;
 
 /// The value of Alt-Svc in the responses of a listener.
 #[derive(Clone, Debug)]

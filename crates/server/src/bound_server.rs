@@ -146,6 +146,24 @@ impl BoundServer {
         Err(io::Error::other("a worker ended before it served").into())
     }
 
+    /// Serves with its first worker in the calling thread's runtime, until [`Stopper::stop`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    #[cfg(feature = "simulation")]
+    pub async fn serve_here<H: Handler>(mut self, handler: H) -> Result<(), Error> {
+        let clients = ClientPolicy::new(self.clients);
+        let counters = Arc::clone(&self.status.workers().next().expect("a server has a worker"));
+        let limited = (self.settings.limits.connections > 0).then(ConnectionCounter::default);
+        let worker = Worker::new(handler, self.settings, clients, limited, self.log.as_ref(), counters);
+        let (endpoints, quic) = (self.endpoints.swap_remove(0), self.quic.swap_remove(0));
+        let (started, _) = mpsc::channel();
+        // Dropped at the end, with the connections that are left, as the runtime of a worker's thread is.
+        let tasks = tokio::task::LocalSet::new();
+        tasks.run_until(accepting::run_here(worker, endpoints, quic, self.stopper.watch(), started)).await
+    }
+
     /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:
     /// each worker
     /// thread has its own runtime. Dropping the future ends the server at once.

@@ -14,12 +14,10 @@ mod stream_counters;
 #[cfg(any(feature = "http2", feature = "http3"))]
 mod streams;
 
-use std::{
-    sync::Arc,
-    time::{Instant, SystemTime},
-};
+use std::{sync::Arc, time::SystemTime};
 
 use serow_pacing::DelayHistogram;
+use tokio::time::Instant;
 
 #[cfg(any(feature = "http2", feature = "http3"))]
 pub(crate) use self::streams::StreamCounter;

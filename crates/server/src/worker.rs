@@ -1,14 +1,9 @@
 //! The state that the connections of a worker thread share.
 
-use std::{
-    cell::Cell,
-    rc::Rc,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
 use serow_net::{Buffers, Clock, Deadlines, TICK};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     AccessLog,

@@ -5,12 +5,12 @@ use std::{
     io,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow_net::Wire;
 use serow_pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// The pacing of one connection.
 pub(super) struct Pace {

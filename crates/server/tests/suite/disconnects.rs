@@ -9,11 +9,10 @@ use std::{
 };
 
 use serow::{Request, Response, Server};
-use tokio::time::sleep;
 
 use crate::{
     streaming::serve_fed,
-    support::{Asked, BOTH, Client, Running, eventually},
+    support::{Asked, BOTH, Client, Running, eventually, sleep},
 };
 
 /// Counts the handlers at work.
@@ -42,7 +41,7 @@ fn server() -> (Running, Arc<AtomicUsize>) {
             let _guard = guard;
             match request.target.path() {
                 "/never" => std::future::pending().await,
-                "/slow" => sleep(Duration::from_millis(300)).await,
+                "/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
                 "/read" => {
                     while request.body.chunk().await.is_some() {}
                     std::future::pending().await
@@ -124,7 +123,7 @@ fn a_stream_goes_on_for_who_has_nothing_more_to_send() {
     });
     for _ in 0..4 {
         feed.as_ref().unwrap().send("piece".into()).unwrap();
-        std::thread::sleep(Duration::from_millis(400));
+        sleep(Duration::from_millis(400));
     }
     drop(feed);
     assert_eq!(client.answer().text(), "piece".repeat(4));
@@ -135,18 +134,15 @@ fn a_stream_goes_on_for_who_has_nothing_more_to_send() {
 fn requests_behind_a_slow_one_wait_and_are_answered() {
     let (server, _) = server();
     let mut client = server.connect();
-    let mut writer = client.twin();
     // More than is received ahead, and than is received at a time.
     const COUNT: usize = 20_000;
-    let writing = std::thread::spawn(move || {
-        writer.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
-        writer.send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(COUNT));
-    });
+    let requests = ["GET /slow HTTP/1.1\r\nHost: a\r\n\r\n", &"GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(COUNT)];
+    let writing = client.write_beside(requests.map(|text| text.as_bytes().to_vec()).to_vec(), Duration::ZERO);
     assert_eq!(client.answer().text(), "/slow");
     for _ in 0..COUNT {
         assert_eq!(client.answer().text(), "/x");
     }
-    writing.join().unwrap();
+    assert!(writing.end());
     // It is watched again.
     let other: Client = server.connect();
     drop(other);

@@ -1,5 +1,7 @@
 //! Requests that are refused: with the right status and a whole answer, over HTTP/1 on a connection that ends with it.
 
+use std::time::Duration;
+
 use serow::{Limits, Request, Response, Server, StatusCode};
 
 use crate::support::{Asked, BOTH, Running, Spoken, bytes_of};
@@ -103,19 +105,14 @@ fn a_client_in_the_middle_of_a_large_body_gets_its_answer() {
     let server = server();
     for head in ["Content-Length: 30000000", "Transfer-Encoding: chunked"] {
         let mut client = server.connect();
-        let mut writer = client.twin();
         client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{head}\r\n\r\n"));
-        let sender = std::thread::spawn(move || {
-            let mut chunk = b"186a0\r\n".to_vec();
-            chunk.extend(bytes_of(100_000));
-            chunk.extend(b"\r\n");
-            (0..300).all(|_| writer.try_send(&chunk).is_ok())
-        });
+        let chunk = [b"186a0\r\n", &bytes_of(100_000)[..], b"\r\n"].concat();
+        let writing = client.write_beside(vec![chunk; 300], Duration::ZERO);
         let answer = client.answer();
         assert_eq!((answer.status, answer.closes()), (413, true), "{head}");
         client.ends();
         // And it was taken in until the client saw the answer: here until its end.
-        assert!(sender.join().unwrap(), "{head}");
+        assert!(writing.end(), "{head}");
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::{
     sync::mpsc::{Receiver, Sender, channel},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow::{Body, Request, Response};
 use serow_http2::BodyLength;
 
-use crate::support::{Asked, BOTH, Either, Opening, Pieces, Running, TIMEOUT, bytes_of};
+use crate::support::{Asked, BOTH, Either, Instant, Opening, Pieces, Running, TIMEOUT, bytes_of};
 
 /// Says how long a body was, and reads none at `/unread`.
 pub(crate) fn length_server() -> Running {
@@ -58,14 +58,11 @@ fn a_large_body_nobody_reads_ends_the_connection_with_its_answer() {
     let server = length_server();
     let body = bytes_of(20 << 20);
     let mut client = server.connect();
-    let mut writer = client.twin();
-    let sender = std::thread::spawn(move || {
-        // The server may stop listening before all of it is sent.
-        let _ = writer.try_send(Asked::post("/unread", &body).http1());
-    });
+    // The server may stop listening before all of it is sent.
+    let writing = client.write_beside(vec![Asked::post("/unread", &body).http1()], Duration::ZERO);
     let answer = client.answer();
     assert_eq!((answer.text(), answer.closes()), ("unread", true));
-    sender.join().unwrap();
+    writing.end();
 
     let mut client = server.connect();
     client.send(Asked::post("/unread", &bytes_of(200_000)).chunked().http1());
@@ -88,6 +85,7 @@ fn a_handler_that_reads_a_part_leaves_a_usable_connection() {
     }
 }
 
+#[cfg(not(feature = "simulation"))]
 #[test]
 fn another_task_or_thread_may_read_the_body() {
     let server = Running::new(|request: Request| async move {
@@ -169,6 +167,7 @@ pub(crate) fn half() -> Opening<'static> {
     Opening { length: Some(BodyLength::Known(10_000)), ..Opening::default() }
 }
 
+#[cfg(not(feature = "simulation"))]
 #[test]
 fn a_reader_learns_that_the_client_left() {
     let (server, outcomes) = late_reader();
@@ -182,6 +181,7 @@ fn a_reader_learns_that_the_client_left() {
     }
 }
 
+#[cfg(not(feature = "simulation"))]
 #[test]
 fn a_reader_learns_that_the_response_failed() {
     let (sender, outcomes) = channel();
@@ -242,11 +242,9 @@ fn an_echo_runs_in_both_directions_at_once() {
     let server = echo_server();
     let body = bytes_of(5 << 20);
     let mut client = server.connect();
-    let mut writer = client.twin();
-    let request = Asked::post("/", &body).chunked().http1();
-    let sender = std::thread::spawn(move || writer.send(request).received.len());
+    let writing = client.write_beside(vec![Asked::post("/", &body).chunked().http1()], Duration::ZERO);
     assert!(client.answer().body == body);
-    sender.join().unwrap();
+    assert!(writing.end());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use serow::{Body, Request, Response, Server};
 
-use crate::support::{Asked, BOTH, Feed, Pieces, Running, bytes_of, channel_body, eventually};
+use crate::support::{Asked, BOTH, Feed, Pieces, Running, bytes_of, channel_body, eventually, sleep};
 
 /// Makes a body of its own kind for each request.
 pub(crate) fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
@@ -156,7 +156,7 @@ fn a_stream_does_not_run_ahead_of_its_reader() {
     // It comes to rest when the kernel's buffers are full.
     let mut before = 0;
     eventually("the stream comes to rest", || {
-        std::thread::sleep(Duration::from_millis(100));
+        sleep(Duration::from_millis(100));
         let now = asked.load(Ordering::Relaxed);
         std::mem::replace(&mut before, now) == now
     });

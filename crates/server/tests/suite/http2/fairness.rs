@@ -1,12 +1,12 @@
 //! One busy client of HTTP/2 does not keep the others of its worker waiting, nor its own streams.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serow_http2::{BodyLength, StreamId};
 
 use crate::{
     fairness::{Busy, assert_fair, server},
-    support::{BOTH, Multiplexed, Opening},
+    support::{BOTH, Instant, Multiplexed, Opening},
 };
 
 /// Keeps a server busy in this way, and asks it meanwhile by both versions.

@@ -10,7 +10,7 @@ use crate::{
     support::{
         Ended, Opening, Running, eventually,
         frames::{DATA, GOAWAY},
-        patient,
+        patient, sleep,
     },
 };
 
@@ -75,7 +75,7 @@ fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
         for client in &mut clients {
             client.get("/");
         }
-        std::thread::sleep(Duration::from_millis(round % 3));
+        sleep(Duration::from_millis(round % 3));
         let streams: Vec<_> = clients[..10].iter_mut().map(|client| client.ask("/")).collect();
         server.stopper.stop();
         // These have not heard of it.

@@ -1,15 +1,13 @@
 //! How long a client of HTTP/2 may take over its frames and windows.
 
-use std::time::Instant;
-
 use serow::Timeouts;
 use serow_http2::{ErrorCode, Limits};
 
 use crate::{
     support::{
-        Ended, Multiplexed, TIMEOUT,
+        Ended, Instant, Multiplexed, TIMEOUT,
         frames::{CONTINUATION, GOAWAY, HEADERS, RST_STREAM, WINDOW_UPDATE, block, frame},
-        patient,
+        patient, sleep,
     },
     timeouts::{SHORT, assert_timely, with_timeouts},
 };
@@ -22,19 +20,13 @@ fn what_was_begun_must_be_finished() {
     // Half a frame; a block without its end, alone and with a CONTINUATION now and then.
     for (begun, each) in [(&block[..block.len() - 1], &[][..]), (&block, &[]), (&block, &more)] {
         let mut client = server.connect_frames(&[]);
-        let mut writer = client.client.twin();
         let began = Instant::now();
         client.client.send(begun);
-        let each = each.to_vec();
-        let writing = std::thread::spawn(move || {
-            while began.elapsed() < 3 * SHORT && writer.try_send(&each).is_ok() {
-                std::thread::sleep(SHORT / 10);
-            }
-        });
+        let writing = client.client.write_beside(vec![each.to_vec(); 30], SHORT / 10);
         let farewell = client.until(GOAWAY, 0);
         assert_timely(began.elapsed());
         assert_eq!(farewell.payload[4..8], ErrorCode::ENHANCE_YOUR_CALM.0.to_be_bytes());
-        writing.join().unwrap();
+        writing.end();
     }
 }
 
@@ -98,15 +90,10 @@ fn a_window_opened_byte_by_byte_does_not_extend_the_timeout() {
         let began = Instant::now();
         client.ask(1, "large");
         client.until(HEADERS, 1);
-        let mut writer = client.client.twin();
-        let writing = std::thread::spawn(move || {
-            while began.elapsed() < 3 * SHORT && writer.try_send(frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1])).is_ok() {
-                std::thread::sleep(SHORT / 20);
-            }
-        });
+        let writing = client.client.write_beside(vec![frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1]); 60], SHORT / 20);
         assert_eq!(client.until(RST_STREAM, 1).payload, ErrorCode::CANCEL.0.to_be_bytes());
         assert_timely(began.elapsed());
-        writing.join().unwrap();
+        writing.end();
         // The connection goes on.
         client.ask(3, "");
         assert_eq!(client.until(HEADERS, 3).flags, 0x4);
@@ -122,7 +109,7 @@ fn a_reader_that_takes_nothing_from_the_socket_is_cut_off() {
     client.machine.note_consumed(stream, 0);
     client.write_raw(&[0, 0, 4, 8, 0, 0, 0, 0, 1, 3, 0, 0, 0]);
     client.write_raw(&[0, 0, 4, 8, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
-    std::thread::sleep(5 * SHORT);
+    sleep(5 * SHORT);
     assert_ne!(client.outcome(stream).1, Ended::Whole);
 }
 

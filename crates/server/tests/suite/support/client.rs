@@ -2,14 +2,16 @@
 
 use std::{
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
-    os::fd::{AsFd, BorrowedFd},
-    os::unix::net::UnixStream,
+    net::SocketAddr,
     path::Path,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use super::{TIMEOUT, answer::Answer};
+use super::{
+    Instant, TIMEOUT,
+    answer::Answer,
+    under::{Stream, Writing},
+};
 
 /// One connection. Every wait ends with a panic after [`TIMEOUT`].
 pub(crate) struct Client {
@@ -18,25 +20,13 @@ pub(crate) struct Client {
     pub(crate) received: Vec<u8>,
 }
 
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Client {
     pub(crate) fn tcp(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
-        Self { stream: Stream::Tcp(stream), received: Vec::new() }
+        Self { stream: Stream::connect(address).unwrap(), received: Vec::new() }
     }
 
     pub(crate) fn unix(path: &Path) -> Self {
-        let stream = UnixStream::connect(path).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
-        Self { stream: Stream::Unix(stream), received: Vec::new() }
+        Self { stream: Stream::connect_unix(path).unwrap(), received: Vec::new() }
     }
 
     #[track_caller]
@@ -46,33 +36,25 @@ impl Client {
     }
 
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-        match &mut self.stream {
-            Stream::Tcp(stream) => stream.write_all(bytes.as_ref()),
-            Stream::Unix(stream) => stream.write_all(bytes.as_ref()),
-        }
+        self.stream.write_all(bytes.as_ref())
     }
 
     /// A second handle to the same connection.
     pub(crate) fn twin(&self) -> Self {
-        let stream = match &self.stream {
-            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone().unwrap()),
-            Stream::Unix(stream) => Stream::Unix(stream.try_clone().unwrap()),
-        };
-        Self { stream, received: Vec::new() }
+        Self { stream: self.stream.twin(), received: Vec::new() }
+    }
+
+    /// Writes piece after piece with pauses, beside the test, until the connection is gone.
+    pub(crate) fn write_beside(&self, pieces: Vec<Vec<u8>>, pause: Duration) -> Writing {
+        Writing::start(self.stream.twin(), pieces, pause)
     }
 
     pub(crate) fn finish_sending(&mut self) {
-        let _ = match &self.stream {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
-        };
+        self.stream.finish_sending();
     }
 
     pub(crate) fn local_address(&self) -> SocketAddr {
-        match &self.stream {
-            Stream::Tcp(stream) => stream.local_addr().unwrap(),
-            Stream::Unix(_) => panic!("no TCP"),
-        }
+        self.stream.local_address()
     }
 
     /// `GET target`, and its answer.
@@ -211,9 +193,9 @@ impl Client {
     #[track_caller]
     pub(crate) fn receives_nothing_for(&mut self, time: Duration) {
         assert!(self.received.is_empty(), "{}", self.received.escape_ascii());
-        self.set_read_timeout(time);
+        self.stream.set_read_timeout(time);
         let received = self.receive_some();
-        self.set_read_timeout(TIMEOUT);
+        self.stream.set_read_timeout(TIMEOUT);
         match received {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
             Ok(()) => panic!("received {}", self.received.escape_ascii()),
@@ -225,7 +207,7 @@ impl Client {
     pub(crate) fn go_on_for(&mut self, time: Duration) {
         let began = Instant::now();
         while let Some(left) = time.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-            self.set_read_timeout(left);
+            self.stream.set_read_timeout(left);
             match self.receive_some() {
                 Ok(()) => {}
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
@@ -233,25 +215,21 @@ impl Client {
                 Err(error) => panic!("{error}"),
             }
         }
-        self.set_read_timeout(TIMEOUT);
+        self.stream.set_read_timeout(TIMEOUT);
     }
 
-    fn set_read_timeout(&self, time: Duration) {
-        match &self.stream {
-            Stream::Tcp(stream) => stream.set_read_timeout(Some(time)).unwrap(),
-            Stream::Unix(stream) => stream.set_read_timeout(Some(time)).unwrap(),
-        }
+    /// Receives one byte, and no more.
+    pub(crate) fn receive_byte(&mut self) -> io::Result<u8> {
+        let mut byte = [0];
+        self.stream.read_exact(&mut byte)?;
+        Ok(byte[0])
     }
 
     /// Receives something; the end is an error.
     pub(crate) fn receive_some(&mut self) -> io::Result<()> {
         let mut buffer = [0; 64 * 1024];
         let count = loop {
-            let read = match &mut self.stream {
-                Stream::Tcp(stream) => stream.read(&mut buffer),
-                Stream::Unix(stream) => stream.read(&mut buffer),
-            };
-            match read {
+            match self.stream.read(&mut buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => break read?,
             }
@@ -261,11 +239,9 @@ impl Client {
     }
 }
 
-impl AsFd for Client {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.stream {
-            Stream::Tcp(stream) => stream.as_fd(),
-            Stream::Unix(stream) => stream.as_fd(),
-        }
+#[cfg(not(feature = "simulation"))]
+impl std::os::fd::AsFd for Client {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 }

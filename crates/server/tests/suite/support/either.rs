@@ -261,7 +261,7 @@ impl Either {
     pub(crate) fn local_address(&self) -> SocketAddr {
         match self {
             Self::Http1(client) => client.client.local_address(),
-            Self::Http2(client, _) => client.socket.local_addr().unwrap(),
+            Self::Http2(client, _) => client.socket.local_address(),
         }
     }
 }

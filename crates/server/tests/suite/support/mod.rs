@@ -9,16 +9,15 @@ mod logs;
 mod multiplexed;
 mod sequential;
 mod streams;
+#[cfg_attr(not(feature = "simulation"), path = "kernel.rs")]
+#[cfg_attr(feature = "simulation", path = "memory.rs")]
+mod under;
 
-use std::{
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    thread::JoinHandle,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
-use serow::{Address, BoundServer, Error, Handler, HandlerExt, Server, Stopper, Timeouts};
+use serow::{Address, BoundServer, Handler, HandlerExt, Server, Stopper, Timeouts};
 
+use self::under::{Serving, Stream};
 pub(crate) use self::{
     child::{Child, hello_in_a_child},
     client::Client,
@@ -26,16 +25,17 @@ pub(crate) use self::{
     logs::{Noted, logged_since},
     multiplexed::{Ended, Multiplexed, Opening},
     streams::{Feed, Pieces, bytes_of, channel_body},
+    under::{Instant, LATE, sleep},
 };
 
 /// No wait of a test lasts longer: far beyond what a busy machine needs, far below what a person waits for.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server on a thread of this process; dropping it cuts what still runs.
+/// A server in this process; dropping it cuts what still runs.
 pub(crate) struct Running {
     pub(crate) addresses: Vec<Address>,
     pub(crate) stopper: Stopper,
-    thread: Option<JoinHandle<Result<(), Error>>>,
+    serving: Option<Serving>,
 }
 
 impl Running {
@@ -55,8 +55,8 @@ impl Running {
         let handler = handler.boxed();
         let addresses = server.addresses().cloned().collect();
         let stopper = server.stopper();
-        let thread = Some(std::thread::spawn(move || server.run(handler)));
-        Self { addresses, stopper, thread }
+        let serving = Some(Serving::start(server, handler));
+        Self { addresses, stopper, serving }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -77,15 +77,15 @@ impl Running {
 
     /// Whether a new connection is turned away.
     pub(crate) fn is_refusing(&self) -> bool {
-        TcpStream::connect(self.address()).is_err()
+        Stream::connect(self.address()).is_err()
     }
 
     /// Waits until the server has ended, by itself or by a stop; returns how long that took.
     pub(crate) fn wait(&mut self) -> Duration {
         let began = Instant::now();
-        let thread = self.thread.take().expect("waited for once");
-        eventually("the server ends", || thread.is_finished());
-        thread.join().unwrap().unwrap();
+        let serving = self.serving.take().expect("waited for once");
+        eventually("the server ends", || serving.has_ended());
+        serving.outcome().unwrap();
         began.elapsed()
     }
 }
@@ -94,11 +94,11 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stopper.stop();
         self.stopper.stop();
-        if let Some(thread) = self.thread.take()
+        if let Some(serving) = self.serving.take()
             && !std::thread::panicking()
         {
-            eventually("the server ends", || thread.is_finished());
-            thread.join().unwrap().unwrap();
+            eventually("the server ends", || serving.has_ended());
+            serving.outcome().unwrap();
         }
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(began.elapsed() < TIMEOUT, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(2));
+        sleep(Duration::from_millis(2));
     }
 }
 

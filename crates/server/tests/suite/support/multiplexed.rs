@@ -3,19 +3,19 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
-    time::{Duration, Instant},
+    net::SocketAddr,
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use serow::{Headers, Method, RequestHead, Target, Version};
 use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, OpenError, StreamId, UsageError};
 
-use super::{TIMEOUT, answer::Answer};
+use super::{Instant, TIMEOUT, answer::Answer, sleep, under};
 
 /// One connection. Every wait ends with a panic after [`TIMEOUT`].
 pub(crate) struct Multiplexed {
-    pub(crate) socket: TcpStream,
+    pub(crate) socket: under::Stream,
     pub(crate) machine: serow_http2::Client,
     began: Instant,
     input: BytesMut,
@@ -65,9 +65,8 @@ impl Multiplexed {
 
     /// The windows are those of the limits.
     pub(crate) fn with(address: SocketAddr, limits: Limits) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
-        socket.set_nodelay(true).unwrap();
-        socket.set_nonblocking(true).unwrap();
+        let socket = under::Stream::connect(address).unwrap();
+        socket.set_nonblocking();
         let machine = serow_http2::Client::new(limits, Duration::ZERO);
         Self {
             socket,
@@ -246,7 +245,7 @@ impl Multiplexed {
         while !condition(self) {
             if !self.turn() {
                 assert!(began.elapsed() < TIMEOUT, "waited in vain until {what}; {:?}", self.lost);
-                std::thread::sleep(Duration::from_micros(500));
+                sleep(Duration::from_micros(500));
             }
         }
     }
@@ -256,7 +255,7 @@ impl Multiplexed {
         let began = Instant::now();
         while began.elapsed() < time {
             if !self.turn() {
-                std::thread::sleep(Duration::from_millis(1));
+                sleep(Duration::from_millis(1));
             }
         }
     }

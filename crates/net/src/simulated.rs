@@ -1,0 +1,104 @@
+//! A network in memory, for tests: the connections of all tasks of one thread, on tokio's paused clock.
+//!
+//! With the feature `simulation`, the files in `simulated/` take the places of those that make system calls, under the same
+//! names. Time passes only when no task can go on, so that a test waits for nothing, and a timeout is seen to the
+//! millisecond. A seed decides how many bytes each call takes.
+//!
+//! | kernel | simulation |
+//! | --- | --- |
+//! | a TCP connection | two [`Flow`](flow::Flow)s, one in each direction |
+//! | listening sockets | still bound, so that addresses are real ones; connections arrive in a queue of this thread |
+//! | sendfile(2) | a copy |
+//! | splice(2), TCP_INFO, TCP_NOTSENT_LOWAT | "not supported", as on systems other than Linux |
+//! | UDP | that of the kernel |
+
+pub(crate) mod flow;
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{HashMap, VecDeque},
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+    task::Waker,
+    time::Duration,
+};
+
+use self::flow::Flow;
+use crate::Socket;
+
+/// What connections go over: the same in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// How long a byte is on its way.
+    pub delay: Duration,
+    /// Bytes in a second; without a limit if there is none.
+    pub rate: Option<u64>,
+    /// Bytes that were sent and not received: what both kernels hold.
+    pub capacity: usize,
+    /// Decides how many bytes each call takes, from one on; without a seed it takes as many as there are.
+    pub pieces: Option<u64>,
+}
+
+impl Default for Link {
+    /// Loopback: no delay, and as much in the kernels as Linux keeps by default.
+    fn default() -> Self {
+        Self { delay: Duration::ZERO, rate: None, capacity: 4 << 20, pieces: None }
+    }
+}
+
+/// Connections that were opened and are to be accepted.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) waiting: VecDeque<(Socket, SocketAddr)>,
+    pub(crate) acceptor: Option<Waker>,
+}
+
+thread_local! {
+    static QUEUES: RefCell<HashMap<u16, Arc<Mutex<Queue>>>> = RefCell::default();
+    static LINK: Cell<Link> = Cell::new(Link::default());
+    static LAST_PORT: Cell<u16> = const { Cell::new(0) };
+}
+
+/// Connections that are opened from now on in this thread go over such a link.
+pub fn set_link(link: Link) {
+    LINK.set(link);
+}
+
+/// Connections to this port arrive here from now on.
+pub(crate) fn listen(port: u16) -> Arc<Mutex<Queue>> {
+    let queue = Arc::new(Mutex::new(Queue::default()));
+    QUEUES.with_borrow_mut(|queues| queues.insert(port, Arc::clone(&queue)));
+    queue
+}
+
+/// Nothing listens at this port any more; connections that were not accepted are reset.
+pub(crate) fn close(port: u16) {
+    // A thread that ends may have forgotten them before its last tasks.
+    let _ = QUEUES.try_with(|queues| queues.borrow_mut().remove(&port));
+}
+
+/// Opens a connection.
+///
+/// # Errors
+///
+/// Nothing listens there.
+pub(crate) async fn connect(address: SocketAddr) -> io::Result<Socket> {
+    let mut link = LINK.get();
+    tokio::time::sleep(2 * link.delay).await;
+    let queue = QUEUES.with_borrow(|queues| queues.get(&address.port()).cloned());
+    let queue = queue.ok_or(io::ErrorKind::ConnectionRefused)?;
+    let port = LAST_PORT.get().wrapping_add(1).max(1);
+    LAST_PORT.set(port);
+    link.pieces = link.pieces.map(|seed| seed.wrapping_add(port.into()));
+    let ours = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let there = Arc::new(Mutex::new(Flow::new(link)));
+    let back = Arc::new(Mutex::new(Flow::new(link)));
+    let socket = Socket::of_flows(Arc::clone(&back), Arc::clone(&there), ours);
+    let mut queue = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    queue.waiting.push_back((Socket::of_flows(there, back, address), ours));
+    if let Some(waker) = queue.acceptor.take() {
+        waker.wake();
+    }
+    Ok(socket)
+}

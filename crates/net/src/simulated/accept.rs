@@ -1,0 +1,129 @@
+//! Accepting connections in memory, with the names of `accept.rs`.
+
+use std::{
+    error::Error,
+    fmt,
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use crate::{
+    Address, Listener, Socket,
+    simulated::{self, Queue},
+};
+
+/// A [`Listener`], which accepts the connections of this thread.
+#[derive(Debug)]
+pub struct Acceptor {
+    listener: Listener,
+    port: u16,
+    queue: Arc<Mutex<Queue>>,
+}
+
+/// A new connection.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The socket.
+    pub socket: Socket,
+    /// The peer.
+    pub peer: Peer,
+}
+
+/// The other end of an accepted connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// Its IP address and port.
+    Tcp(SocketAddr),
+    /// A process on this machine, through a unix socket.
+    Unix,
+}
+
+impl Acceptor {
+    /// Has connections to the listener's port arrive here.
+    ///
+    /// # Errors
+    ///
+    /// It is a unix socket.
+    pub fn new(listener: Listener) -> io::Result<Self> {
+        let Address::Tcp(address) = *listener.local_address() else { return Err(io::ErrorKind::Unsupported.into()) };
+        Ok(Self { listener, port: address.port(), queue: simulated::listen(address.port()) })
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    ///
+    /// See [`AcceptError`].
+    pub async fn accept(&mut self) -> Result<Accepted, AcceptError> {
+        poll_fn(|context| self.poll_accept(context)).await
+    }
+
+    /// [`accept`](Self::accept) as a poll function.
+    ///
+    /// # Errors
+    ///
+    /// See [`AcceptError`].
+    pub fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<Result<Accepted, AcceptError>> {
+        ready!(self.poll_waiting(context))?;
+        match self.lock().waiting.pop_front() {
+            Some((socket, peer)) => Poll::Ready(Ok(Accepted { socket, peer: Peer::Tcp(peer) })),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Ready when a connection waits to be accepted.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcceptError>> {
+        let mut queue = self.lock();
+        if queue.waiting.is_empty() {
+            queue.acceptor = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The listener inside.
+    pub fn listener(&self) -> &Listener {
+        &self.listener
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        simulated::close(self.port);
+    }
+}
+
+/// Why no connection could be accepted.
+#[derive(Debug)]
+pub enum AcceptError {
+    /// Descriptors or memory ran out.
+    Exhausted(io::Error),
+    /// The socket will never accept again.
+    Fatal(io::Error),
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exhausted(error) => write!(formatter, "cannot accept more connections for now ({error})"),
+            Self::Fatal(error) => write!(formatter, "cannot accept connections any more: {error}"),
+        }
+    }
+}
+
+impl Error for AcceptError {}
+
+/// How long to wait after [`AcceptError::Exhausted`].
+pub const PAUSE_AFTER_EXHAUSTION: Duration = Duration::from_millis(100);

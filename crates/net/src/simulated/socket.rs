@@ -1,0 +1,297 @@
+//! A connected socket in memory, with the names of `socket.rs`.
+
+use std::{
+    fs::File,
+    io::{self, IoSlice},
+    net::SocketAddr,
+    os::{
+        fd::{BorrowedFd, OwnedFd},
+        unix::fs::FileExt,
+    },
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use bytes::BytesMut;
+use serow_pacing::TcpInfo;
+use tokio::time::Sleep;
+
+use crate::{
+    PeerCredentials,
+    simulated::flow::{Arrival, End, Flow},
+    time::{monotonic, sleep_until},
+};
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket {
+    incoming: Arc<Mutex<Flow>>,
+    outgoing: Arc<Mutex<Flow>>,
+    local: SocketAddr,
+    is_reset_on_close: std::cell::Cell<bool>,
+    /// Rings when what is on its way arrives.
+    arrival: std::cell::RefCell<Option<Pin<Box<Sleep>>>>,
+}
+
+/// Whether more is to be sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// Something follows.
+    Follows,
+    /// Nothing follows: what there is leaves now.
+    Nothing,
+}
+
+/// The state of a socket's input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// Nothing yet.
+    Nothing,
+    /// Bytes.
+    Bytes,
+    /// The peer has ended its side, or the connection is gone.
+    End,
+}
+
+impl Socket {
+    pub(crate) fn of_flows(incoming: Arc<Mutex<Flow>>, outgoing: Arc<Mutex<Flow>>, local: SocketAddr) -> Self {
+        Self { incoming, outgoing, local, is_reset_on_close: Default::default(), arrival: Default::default() }
+    }
+
+    /// The socket of an accepted connection.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn new(socket: Self) -> io::Result<Self> {
+        Ok(socket)
+    }
+
+    /// A socket of the kernel has no place in the simulation.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn of_kernel(_: OwnedFd) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` must make room.
+    ///
+    /// # Errors
+    ///
+    /// The peer has reset the connection.
+    pub fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut BytesMut,
+        prepare: impl Fn(&mut BytesMut),
+    ) -> Poll<io::Result<usize>> {
+        let (mut flow, now) = (lock(&self.incoming), monotonic());
+        match flow.arrival(now) {
+            Arrival::Bytes => {
+                prepare(buffer);
+                let room = buffer.capacity() - buffer.len();
+                Poll::Ready(Ok(flow.pull(room, now, |bytes| buffer.extend_from_slice(bytes))))
+            }
+            Arrival::End(End::Finished) => Poll::Ready(Ok(0)),
+            Arrival::End(End::Reset) => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            Arrival::At(moment) => {
+                flow.receiver = Some(context.waker().clone());
+                let mut timer = Box::pin(sleep_until(moment));
+                let is_over = timer.as_mut().poll(context).is_ready();
+                self.arrival.replace(Some(timer));
+                if is_over {
+                    context.waker().wake_by_ref();
+                }
+                Poll::Pending
+            }
+            Arrival::Nothing => {
+                flow.receiver = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Sends as many bytes as there is room for, which may be none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        lock(&self.outgoing).push(bytes, monotonic()).ok_or(io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Sends as many bytes as there is room for.
+    ///
+    /// # Errors
+    ///
+    /// The peer is gone.
+    pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8], _: More) -> Poll<io::Result<usize>> {
+        match self.send(bytes) {
+            Ok(0) if !bytes.is_empty() => {
+                lock(&self.outgoing).sender = Some(context.waker().clone());
+                Poll::Pending
+            }
+            outcome => Poll::Ready(outcome),
+        }
+    }
+
+    /// Sends as many bytes of several pieces as there is room for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
+    pub fn poll_send_pieces(&self, context: &mut Context<'_>, pieces: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let mut sent = 0;
+        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+            match self.send(piece)? {
+                count if count == piece.len() => sent += count,
+                0 if sent == 0 => return self.poll_send(context, piece, More::Nothing),
+                count => return Poll::Ready(Ok(sent + count)),
+            }
+        }
+        Poll::Ready(Ok(sent))
+    }
+
+    /// Sends bytes of a file and moves the offset; 0 is the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`], and those of reading the file.
+    pub fn poll_send_file(
+        &self,
+        context: &mut Context<'_>,
+        file: &File,
+        offset: &mut u64,
+        length: u64,
+    ) -> Poll<io::Result<usize>> {
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(MAX_AT_ONCE)];
+        let count = file.read_at(&mut bytes, *offset)?;
+        let outcome = self.poll_send(context, &bytes[..count], More::Nothing);
+        if let Poll::Ready(Ok(sent)) = outcome {
+            *offset += sent as u64;
+        }
+        outcome
+    }
+
+    /// Splicing is not supported.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn poll_receive_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Splicing is not supported.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn poll_send_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// The local address.
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        Some(self.local)
+    }
+
+    /// Not supported for TCP sockets.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn peer_credentials(&self) -> io::Result<PeerCredentials> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Not supported.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn tcp_info(&self) -> io::Result<TcpInfo> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Not supported.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn set_unsent_low_water(&self, _: u32) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Ready when there is room.
+    ///
+    /// # Errors
+    ///
+    /// The peer is gone.
+    pub fn poll_drained(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut flow = lock(&self.outgoing);
+        if flow.is_closed_for_sender() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if flow.has_drained() {
+            return Poll::Ready(Ok(()));
+        }
+        flow.sender = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Whether there is input now.
+    #[must_use]
+    pub fn readable(&self) -> Readable {
+        match lock(&self.incoming).arrival(monotonic()) {
+            Arrival::Bytes => Readable::Bytes,
+            Arrival::End(_) => Readable::End,
+            Arrival::At(_) | Arrival::Nothing => Readable::Nothing,
+        }
+    }
+
+    /// Whether there is something to receive, an end of the input included.
+    #[must_use]
+    pub fn is_noted_readable(&self) -> bool {
+        self.readable() != Readable::Nothing
+    }
+
+    /// Ends the output; the peer may continue to send.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn shut_down(&self) -> io::Result<()> {
+        lock(&self.outgoing).end(End::Finished, monotonic());
+        Ok(())
+    }
+
+    /// Makes closing the socket reset the connection.
+    pub fn reset_on_close(&self) {
+        self.is_reset_on_close.set(true);
+    }
+}
+
+impl Drop for Socket {
+    /// As Linux: a socket with input that was not received is reset (RFC 2525 §2.17).
+    fn drop(&mut self) {
+        // Outside a runtime there is no time any more, and no peer.
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let loses_bytes = lock(&self.incoming).abandon();
+        let end = if loses_bytes || self.is_reset_on_close.get() { End::Reset } else { End::Finished };
+        lock(&self.outgoing).end(end, monotonic());
+    }
+}
+
+fn lock(flow: &Mutex<Flow>) -> MutexGuard<'_, Flow> {
+    flow.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The most bytes of a file in one call.
+const MAX_AT_ONCE: usize = 1 << 20;

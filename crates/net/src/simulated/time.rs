@@ -1,0 +1,37 @@
+//! Time in the simulation, with the names of `time.rs`: that of tokio's clock, which a test pauses.
+
+use std::{cell::OnceCell, time::Duration};
+
+use tokio::time::{Instant, Sleep};
+
+use crate::clock::Reading;
+
+thread_local! {
+    static START: OnceCell<Instant> = const { OnceCell::new() };
+}
+
+/// The time since the thread asked first.
+#[must_use]
+pub fn monotonic() -> Duration {
+    Instant::now().duration_since(start()) + BEGIN
+}
+
+/// Ready at this moment of [`monotonic`].
+pub(crate) fn sleep_until(moment: Duration) -> Sleep {
+    tokio::time::sleep_until(start() + moment.saturating_sub(BEGIN))
+}
+
+/// What a clock reads.
+pub(crate) fn source() -> impl Fn() -> Reading + 'static {
+    || Reading { monotonic: monotonic(), since_1970: SINCE_1970 + monotonic() }
+}
+
+fn start() -> Instant {
+    START.with(|start| *start.get_or_init(Instant::now))
+}
+
+/// No moment is that of a clock which has not begun.
+const BEGIN: Duration = Duration::from_secs(1000);
+
+/// 2026-01-01.
+const SINCE_1970: Duration = Duration::from_secs(1_767_225_600);
