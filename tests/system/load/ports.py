@@ -43,7 +43,8 @@ def backlog(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     path = folder / "socket"
     with Server.files(folder, "--access-log", "off", "--backlog", "1", "--listen", f"unix:{path}"):
         for options in ([], ["--http2"]):
-            outcome = bench_json("-P", path, "-c", "200", "-n", REQUESTS, "--no-keepalive", *options, "http://localhost/")
+            outcome = bench_json("-P", path, "-c", "200", "-n", REQUESTS, "-T", "60s", "--no-keepalive", *options,
+                                 "http://localhost/")
             verdict.check(outcome.requests == REQUESTS and not outcome.errors,
                           f"backlog: {outcome.requests} requests, {outcome.errors}")
     verdict.say(f"backlog: {REQUESTS} connections to a socket with room for one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import pathlib
 import re
 
@@ -134,6 +135,8 @@ def together(commands: list[list]) -> list[Outcome]:
 
 
 def same(verdict: Verdict, where: str, found: dict[str, float], told: dict[str, float]) -> None:
+    # As in wrk, the report has the deviation of a sample, and the script that of the values: with few of them, they differ.
+    told = told | {"stdev": told["stdev"] * math.sqrt(told["requests"] / max(1, told["requests"] - 1))}
     for name in NAMES:
         # The script's times are cut to whole microseconds.
         tolerance = told[name] * PRECISION + 1.01
