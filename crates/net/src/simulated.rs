@@ -55,9 +55,24 @@ pub(crate) struct Queue {
 }
 
 thread_local! {
+    static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
     static QUEUES: RefCell<HashMap<u16, Arc<Mutex<Queue>>>> = RefCell::default();
     static LINK: Cell<Link> = Cell::new(Link::default());
     static LAST_PORT: Cell<u16> = const { Cell::new(0) };
+}
+
+/// From now on, this thread is one of the simulation. In others, nothing listens and nothing connects, so that a program
+/// that was built with all features by mistake says so.
+pub fn enter() {
+    HAS_ENTERED.set(true);
+}
+
+/// # Errors
+///
+/// The thread has not [entered](enter).
+pub(crate) fn require() -> io::Result<()> {
+    let reason = "this program was built with the feature `simulation`, which replaces the network for tests";
+    HAS_ENTERED.get().then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 
 /// Connections that are opened from now on in this thread go over such a link.
@@ -72,7 +87,7 @@ pub(crate) fn listen(port: u16) -> Arc<Mutex<Queue>> {
     queue
 }
 
-/// Nothing listens at this port any more; connections that were not accepted are reset.
+/// Nothing listens on this port any more; connections that were not accepted are reset.
 pub(crate) fn close(port: u16) {
     // A thread that ends may have forgotten them before its last tasks.
     let _ = QUEUES.try_with(|queues| queues.borrow_mut().remove(&port));
@@ -84,6 +99,7 @@ pub(crate) fn close(port: u16) {
 ///
 /// Nothing listens there.
 pub(crate) async fn connect(address: SocketAddr) -> io::Result<Socket> {
+    require()?;
     let mut link = LINK.get();
     tokio::time::sleep(2 * link.delay).await;
     let queue = QUEUES.with_borrow(|queues| queues.get(&address.port()).cloned());

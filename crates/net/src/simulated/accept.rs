@@ -47,8 +47,9 @@ impl Acceptor {
     ///
     /// # Errors
     ///
-    /// It is a unix socket.
+    /// It is a unix socket, or the thread is not one of the simulation.
     pub fn new(listener: Listener) -> io::Result<Self> {
+        simulated::require()?;
         let Address::Tcp(address) = *listener.local_address() else { return Err(io::ErrorKind::Unsupported.into()) };
         Ok(Self { listener, port: address.port(), queue: simulated::listen(address.port()) })
     }

@@ -16,7 +16,7 @@ use bytes::BytesMut;
 use serow::{BoundServer, Error, Handler};
 use serow_net::{
     Destination, More, Socket,
-    simulated::{Link, set_link},
+    simulated::{Link, enter, set_link},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -36,6 +36,7 @@ thread_local! {
 
 /// Lets everything go on until this is ready.
 fn drive<T>(future: impl Future<Output = T>) -> T {
+    enter();
     WORLD.with(|(runtime, tasks)| runtime.block_on(tasks.run_until(future)))
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Stream {
     /// There until it is dropped.
     socket: Option<Rc<Socket>>,
     /// How long a read waits; not at all if there is none.
-    patience: RefCell<Option<Duration>>,
+    waiting_time: RefCell<Option<Duration>>,
 }
 
 impl Stream {
@@ -70,7 +71,7 @@ impl Stream {
         let pieces = std::env::var("SIMULATION_SEED").ok().and_then(|seed| seed.parse().ok());
         set_link(Link { pieces, ..Link::default() });
         let socket = drive(async { Destination::Tcp(address).connect().await })?;
-        Ok(Self { socket: Some(Rc::new(socket)), patience: RefCell::new(Some(TIMEOUT)) })
+        Ok(Self { socket: Some(Rc::new(socket)), waiting_time: RefCell::new(Some(TIMEOUT)) })
     }
 
     pub(crate) fn connect_unix(_: &Path) -> io::Result<Self> {
@@ -78,16 +79,16 @@ impl Stream {
     }
 
     pub(crate) fn set_nonblocking(&self) {
-        self.patience.replace(None);
+        self.waiting_time.replace(None);
     }
 
     pub(crate) fn set_read_timeout(&self, time: Duration) {
-        self.patience.replace(Some(time));
+        self.waiting_time.replace(Some(time));
     }
 
     /// A second handle to the same connection.
     pub(crate) fn twin(&self) -> Self {
-        Self { socket: self.socket.clone(), patience: RefCell::new(Some(TIMEOUT)) }
+        Self { socket: self.socket.clone(), waiting_time: RefCell::new(Some(TIMEOUT)) }
     }
 
     pub(crate) fn finish_sending(&self) {
@@ -109,10 +110,10 @@ impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut input = BytesMut::with_capacity(buffer.len());
         let most = buffer.len();
-        let patience = *self.patience.borrow();
+        let waiting_time = *self.waiting_time.borrow();
         let received = drive(async {
             let receive = poll_fn(|context| self.socket().poll_receive(context, &mut input, |_| {}));
-            match patience {
+            match waiting_time {
                 Some(time) => timeout(time, receive).await.map_err(|_| io::ErrorKind::WouldBlock)?,
                 None => {
                     for _ in 0..TURNS {
@@ -135,7 +136,7 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_patient = self.patience.borrow().is_some();
+        let is_patient = self.waiting_time.borrow().is_some();
         drive(async {
             if !is_patient {
                 return match self.socket().send(bytes)? {
