@@ -34,3 +34,14 @@ fn duration(time: Timespec) -> Duration {
 /// One tick of a kernel built with HZ=100, the slowest in use: a tenth of the finest timeout we keep
 /// ([`TICK`](crate::deadlines::TICK)), and a hundredth of what `Date` shows.
 const COARSEST_RESOLUTION: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_1970_become_1970() {
+        assert_eq!(duration(Timespec { tv_sec: -1, tv_nsec: 0 }), Duration::ZERO);
+        assert_eq!(duration(Timespec { tv_sec: 1, tv_nsec: 5 }), Duration::new(1, 5));
+    }
+}
