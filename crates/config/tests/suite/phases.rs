@@ -49,7 +49,10 @@ fn random_requests_pass_the_phases_of_random_settings_in_order() {
         match thread::spawn(move || run(seed, has_python)).join() {
             Ok(Some(count)) => sent += count,
             Ok(None) => refused_settings += 1,
-            Err(violation) => resume_unwind(violation),
+            Err(violation) => {
+                println!("seed {seed}");
+                resume_unwind(violation)
+            }
         }
     }
     println!("{sent} requests, {refused_settings} settings refused");
