@@ -154,7 +154,7 @@ impl BoundServer {
     #[cfg(feature = "simulation")]
     pub async fn serve_here<H: Handler>(mut self, handler: H) -> Result<(), Error> {
         let clients = ClientPolicy::new(self.clients);
-        let counters = Arc::clone(&self.status.workers().next().expect("a server has a worker"));
+        let Some(counters) = self.status.workers().next().map(Arc::clone) else { return Ok(()) };
         let limited = (self.settings.limits.connections > 0).then(ConnectionCounter::default);
         let worker = Worker::new(handler, self.settings, clients, limited, self.log.as_ref(), counters);
         let (endpoints, quic) = (self.endpoints.swap_remove(0), self.quic.swap_remove(0));
