@@ -40,6 +40,11 @@ fn drive<T>(future: impl Future<Output = T>) -> T {
     WORLD.with(|(runtime, tasks)| runtime.block_on(tasks.run_until(future)))
 }
 
+/// Goes on whenever the test waits.
+fn beside<T: 'static>(future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
+    WORLD.with(|(_, tasks)| tasks.spawn_local(future))
+}
+
 /// A moment of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Instant(tokio::time::Instant);
@@ -174,7 +179,7 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start<H: Handler + Send>(server: BoundServer, handler: H) -> Self {
-        let task = drive(async { tokio::task::spawn_local(server.serve_here(handler)) });
+        let task = beside(server.serve_here(handler));
         // It listens when it has had its first turn.
         drive(yield_now());
         Self { task }
@@ -212,7 +217,7 @@ impl Writing {
             }
             true
         };
-        Self { task: drive(async { tokio::task::spawn_local(write) }) }
+        Self { task: beside(write) }
     }
 
     /// Waits for its end; whether all was written.
