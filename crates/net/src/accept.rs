@@ -1,13 +1,10 @@
 //! Accepting connections in as few system calls as the kernel allows: one per connection.
 
-use std::error::Error;
-use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -15,7 +12,7 @@ use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::Listener;
+use crate::{AcceptError, Listener, Peer};
 
 /// A [`Listener`] in a tokio runtime, which accepts its connections.
 ///
@@ -33,15 +30,6 @@ pub struct Accepted {
     pub socket: OwnedFd,
     /// The peer.
     pub peer: Peer,
-}
-
-/// The other end of an accepted connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Peer {
-    /// Its IP address and port; an IPv4 address is one even if it came through a socket that listens on `[::]`.
-    Tcp(SocketAddr),
-    /// A process on this machine, through a unix socket.
-    Unix,
 }
 
 impl Acceptor {
@@ -156,44 +144,6 @@ impl Failure {
         }
     }
 }
-
-/// Why no connection could be accepted.
-#[derive(Debug)]
-pub enum AcceptError {
-    /// Descriptors or memory ran out, and the connection still waits in the queue: asking again at once would spin, so
-    /// pause for [`PAUSE_AFTER_EXHAUSTION`] first.
-    Exhausted(io::Error),
-    /// The socket will never accept again.
-    Fatal(io::Error),
-}
-
-impl fmt::Display for AcceptError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exhausted(error) => write!(
-                formatter,
-                "cannot accept more connections for now ({error}); raise the limit of open files (ulimit -n) \
-                 or lower that of connections"
-            ),
-            Self::Fatal(error) => write!(formatter, "cannot accept connections any more: {error}"),
-        }
-    }
-}
-
-impl Error for AcceptError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Exhausted(error) | Self::Fatal(error) => Some(error),
-        }
-    }
-}
-
-/// How long to wait after [`AcceptError::Exhausted`].
-///
-/// Long enough that ten tries a second, each a failing system call and perhaps a line in the log, cost nothing; short
-/// enough that clients, who wait in the kernel's queue meanwhile, hardly notice it. A descriptor only comes free when a
-/// connection ends, and nothing tells us when one ends in another process (ENFILE).
-pub const PAUSE_AFTER_EXHAUSTION: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests;

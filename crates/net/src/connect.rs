@@ -1,6 +1,6 @@
 //! Connecting to a server, over TCP or a unix socket.
 
-use std::{fmt, future::poll_fn, io, net::SocketAddr, os::fd::OwnedFd, path::PathBuf, time::Duration};
+use std::{future::poll_fn, io, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     io::Errno,
@@ -8,16 +8,7 @@ use rustix::{
 };
 use tokio::time::sleep;
 
-use crate::{Socket, sending::send_without_delay};
-
-/// The address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Destination {
-    /// An IP address and a port.
-    Tcp(SocketAddr),
-    /// The path of a unix socket; one that begins with `@` is a name in Linux's abstract namespace.
-    Unix(PathBuf),
-}
+use crate::{Destination, Socket, sending::send_without_delay};
 
 impl Destination {
     /// Opens a connection; one of TCP sends without delay, and keeps little in the kernel for a server that does not read.
@@ -72,15 +63,6 @@ fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
 async fn established(socket: Socket) -> io::Result<Socket> {
     poll_fn(|context| socket.poll_connected(context)).await?;
     Ok(socket)
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(formatter),
-            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
-        }
-    }
 }
 
 /// The finest that tokio's timer knows; a server that accepts a thousand connections a second is waited for once each.

@@ -2,6 +2,7 @@
 
 #[cfg_attr(feature = "simulation", path = "simulated/accept.rs")]
 mod accept;
+mod accept_error;
 mod address;
 #[cfg_attr(feature = "simulation", path = "simulated/alarm.rs")]
 mod alarm;
@@ -13,8 +14,10 @@ pub mod clock;
 mod connect;
 pub mod cores;
 pub mod deadlines;
+mod destination;
 pub mod inheritance;
 mod listener;
+mod peer;
 pub mod peer_credentials;
 mod port_lock;
 #[cfg(feature = "sandbox")]
@@ -30,6 +33,7 @@ pub mod simulated;
 #[cfg_attr(feature = "simulation", path = "simulated/socket.rs")]
 mod socket;
 pub mod socket_filter;
+mod socket_state;
 #[cfg(not(feature = "simulation"))]
 mod tcp_info;
 #[cfg_attr(feature = "simulation", path = "simulated/time.rs")]
@@ -40,20 +44,23 @@ mod udp;
 mod warning_pace;
 mod wire;
 
-pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
+pub use accept::{Accepted, Acceptor};
+pub use accept_error::{AcceptError, PAUSE_AFTER_EXHAUSTION};
 pub use address::{Address, AddressError};
 pub use alarm::Alarm;
 pub use background_thread::BackgroundThread;
 pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
-pub use connect::Destination;
 pub use deadlines::{Deadline, Deadlines, TICK};
+pub use destination::Destination;
 pub use listener::{BindError, DrainMember, ListenOptions, Listener, PortDrained};
+pub use peer::Peer;
 pub use peer_credentials::PeerCredentials;
 pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
 pub use shared_memory::{OutsideError, SharedMemory};
-pub use socket::{More, Readable, Socket};
+pub use socket::Socket;
+pub use socket_state::{More, Readable};
 pub use time::monotonic;
 pub use tunnel::Tunnel;
 #[cfg(feature = "udp")]

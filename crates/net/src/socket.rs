@@ -18,7 +18,7 @@ use rustix::{
 use serow_pacing::TcpInfo;
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::{PeerCredentials, tcp_info};
+use crate::{More, PeerCredentials, Readable, tcp_info};
 
 /// A connected socket in a tokio runtime.
 ///
@@ -26,26 +26,6 @@ use crate::{PeerCredentials, tcp_info};
 #[derive(Debug)]
 pub struct Socket {
     descriptor: AsyncFd<OwnedFd>,
-}
-
-/// Whether more is to be sent at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
-    /// The kernel may wait for what follows, to fill the packet (MSG_MORE, send(2)).
-    Follows,
-    /// Nothing follows: what there is leaves now.
-    Nothing,
-}
-
-/// The state of a socket's input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readable {
-    /// Nothing yet.
-    Nothing,
-    /// Bytes.
-    Bytes,
-    /// The peer has ended its side, or the connection is gone.
-    End,
 }
 
 impl Socket {

@@ -1,18 +1,14 @@
 //! Accepting connections in memory, with the names of `accept.rs`.
 
 use std::{
-    error::Error,
-    fmt,
     future::poll_fn,
     io,
-    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use crate::{
-    Address, Listener, Socket,
+    AcceptError, Address, Listener, Peer, Socket,
     simulated::{self, Queue},
 };
 
@@ -31,15 +27,6 @@ pub struct Accepted {
     pub socket: Socket,
     /// The peer.
     pub peer: Peer,
-}
-
-/// The other end of an accepted connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Peer {
-    /// Its IP address and port.
-    Tcp(SocketAddr),
-    /// A process on this machine, through a unix socket.
-    Unix,
 }
 
 impl Acceptor {
@@ -105,26 +92,3 @@ impl Drop for Acceptor {
         simulated::close(self.port);
     }
 }
-
-/// Why no connection could be accepted.
-#[derive(Debug)]
-pub enum AcceptError {
-    /// Descriptors or memory ran out.
-    Exhausted(io::Error),
-    /// The socket will never accept again.
-    Fatal(io::Error),
-}
-
-impl fmt::Display for AcceptError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exhausted(error) => write!(formatter, "cannot accept more connections for now ({error})"),
-            Self::Fatal(error) => write!(formatter, "cannot accept connections any more: {error}"),
-        }
-    }
-}
-
-impl Error for AcceptError {}
-
-/// How long to wait after [`AcceptError::Exhausted`].
-pub const PAUSE_AFTER_EXHAUSTION: Duration = Duration::from_millis(100);

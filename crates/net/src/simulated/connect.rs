@@ -1,17 +1,8 @@
 //! Connecting in memory, with the names of `connect.rs`.
 
-use std::{fmt, io, net::SocketAddr, path::PathBuf};
+use std::io;
 
-use crate::{Socket, simulated};
-
-/// The address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Destination {
-    /// An IP address and a port.
-    Tcp(SocketAddr),
-    /// The path of a unix socket.
-    Unix(PathBuf),
-}
+use crate::{Destination, Socket, simulated};
 
 impl Destination {
     /// Opens a connection to what listens in this thread.
@@ -23,15 +14,6 @@ impl Destination {
         match self {
             Self::Tcp(address) => simulated::connect(*address).await,
             Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(formatter),
-            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
         }
     }
 }

@@ -4,10 +4,7 @@ use std::{
     fs::File,
     io::{self, IoSlice},
     net::SocketAddr,
-    os::{
-        fd::{BorrowedFd, OwnedFd},
-        unix::fs::FileExt,
-    },
+    os::{fd::BorrowedFd, unix::fs::FileExt},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -18,7 +15,7 @@ use serow_pacing::TcpInfo;
 use tokio::time::Sleep;
 
 use crate::{
-    PeerCredentials,
+    More, PeerCredentials, Readable,
     simulated::flow::{Arrival, End, Flow},
     time::{monotonic, sleep_until},
 };
@@ -34,26 +31,6 @@ pub struct Socket {
     arrival: std::cell::RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
-/// Whether more is to be sent at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
-    /// Something follows.
-    Follows,
-    /// Nothing follows: what there is leaves now.
-    Nothing,
-}
-
-/// The state of a socket's input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readable {
-    /// Nothing yet.
-    Nothing,
-    /// Bytes.
-    Bytes,
-    /// The peer has ended its side, or the connection is gone.
-    End,
-}
-
 impl Socket {
     pub(crate) fn of_flows(incoming: Arc<Mutex<Flow>>, outgoing: Arc<Mutex<Flow>>, local: SocketAddr) -> Self {
         Self { incoming, outgoing, local, is_reset_on_close: Default::default(), arrival: Default::default() }
@@ -66,15 +43,6 @@ impl Socket {
     /// None.
     pub fn new(socket: Self) -> io::Result<Self> {
         Ok(socket)
-    }
-
-    /// A socket of the kernel has no place in the simulation.
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    pub fn of_kernel(_: OwnedFd) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` must make room.
