@@ -150,7 +150,8 @@ impl<'a> Proxying<'a> {
             forwarded: ForwardedChoice::Off,
             trust: Some(Network::EVERYWHERE.map(NetworkRule).to_vec()),
             response_timeout: Some(Span(timeout)),
-            total_timeout: Some(Span(timeout)),
+            // The check itself ends the exchange in time, with 504; a body that the proxy cut off first would be a 502.
+            total_timeout: Some(Span(timeout + LATER)),
             ..without_options()
         };
         self.to_upstream_or_server(name, forwarding, place)
@@ -221,3 +222,6 @@ const SET_HEADER: &str = "set-header";
 
 const CAPTURED: &str = "`set-header` cannot name what the path of the route matched: write the rule in the route, as in \
                         request-headers = [{ set = \"X-User\", value = \"$1\" }]";
+
+/// How much longer than a check of access the proxy that asks for it waits.
+const LATER: Duration = Duration::from_secs(1);
