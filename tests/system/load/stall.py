@@ -59,7 +59,7 @@ def planned(verdict: Verdict, server: Server, seconds: int, options: list[str]) 
         least, most = expected(share, seconds, stall)
         verdict.compare_time(least - TOLERANCE <= found[percentile] <= most + TOLERANCE,
                              f"{name}: {percentile} is {found[percentile]:.3f} s, not {least:.3f} to {most:.3f}")
-    # Who was due when the server was stopped waited for all of it.
+    # Requests that were due when the server was stopped waited for all of it.
     verdict.check(stall - TOLERANCE <= found["max_us"], f"{name}: max {found['max_us']:.3f} s")
     verdict.compare_time(found["max_us"] <= stall + 2 * TOLERANCE, f"{name}: max {found['max_us']:.3f} s")
 

@@ -100,6 +100,7 @@ def hopeless(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         said = server.said().splitlines()
     warnings = [line for line in said if "WARN" in line]
     verdict.check(1 <= len(warnings) <= 100, f"hopeless: {len(warnings)} warnings of 1000 requests: {warnings[:2]}")
+    verdict.compare_time(len(warnings) <= 10, f"hopeless: {len(warnings)} warnings")
     verdict.compare_time(seconds < 2.5 and used < 0.1, f"hopeless: {seconds:.1f} s to the end, {used:.2f} s of the processor")
 
 

@@ -166,7 +166,7 @@ fn a_reader_that_stops_is_cut() {
     client.take_head().unwrap();
     sleep(4 * SHORT);
     assert!(client.take(LARGE).is_err());
-    assert!(began.elapsed() >= SHORT);
+    assert!((SHORT..TIMEOUT).contains(&began.elapsed()));
 }
 
 #[test]
