@@ -27,7 +27,7 @@ use std::{
 use self::flow::Flow;
 use crate::Socket;
 
-/// What connections go over: the same in both directions.
+/// The network between the ends of connections: the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// How long a byte is on its way.

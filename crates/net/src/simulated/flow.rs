@@ -96,7 +96,7 @@ impl Flow {
         self.is_deaf || self.end.is_some()
     }
 
-    /// What its receiver finds now.
+    /// The state that its receiver finds now.
     pub(crate) fn arrival(&self, now: Duration) -> Arrival {
         if let Some((at, End::Reset)) = self.end
             && at <= now
@@ -130,7 +130,7 @@ impl Flow {
         }
         self.length -= taken;
         if self.has_drained() {
-            self.sender.take().into_iter().for_each(Waker::wake);
+            self.wake_sender();
         }
         taken
     }
@@ -141,14 +141,18 @@ impl Flow {
             self.end = Some((self.free_at.max(now) + self.link.delay, end));
         }
         self.wake_receiver();
-        self.sender.take().into_iter().for_each(Waker::wake);
+        self.wake_sender();
     }
 
     /// Its receiver is gone; whether bytes are lost by that.
     pub(crate) fn abandon(&mut self) -> bool {
         self.is_deaf = true;
-        self.sender.take().into_iter().for_each(Waker::wake);
+        self.wake_sender();
         self.length > 0
+    }
+
+    fn wake_sender(&mut self) {
+        self.sender.take().into_iter().for_each(Waker::wake);
     }
 
     fn wake_receiver(&mut self) {

@@ -21,7 +21,7 @@ pub(crate) fn sleep_until(moment: Duration) -> Sleep {
     tokio::time::sleep_until(start() + moment.saturating_sub(BEGIN))
 }
 
-/// What a clock reads.
+/// The time for a clock.
 pub(crate) fn source() -> impl Fn() -> Reading + 'static {
     || Reading { monotonic: monotonic(), since_1970: SINCE_1970 + monotonic() }
 }

@@ -1,4 +1,4 @@
-//! What is particular to HTTP/2.
+//! The modules that are particular to HTTP/2.
 
 #[path = "../suite/http2/access.rs"]
 mod access;

@@ -103,9 +103,7 @@ impl Stream {
     pub(crate) fn local_address(&self) -> SocketAddr {
         self.socket().local_address().unwrap()
     }
-}
 
-impl Stream {
     fn socket(&self) -> &Socket {
         self.socket.as_ref().unwrap()
     }
@@ -114,7 +112,6 @@ impl Stream {
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut input = BytesMut::with_capacity(buffer.len());
-        let most = buffer.len();
         let waiting_time = *self.waiting_time.borrow();
         let received = drive(async {
             let receive = poll_fn(|context| self.socket().poll_receive(context, &mut input, |_| {}));
@@ -133,7 +130,7 @@ impl Read for Stream {
                 }
             }
         })?;
-        assert!(received <= most);
+        assert!(received <= buffer.len());
         buffer[..received].copy_from_slice(&input[..received]);
         Ok(received)
     }
