@@ -83,6 +83,7 @@ async fn serve<H: Handler>(
         };
         worker.limit_drain(grace);
         tokio::select! {
+            biased;
             () = &mut all_left => return Ok(()),
             () = tokio::time::sleep(grace) => {
                 let connections = worker.counters.connections.count();

@@ -19,7 +19,7 @@ use serow_net::{More, Tunnel};
 use tokio::task::yield_now;
 
 use crate::{
-    access_log::RequestLog,
+    access_log::{RequestLog, RequestLogEntry},
     connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
     guarded_io::GuardedIo,
@@ -34,6 +34,10 @@ struct Http1<H> {
     machine: Server,
     connection: Connection,
     request_log: RequestLog,
+    /// The log entry of the request that is in progress, if there is a log.
+    record: Option<RequestLogEntry>,
+    /// What was sent of its response.
+    sent: Sent,
     informational: InformationalQueue,
     /// Whether there is a request that counts as being in progress.
     in_progress: bool,
@@ -70,7 +74,9 @@ pub(crate) async fn serve<H: Handler>(
 ) {
     let machine = Server::new(worker.settings.limits.http1());
     let (request_log, informational) = (RequestLog::default(), InformationalQueue::default());
-    let mut http1 = Http1 { worker, transport, machine, connection, request_log, informational, in_progress: false };
+    let (record, sent, in_progress) = (None, Sent::default(), false);
+    let mut http1 =
+        Http1 { worker, transport, machine, connection, request_log, record, sent, informational, in_progress };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
@@ -164,11 +170,14 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// The request is over.
+    /// The request is over, with this status: counts it, and writes its log entry.
     #[inline]
-    fn note_answered(&mut self, status: StatusCode) {
+    fn note_answered(&mut self, status: StatusCode, is_whole: bool) {
         self.in_progress = false;
         self.worker.counters.note_answered(status);
+        if let (Some(record), Some(log)) = (self.record.take(), &self.worker.log) {
+            record.write(&**log, Sent { status, ..self.sent }, is_whole);
+        }
     }
 
     fn mistake(&self, error: ProtocolError) -> End {
@@ -243,14 +252,14 @@ impl<H: Handler> Watched<'_, H> {
 
 impl<H: Handler> Drop for Watched<'_, H> {
     fn drop(&mut self) {
-        let mut status = client_left();
+        let mut status = self.0.sent.logged_status();
         if thread::panicking() {
             let peer = self.0.connection.peer();
             tracing::error!(?peer, "the service panicked; its connection is closed");
             status = StatusCode::INTERNAL_SERVER_ERROR;
         }
         if self.0.in_progress {
-            self.0.note_answered(status);
+            self.0.note_answered(status, false);
         }
         self.0.transport.cut();
     }

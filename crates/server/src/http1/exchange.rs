@@ -12,7 +12,7 @@ use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Respon
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{access_log::RequestLogEntry, exchange::Sent, transport::TransportError};
+use crate::{exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
     /// Serves a request; `Ok` if the connection can serve another.
@@ -21,7 +21,8 @@ impl<H: Handler> Http1<H> {
         let ReceivedRequest { head, framing, upgrade } = received;
         self.worker.counters.requests_http1.add(1);
         self.in_progress = true;
-        let mut record = self.worker.log.is_some().then(|| self.request_log.begin(Some(&head), &self.connection));
+        self.sent = Sent::default();
+        self.record = self.worker.log.is_some().then(|| self.request_log.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (forwarding, body) = BodyForwarding::new(framing);
         if !self.informational.is_free() {
@@ -30,7 +31,7 @@ impl<H: Handler> Http1<H> {
         }
         let mut request =
             Request::new(head, body, self.connection.clone()).with_informational(self.informational.sender());
-        if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
+        if let (Some(record), Some(log)) = (&mut self.record, &self.worker.log) {
             record.ask_for_route(&**log, &mut request.extensions);
         }
         let mut pending = None;
@@ -40,47 +41,40 @@ impl<H: Handler> Http1<H> {
             pending = Some(ours);
         }
         let call = self.worker.handler.call(request);
-        let mut sent = Sent::default();
         let handled = self.handle(call, &forwarding).await;
         if self.informational.has_waiting() {
             self.send_informational(InformationalQueue::take);
         }
         let answered = match handled {
             Ok(mut response) => {
-                (sent.status, sent.has_begun) = (response.status, true);
-                if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
+                (self.sent.status, self.sent.has_begun) = (response.status, true);
+                if let (Some(record), Some(log)) = (&mut self.record, &self.worker.log) {
                     record.note_response(&**log, &response.headers, &mut response.extensions);
                 }
-                self.respond(response, &forwarding, &mut sent).await
+                self.respond(response, &forwarding).await
             }
             Err(end) => Err(end),
         };
         if let Err(end) = answered {
-            return Err(self.give_up(end, sent, record));
+            return Err(self.give_up(end));
         }
-        self.note_answered(sent.status);
-        if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent, true);
-        }
+        self.note_answered(self.sent.status, true);
         self.conclude(pending, &forwarding).await
     }
 
     /// The response is incomplete: returns how the connection ends, and writes the log entry.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<RequestLogEntry>) -> End {
+    fn give_up(&mut self, end: End) -> End {
         let end = match end {
             // Too late to tell the client: the response has begun.
             End::Refuse(_) if self.machine.has_begun_response() => End::Cut(TransportError::TimedOut),
             end => end,
         };
         if !self.machine.has_begun_response() {
-            sent.status = end.status();
+            self.sent.status = end.status();
         }
-        self.note_answered(sent.status);
-        if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent, !matches!(end, End::Cut(_)));
-        }
+        self.note_answered(self.sent.status, !matches!(end, End::Cut(_)));
         end
     }
 

@@ -14,17 +14,12 @@ use serow_message::{
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{alternative_service::announce, exchange::Sent, transport::TransportError};
+use crate::{alternative_service::announce, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
-    /// Sends a response, and notes in `sent` what was sent.
+    /// Sends a response, and notes what was sent.
     #[inline]
-    pub(super) async fn respond(
-        &mut self,
-        mut response: Response,
-        forwarding: &BodyForwarding,
-        sent: &mut Sent,
-    ) -> Result<(), End> {
+    pub(super) async fn respond(&mut self, mut response: Response, forwarding: &BodyForwarding) -> Result<(), End> {
         if let Some(alternative) = &self.transport.alternative {
             announce(alternative, &mut response.headers);
         }
@@ -44,21 +39,21 @@ impl<H: Handler> Http1<H> {
             Ok(has_body) => has_body,
             Err(misuse) => return Err(reject(response.status, misuse)),
         };
-        sent.head_bytes = (output.len() - before) as u64;
+        self.sent.head_bytes = (output.len() - before) as u64;
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}
-            BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes, sent)?,
+            BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes)?,
             BodyKind::Bytes(bytes) => {
                 self.transport.begin_turn();
-                self.send_bytes(bytes, sent).await?;
+                self.send_bytes(bytes).await?;
             }
             BodyKind::File(range) => {
                 self.transport.begin_turn();
-                self.send_file(*range, sent).await?;
+                self.send_file(*range).await?;
             }
-            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), forwarding, sent).await,
-            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), forwarding, sent).await,
+            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), forwarding).await,
+            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), forwarding).await,
         }
         self.machine.send_end(None, self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
@@ -66,40 +61,40 @@ impl<H: Handler> Http1<H> {
 
     /// Copies a small body behind the head, so that both are sent in one call.
     #[inline]
-    fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
-        sent.body_bytes += bytes.len() as u64;
+    fn copy_bytes(&mut self, bytes: &[u8]) -> Result<(), End> {
+        self.sent.body_bytes += bytes.len() as u64;
         self.worker.counters.body_bytes_sent.add(bytes.len() as u64);
         self.machine.send_data(bytes, self.transport.output()).map_err(usage_error)
     }
 
     /// Sends a larger body in the same call as the head, without copying it.
-    async fn send_bytes(&mut self, mut bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
+    async fn send_bytes(&mut self, mut bytes: Bytes) -> Result<(), End> {
         let length = bytes.len() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with(&mut bytes).await;
-        sent.body_bytes += length - bytes.len() as u64;
+        self.sent.body_bytes += length - bytes.len() as u64;
         outcome.map_err(End::Cut)?;
         self.machine.end_chunk(length, self.transport.output());
         Ok(())
     }
 
     /// Sends a piece that is in a pipe, without copying it.
-    async fn send_piped(&mut self, mut bytes: PipedBytes, sent: &mut Sent) -> Result<(), End> {
+    async fn send_piped(&mut self, mut bytes: PipedBytes) -> Result<(), End> {
         let length = bytes.length() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with_pipe(&mut bytes).await;
-        sent.body_bytes += length - bytes.length() as u64;
+        self.sent.body_bytes += length - bytes.length() as u64;
         outcome.map_err(End::Cut)?;
         self.machine.end_chunk(length, self.transport.output());
         Ok(())
     }
 
     /// Sends a file without copying it.
-    async fn send_file(&mut self, mut range: FileRange, sent: &mut Sent) -> Result<(), End> {
+    async fn send_file(&mut self, mut range: FileRange) -> Result<(), End> {
         let length = range.length;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with_file(&mut range).await;
-        sent.body_bytes += length - range.length;
+        self.sent.body_bytes += length - range.length;
         outcome.map_err(End::Cut)
     }
 
@@ -109,7 +104,7 @@ impl<H: Handler> Http1<H> {
     /// A body that is always ready would occupy the core, so the task yields after a while, and whenever a body
     /// requests it by an empty piece. (A task that only wakes itself does not let the event loop look at the sockets in
     /// between.)
-    async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding, sent: &mut Sent) -> Result<(), End> {
+    async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
         if !self.transport.wire.is_encrypted() {
@@ -134,7 +129,7 @@ impl<H: Handler> Http1<H> {
             let frame = match piece.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))? {
                 BodyPiece::Frame(frame) => frame,
                 BodyPiece::Piped(bytes) => {
-                    self.send_piped(bytes, sent).await?;
+                    self.send_piped(bytes).await?;
                     tokio::task::yield_now().await;
                     continue;
                 }
@@ -142,8 +137,8 @@ impl<H: Handler> Http1<H> {
             at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MAX_AT_ONCE } else { data.len() });
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
-                Ok(data) if data.len() <= MAX_COPIED => self.copy_bytes(&data, sent)?,
-                Ok(data) => self.send_bytes(data, sent).await?,
+                Ok(data) if data.len() <= MAX_COPIED => self.copy_bytes(&data)?,
+                Ok(data) => self.send_bytes(data).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
             if self.transport.output.len() > MAX_GATHERED {

@@ -104,7 +104,6 @@ where
 
     /// Closes the connection gracefully: sends the last frames (GOAWAY), and gives the client time to read them.
     pub(super) async fn close(&mut self) {
-        self.requests.give_up_all();
         self.requests.machine.write_control(self.transport.output());
         self.transport.allow_any_time();
         if self.transport.flush(More::Nothing).await.is_err() {
@@ -125,7 +124,6 @@ where
             }
             TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
         }
-        self.requests.give_up_all();
         self.transport.cut();
     }
 }

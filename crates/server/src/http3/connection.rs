@@ -103,13 +103,7 @@ where
 
     /// Ends the connection.
     pub(super) fn close(&mut self, code: ErrorCode, reason: &'static str) {
-        self.requests.give_up_all();
         self.streams.quic().close(code.0, reason);
-    }
-
-    /// The client has ended it, or is gone.
-    pub(super) fn lose(&mut self) {
-        self.requests.give_up_all();
     }
 
     pub(super) fn into_quic(self) -> serow_quic::Connection {

@@ -18,6 +18,7 @@ pub(crate) fn server(noted: &Noted) -> Running {
             "/cut" => return Response::default().body(Pieces::new(["abc"]).then_fails().body()),
             "/stream" => return Response::default().body(Pieces::new(["abc", "de"]).body()),
             "/large" => return Response::default().body(vec![b'a'; LARGE as usize]),
+            "/panic" => panic!("a panic that a test asked for"),
             "/missing" => return Response::plain_status(StatusCode::NOT_FOUND),
             "/token" => return Response::text("abc").with("x-token", "secret"),
             "/urgent" => return Response::text("abc").with("priority", "u=1"),
@@ -52,6 +53,19 @@ fn every_field_is_told() {
         assert_eq!((entry.agent.as_deref(), entry.status, entry.body_bytes, entry.whole), (Some("me"), 200, 2, true));
         assert!(entry.took >= Duration::from_millis(50) && entry.took < Duration::from_secs(20), "{:?}", entry.took);
         assert!(entry.began >= before && entry.began <= SystemTime::now());
+    }
+}
+
+#[test]
+fn a_panic_is_a_500_that_is_not_whole() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/panic"));
+        client.try_answer().unwrap_err();
+        let entry = noted.entries(1).pop().unwrap();
+        assert_eq!((entry.status, entry.body_bytes, entry.whole), (500, 0, false), "{spoken:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serow::{Address, KnownHeader, Method, Request, Response, Server, StatusCode, Timeouts};
 use tokio::{io::AsyncReadExt, sync::watch};
 
-use crate::support::{Asked, BOTH, Client, Instant, Pieces, Running, eventually, patient, sleep};
+use crate::support::{Asked, BOTH, Client, Instant, Noted, Pieces, Running, channel_body, eventually, patient, sleep};
 
 /// A server whose `/wait` responds when the test releases it.
 pub(crate) fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
@@ -169,6 +169,44 @@ fn the_grace_time_cuts_what_still_runs() {
         waiting.try_answer().unwrap_err();
         // Without a length only a reset tells that it is not whole.
         reading.is_reset();
+    }
+}
+
+#[test]
+fn requests_that_the_grace_time_cuts_are_logged() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let kept = noted.clone();
+        let server = Server::new().timeouts(Timeouts { grace: GRACE, ..patient() });
+        let (go, wait) = watch::channel(());
+        let mut server = Running::with(server.access_log(move || kept.clone()), move |request: Request| {
+            let mut wait = wait.clone();
+            async move {
+                match request.target.path() {
+                    "/stream" => {
+                        let (feed, body) = channel_body();
+                        feed.send("abc".into()).unwrap();
+                        // It never ends.
+                        std::mem::forget(feed);
+                        return Response::default().body(body);
+                    }
+                    _ => drop(wait.changed().await),
+                }
+                Response::default()
+            }
+        });
+        let mut waiting = server.connect_with(spoken);
+        waiting.begin(&Asked::get("/wait"));
+        eventually("a handler is at work", || go.receiver_count() > 1);
+        let mut reading = server.connect();
+        reading.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+        reading.receive_some().unwrap();
+        server.stopper.stop();
+        assert!(server.wait() < AT_ONCE);
+        let mut entries = noted.entries(2);
+        entries.sort_by_key(|entry| entry.status);
+        let told: Vec<_> = entries.iter().map(|entry| (entry.status, entry.body_bytes, entry.whole)).collect();
+        assert_eq!(told, [(200, 3, false), (499, 0, false)], "{spoken:?}");
     }
 }
 
