@@ -8,8 +8,8 @@
 //! | --- | --- |
 //! | a TCP connection | two [`Flow`](flow::Flow)s, one in each direction |
 //! | listening sockets | still bound, so that addresses are real ones; connections arrive in a queue of this thread |
-//! | sendfile(2) | a copy |
-//! | splice(2), TCP_INFO, TCP_NOTSENT_LOWAT | "not supported", as on systems other than Linux |
+//! | sendfile(2), splice(2) | copies |
+//! | TCP_INFO, TCP_NOTSENT_LOWAT | "not supported", as on systems other than Linux |
 //! | UDP | that of the kernel |
 
 pub(crate) mod flow;
@@ -17,10 +17,11 @@ pub(crate) mod flow;
 use std::{
     cell::{Cell, RefCell},
     collections::{HashMap, VecDeque},
+    future::poll_fn,
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex},
-    task::Waker,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Poll, Waker},
     time::Duration,
 };
 
@@ -36,7 +37,8 @@ pub struct Link {
     pub rate: Option<u64>,
     /// Bytes that were sent and not received: what both kernels hold.
     pub capacity: usize,
-    /// Decides how many bytes each call takes, from one on; without a seed it takes as many as there are.
+    /// Decides how many bytes each call takes, from one on, and which calls find nothing at first, so that other tasks go
+    /// on before; without a seed each call takes as many bytes as there are.
     pub pieces: Option<u64>,
 }
 
@@ -59,6 +61,19 @@ thread_local! {
     static QUEUES: RefCell<HashMap<u16, Arc<Mutex<Queue>>>> = RefCell::default();
     static LINK: Cell<Link> = Cell::new(Link::default());
     static LAST_PORT: Cell<u16> = const { Cell::new(0) };
+    static OPEN_SOCKETS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The sockets of this thread that are open: two for each connection, while both ends are.
+#[must_use]
+pub fn open_sockets() -> usize {
+    OPEN_SOCKETS.get()
+}
+
+/// Notes that a socket was opened or closed.
+pub(crate) fn note_socket(is_open: bool) {
+    // A thread that ends may have forgotten the number before its last sockets.
+    let _ = OPEN_SOCKETS.try_with(|count| count.set(if is_open { count.get() + 1 } else { count.get() - 1 }));
 }
 
 /// From now on, this thread is one of the simulation. In others, nothing listens and nothing connects, so that a program
@@ -87,20 +102,60 @@ pub(crate) fn listen(port: u16) -> Arc<Mutex<Queue>> {
     queue
 }
 
+/// The connections to a port that no system knows: for the servers of a test.
+#[derive(Debug)]
+pub struct Inbox {
+    port: u16,
+    queue: Arc<Mutex<Queue>>,
+}
+
+impl Inbox {
+    /// Has connections to this port arrive here, until it is dropped.
+    #[must_use]
+    pub fn open(port: u16) -> Self {
+        Self { port, queue: listen(port) }
+    }
+
+    /// The next connection.
+    pub async fn accept(&self) -> Socket {
+        poll_fn(|context| {
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            match queue.waiting.pop_front() {
+                Some((socket, _)) => Poll::Ready(socket),
+                None => {
+                    queue.acceptor = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        close(self.port);
+    }
+}
+
 /// Nothing listens on this port any more; connections that were not accepted are reset.
 pub(crate) fn close(port: u16) {
     // A thread that ends may have forgotten them before its last tasks.
     let _ = QUEUES.try_with(|queues| queues.borrow_mut().remove(&port));
 }
 
-/// Opens a connection.
+/// The link of [`set_link`].
+pub(crate) fn link() -> Link {
+    LINK.get()
+}
+
+/// Opens a connection over this link.
 ///
 /// # Errors
 ///
 /// Nothing listens there.
-pub(crate) async fn connect(address: SocketAddr) -> io::Result<Socket> {
+pub async fn connect_over(mut link: Link, address: SocketAddr) -> io::Result<Socket> {
     require()?;
-    let mut link = LINK.get();
     tokio::time::sleep(2 * link.delay).await;
     let queue = QUEUES.with_borrow(|queues| queues.get(&address.port()).cloned());
     let queue = queue.ok_or(io::ErrorKind::ConnectionRefused)?;
@@ -111,7 +166,7 @@ pub(crate) async fn connect(address: SocketAddr) -> io::Result<Socket> {
     let there = Arc::new(Mutex::new(Flow::new(link)));
     let back = Arc::new(Mutex::new(Flow::new(link)));
     let socket = Socket::of_flows(Arc::clone(&back), Arc::clone(&there), ours);
-    let mut queue = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     queue.waiting.push_back((Socket::of_flows(there, back, address), ours));
     if let Some(waker) = queue.acceptor.take() {
         waker.wake();

@@ -64,10 +64,22 @@ impl Flow {
 
     /// Takes as many of these bytes as there is room for; `None` if its receiver is gone, or it has ended.
     pub(crate) fn push(&mut self, bytes: &[u8], now: Duration) -> Option<usize> {
-        if self.is_deaf || self.end.is_some() {
+        let count = self.admit(bytes.len())?;
+        self.put(&bytes[..count], now);
+        Some(count)
+    }
+
+    /// How many of so many bytes it takes now, for [`Self::put`].
+    pub(crate) fn admit(&mut self, most: usize) -> Option<usize> {
+        if self.is_closed_for_sender() {
             return None;
         }
-        let count = self.part(bytes.len().min(self.room()));
+        Some(self.part(most.min(self.room())))
+    }
+
+    /// Takes all of these bytes, as many as it has admitted.
+    pub(crate) fn put(&mut self, bytes: &[u8], now: Duration) {
+        let count = bytes.len();
         if count > 0 {
             let time = self.link.rate.map_or(Duration::ZERO, |rate| {
                 Duration::from_nanos(
@@ -75,11 +87,10 @@ impl Flow {
                 )
             });
             self.free_at = self.free_at.max(now) + time;
-            self.pieces.push_back((self.free_at + self.link.delay, Bytes::copy_from_slice(&bytes[..count])));
+            self.pieces.push_back((self.free_at + self.link.delay, Bytes::copy_from_slice(bytes)));
             self.length += count;
             self.wake_receiver();
         }
-        Some(count)
     }
 
     /// How many bytes it takes.
@@ -164,15 +175,25 @@ impl Flow {
         if self.link.pieces.is_none() || most == 0 {
             return most;
         }
-        // SplitMix64. One of four calls takes all, so that a large body comes to an end.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = mixed ^ (mixed >> 27);
-        match mixed % 4 {
+        // One of four calls takes all, so that a large body comes to an end.
+        let choice = self.next_random();
+        match choice % 4 {
             0 => most,
             1 => 1,
-            _ => 1 + usize::try_from((mixed >> 2) % most as u64).unwrap_or(0),
+            _ => 1 + usize::try_from((choice >> 2) % most as u64).unwrap_or(0),
         }
+    }
+
+    /// Whether a call finds nothing at first, as the seed has it.
+    pub(crate) fn hesitates(&mut self) -> bool {
+        self.link.pieces.is_some() && self.next_random() % 8 == 0
+    }
+
+    /// SplitMix64.
+    fn next_random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 27)
     }
 }
 

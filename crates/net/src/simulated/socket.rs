@@ -4,10 +4,13 @@ use std::{
     fs::File,
     io::{self, IoSlice},
     net::SocketAddr,
-    os::{fd::BorrowedFd, unix::fs::FileExt},
+    os::{
+        fd::{BorrowedFd, OwnedFd},
+        unix::fs::FileExt,
+    },
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::BytesMut;
@@ -16,7 +19,10 @@ use tokio::time::Sleep;
 
 use crate::{
     More, PeerCredentials, Readable,
-    simulated::flow::{Arrival, End, Flow},
+    simulated::{
+        self,
+        flow::{Arrival, End, Flow},
+    },
     time::{monotonic, sleep_until},
 };
 
@@ -33,6 +39,7 @@ pub struct Socket {
 
 impl Socket {
     pub(crate) fn of_flows(incoming: Arc<Mutex<Flow>>, outgoing: Arc<Mutex<Flow>>, local: SocketAddr) -> Self {
+        simulated::note_socket(true);
         Self { incoming, outgoing, local, is_reset_on_close: Default::default(), arrival: Default::default() }
     }
 
@@ -40,9 +47,9 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// None.
-    pub fn new(socket: Self) -> io::Result<Self> {
-        Ok(socket)
+    /// It is a socket of the kernel.
+    pub fn new(socket: impl Connected) -> io::Result<Self> {
+        socket.socket()
     }
 
     /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` must make room.
@@ -56,11 +63,26 @@ impl Socket {
         buffer: &mut BytesMut,
         prepare: impl Fn(&mut BytesMut),
     ) -> Poll<io::Result<usize>> {
+        self.poll_receive_at_most(context, buffer, |buffer| {
+            prepare(buffer);
+            buffer.capacity() - buffer.len()
+        })
+    }
+
+    fn poll_receive_at_most(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut BytesMut,
+        room: impl Fn(&mut BytesMut) -> usize,
+    ) -> Poll<io::Result<usize>> {
         let (mut flow, now) = (lock(&self.incoming), monotonic());
         match flow.arrival(now) {
+            Arrival::Bytes if flow.hesitates() => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Arrival::Bytes => {
-                prepare(buffer);
-                let room = buffer.capacity() - buffer.len();
+                let room = room(buffer);
                 Poll::Ready(Ok(flow.pull(room, now, |bytes| buffer.extend_from_slice(bytes))))
             }
             Arrival::End(End::Finished) => Poll::Ready(Ok(0)),
@@ -97,6 +119,10 @@ impl Socket {
     ///
     /// The peer is gone.
     pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8], _: More) -> Poll<io::Result<usize>> {
+        if lock(&self.outgoing).hesitates() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         match self.send(bytes) {
             Ok(0) if !bytes.is_empty() => {
                 lock(&self.outgoing).sender = Some(context.waker().clone());
@@ -144,22 +170,47 @@ impl Socket {
         outcome
     }
 
-    /// Splicing is not supported.
+    /// Copies received bytes into an empty pipe, at most `most`; 0 is the end of the input.
     ///
     /// # Errors
     ///
-    /// Always.
-    pub fn poll_receive_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
-        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    /// As [`Self::poll_receive`], and those of write(2).
+    pub fn poll_receive_piped(
+        &self,
+        context: &mut Context<'_>,
+        pipe: BorrowedFd<'_>,
+        most: usize,
+    ) -> Poll<io::Result<usize>> {
+        let most = most.min(MAX_PIPED);
+        let mut bytes = BytesMut::with_capacity(most);
+        let received = ready!(self.poll_receive_at_most(context, &mut bytes, |_| most))?;
+        // It is empty, and takes them all.
+        Poll::Ready(if received == 0 { Ok(0) } else { Ok(rustix::io::write(pipe, &bytes)?) })
     }
 
-    /// Splicing is not supported.
+    /// Sends as many bytes as there is room for of a pipe that has `length`.
     ///
     /// # Errors
     ///
-    /// Always.
-    pub fn poll_send_piped(&self, _: &mut Context<'_>, _: BorrowedFd<'_>, _: usize) -> Poll<io::Result<usize>> {
-        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    /// As [`Self::poll_send`], and those of read(2).
+    pub fn poll_send_piped(
+        &self,
+        context: &mut Context<'_>,
+        pipe: BorrowedFd<'_>,
+        length: usize,
+    ) -> Poll<io::Result<usize>> {
+        let mut flow = lock(&self.outgoing);
+        let Some(count) = flow.admit(length.min(MAX_PIPED)) else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        if count == 0 {
+            flow.sender = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let mut bytes = vec![0; count];
+        let count = rustix::io::read(pipe, &mut bytes)?;
+        flow.put(&bytes[..count], monotonic());
+        Poll::Ready(Ok(count))
     }
 
     /// The local address.
@@ -244,9 +295,32 @@ impl Socket {
     }
 }
 
+/// A connected socket: that of an accepted connection, or one of the kernel.
+pub trait Connected {
+    /// It, if it is one of the simulation.
+    ///
+    /// # Errors
+    ///
+    /// It is a socket of the kernel.
+    fn socket(self) -> io::Result<Socket>;
+}
+
+impl Connected for Socket {
+    fn socket(self) -> io::Result<Socket> {
+        Ok(self)
+    }
+}
+
+impl Connected for OwnedFd {
+    fn socket(self) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 impl Drop for Socket {
     /// As Linux: a socket with input that was not received is reset (RFC 2525 §2.17).
     fn drop(&mut self) {
+        simulated::note_socket(false);
         // Outside a runtime there is no time any more, and no peer.
         if tokio::runtime::Handle::try_current().is_err() {
             return;
@@ -263,3 +337,6 @@ fn lock(flow: &Mutex<Flow>) -> MutexGuard<'_, Flow> {
 
 /// The most bytes of a file in one call.
 const MAX_AT_ONCE: usize = 1 << 20;
+
+/// The most bytes that go through a pipe in one call: it has room for more.
+const MAX_PIPED: usize = 64 << 10;
