@@ -1,0 +1,97 @@
+//! Orderly clients get what they ask for.
+
+use std::time::Duration;
+
+use super::Case;
+use crate::{
+    observations::End,
+    origin::has_body,
+    plan::{Conduct, Fault, Place, Version},
+};
+
+/// A client that does nothing wrong gets the response, unless its server fails.
+pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
+    let Some((end, at)) = case.requested.end else {
+        return violations.push("has no end".to_owned());
+    };
+    if case.request.conduct != Conduct::Orderly || matches!(end, End::Left) {
+        return;
+    }
+    if end == End::Unsent || is_behind_an_end(case) && end != End::Whole {
+        if !case.seen.is_empty() {
+            violations.push("got no response, since the connection had ended, and reached a server".to_owned());
+        }
+        return;
+    }
+    if end == End::Whole {
+        return check_status(case, violations);
+    }
+    if is_drained(case, at) || is_cut_by_server(case) {
+        return;
+    }
+    violations.push(format!("got no response, but {end:?} ({:?})", case.requested.received.status));
+}
+
+/// Whether an earlier response of the connection was its last one.
+fn is_behind_an_end(case: &Case<'_>) -> bool {
+    let client = &case.plan.clients[case.request.id.client];
+    if client.version == Version::Http2 {
+        return false;
+    }
+    let requests = case.observations.requests.borrow();
+    client.requests.iter().take_while(|other| other.id != case.request.id).any(|other| {
+        // It was answered before its body was known to be too large to be read to its end.
+        let most = case.plan.settings.max_body.min(MOST_DRAINED);
+        let is_too_large = other.body.is_some_and(|body| body.is_chunked && body.length > most);
+        is_too_large
+            || requests.get(&other.id).is_some_and(|other| {
+                other.end.is_some_and(|(end, _)| end != End::Whole)
+                    || other.received.value("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
+            })
+    })
+}
+
+/// Whether the server ended the connection because it stops: without the request, or when the grace period was over.
+fn is_drained(case: &Case<'_>, at: Duration) -> bool {
+    case.plan.stop.is_some_and(|stop| at >= stop && (case.seen.is_empty() || at >= stop + case.plan.settings.grace))
+}
+
+/// Whether the server behind the proxy cut the response.
+fn is_cut_by_server(case: &Case<'_>) -> bool {
+    let last = case.seen.last().map(|seen| case.request.answer(seen.attempt));
+    let is_cut = last.is_some_and(|answer| answer.fault.cut().is_some() && has_body(answer.status));
+    // A stored response, or one that others wait for, may be that of any of them.
+    is_cut || matches!(case.request.place, Place::Cached(_)) && case.plan.is_cached_cut(case.request.place)
+}
+
+fn check_status(case: &Case<'_>, violations: &mut Vec<String>) {
+    let Some(status) = case.requested.received.status else { return };
+    let is_own = case.requested.received.value("x-id").is_none();
+    let is_too_large = case.request.body.is_some_and(|body| body.length > case.plan.settings.max_body);
+    let expected: &[u16] = match (case.request.place, case.seen.last()) {
+        (Place::Denied, _) if is_too_large => &[403, 413],
+        (Place::Denied, _) => &[403],
+        (Place::Responded, _) if is_too_large => &[200, 413],
+        (Place::Responded, _) => &[200],
+        (_, _) if is_too_large && is_own => &[413, 502, 503, 504],
+        _ if !is_own => return,
+        (_, Some(seen)) => match case.request.answer(seen.attempt).fault {
+            // The next attempt may not have reached a server.
+            Fault::Hangs if case.plan.may_fail_unseen() => &[502, 503, 504],
+            Fault::Hangs => &[504],
+            fault if fault.prevents_response() || fault.is_close() => &[502],
+            _ if case.plan.settings.total_timeout.is_some() => &[504],
+            // It was retried, and no other server was reached.
+            _ if case.was_retried(seen) && case.plan.may_fail_unseen() => &[502, 503, 504],
+            _ => &[],
+        },
+        (_, None) if case.plan.may_fail_unseen() => &[502, 503, 504],
+        (_, None) => &[],
+    };
+    if !expected.contains(&status) {
+        violations.push(format!("has {status}, expected {expected:?}"));
+    }
+}
+
+/// Bytes of a body that the server reads, and throws away, to keep the connection.
+const MOST_DRAINED: usize = 64 * 1024;
