@@ -37,7 +37,7 @@ mod socket_state;
 #[cfg(not(feature = "simulation"))]
 mod tcp_info;
 #[cfg_attr(feature = "simulation", path = "simulated/time.rs")]
-mod time;
+pub mod time;
 mod tunnel;
 #[cfg(feature = "udp")]
 mod udp;

@@ -1,10 +1,32 @@
-//! The kernel's clocks.
+//! The kernel's clocks. All other code calls these functions, or tokio's `Instant`: clippy forbids the clocks of the
+//! standard library (`disallowed-methods`), which a simulation could not replace.
 
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 use crate::clock::Reading;
+
+/// This moment, for durations and deadlines. In a tokio runtime whose clock a test has paused, it is that clock's.
+#[must_use]
+#[inline]
+pub fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// The time of day. It jumps when somebody sets the machine's clock.
+#[must_use]
+#[inline]
+pub fn wall() -> SystemTime {
+    SystemTime::now()
+}
+
+/// The whole seconds of [`wall`] since the beginning of 1970, UTC; 0 if the machine's clock was set to before that.
+#[must_use]
+#[inline]
+pub fn seconds_since_1970() -> u64 {
+    wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
 
 /// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes
 /// microseconds, where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.

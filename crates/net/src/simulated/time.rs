@@ -1,6 +1,9 @@
 //! Time in the simulation, with the names of `time.rs`: that of tokio's clock, which a test pauses.
 
-use std::{cell::OnceCell, time::Duration};
+use std::{
+    cell::OnceCell,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use tokio::time::{Instant, Sleep};
 
@@ -8,6 +11,24 @@ use crate::clock::Reading;
 
 thread_local! {
     static START: OnceCell<Instant> = const { OnceCell::new() };
+}
+
+/// This moment, for durations and deadlines.
+#[must_use]
+pub fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}
+
+/// The time of day: that of a [`Clock`](crate::Clock).
+#[must_use]
+pub fn wall() -> SystemTime {
+    UNIX_EPOCH + since_1970()
+}
+
+/// The whole seconds of [`wall`] since the beginning of 1970, UTC.
+#[must_use]
+pub fn seconds_since_1970() -> u64 {
+    since_1970().as_secs()
 }
 
 /// The time since the thread asked first.
@@ -23,7 +44,11 @@ pub(crate) fn sleep_until(moment: Duration) -> Sleep {
 
 /// The time for a clock.
 pub(crate) fn source() -> impl Fn() -> Reading + 'static {
-    || Reading { monotonic: monotonic(), since_1970: SINCE_1970 + monotonic() }
+    || Reading { monotonic: monotonic(), since_1970: since_1970() }
+}
+
+fn since_1970() -> Duration {
+    SINCE_1970 + monotonic()
 }
 
 fn start() -> Instant {
