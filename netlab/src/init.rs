@@ -9,7 +9,7 @@ use std::{
     os::{fd::AsFd, unix::process::CommandExt},
     path::Path,
     process::{Command, ExitStatus},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use nix::{
@@ -24,6 +24,8 @@ use nix::{
     },
     unistd::Pid,
 };
+
+use crate::relay::now;
 
 /// The first argument that makes this program an init process. The second is the id of its parent.
 pub(crate) const KEEP: &str = "keep";
@@ -64,9 +66,9 @@ pub(crate) fn keep(parent: &OsString, command: &[OsString]) -> Result<u8, String
 }
 
 fn wait(child: Pid, signals: &SignalFd) -> nix::Result<u8> {
-    let mut until: Option<Instant> = None;
+    let mut until: Option<Duration> = None;
     loop {
-        let timeout = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+        let timeout = match until.map(|until| until.saturating_sub(now())) {
             Some(Duration::ZERO) => return Ok(ENDED_BY_SIGNAL + Signal::SIGKILL as u8),
             Some(rest) => PollTimeout::try_from(rest + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX),
             None => PollTimeout::NONE,
@@ -75,7 +77,7 @@ fn wait(child: Pid, signals: &SignalFd) -> nix::Result<u8> {
         let signal = signals.read_signal()?;
         let is_end = signal.is_some_and(|signal| signal.ssi_signo == Signal::SIGTERM as u32);
         if is_end && until.is_none() {
-            until = Some(Instant::now() + GRACE);
+            until = Some(now() + GRACE);
             let _ = kill(child, Signal::SIGTERM);
         }
         if let Some(code) = reap(child)? {

@@ -17,7 +17,7 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use nix::sys::{
@@ -31,7 +31,7 @@ use crate::{
     init,
     listening::is_listening,
     namespace,
-    relay::Relay,
+    relay::{Relay, now},
     report::{self, DirectionReport},
     trace::Trace,
 };
@@ -161,10 +161,10 @@ fn ended(happened: &Receiver<Event>, side: Side) -> io::Result<Option<u64>> {
 fn wait_until_ready(readiness: &Readiness, server: u32, happened: &Receiver<Event>) -> io::Result<()> {
     let (port, until) = match readiness {
         Readiness::After(wait) => return pause(happened, *wait),
-        Readiness::Listening { port, limit } => (*port, Instant::now() + *limit),
+        Readiness::Listening { port, limit } => (*port, now() + *limit),
     };
     while !is_listening(server, port)? {
-        if Instant::now() > until {
+        if now() > until {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not listen"));
         }
         pause(happened, LOOK_EVERY)?;
