@@ -1,6 +1,8 @@
 //! When something that failed is tried again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// Doubles its pauses while what is begun does not last.
 #[derive(Debug)]

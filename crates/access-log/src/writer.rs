@@ -4,8 +4,10 @@ use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use tokio::time::Instant;
 
 use super::{
     AccessLogError, ClientRules, Destination, Format,

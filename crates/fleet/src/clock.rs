@@ -1,6 +1,8 @@
 //! The time as this crate counts it.
 
-use std::{sync::OnceLock, time::Instant};
+use std::sync::OnceLock;
+
+use tokio::time::Instant;
 
 /// Nanoseconds since the first call in this process, and at least 1.
 #[must_use]

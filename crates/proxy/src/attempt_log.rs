@@ -1,13 +1,10 @@
 //! Records an attempt in progress for the access log.
 
-use std::{
-    rc::Rc,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{rc::Rc, sync::Arc, time::Duration};
 
 use serow_gateway::Attempts;
 use serow_message::StatusCode;
+use tokio::time::Instant;
 
 /// Records an attempt in progress and the time when it began. Dropping the last clone records the end.
 #[derive(Clone, Debug)]

@@ -1,13 +1,10 @@
 //! Forwarding of response bodies to clients, for both versions of HTTP.
 
-use std::{
-    fmt::Display,
-    time::{Duration, Instant},
-};
+use std::{fmt::Display, time::Duration};
 
 use serow_gateway::RequestSummary;
 use serow_message::{BodySender, IncomingError};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
 
@@ -41,7 +38,7 @@ pub(crate) async fn forward_until(
 ) -> Result<ForwardingEnd, CutOff> {
     match until {
         None => forwarding.await,
-        Some(until) => Box::pin(timeout_at(until.into(), forwarding)).await.unwrap_or_else(|_| {
+        Some(until) => Box::pin(timeout_at(until, forwarding)).await.unwrap_or_else(|_| {
             let cause = "the total time limit was exceeded".to_owned();
             Err(CutOff { error: IncomingError::ResponseTimedOut, cause, blame: Blame::Anybody })
         }),

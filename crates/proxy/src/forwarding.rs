@@ -3,13 +3,13 @@
 mod crashes;
 mod outcome;
 
-use std::{rc::Rc, sync::Arc, time::Instant};
+use std::{rc::Rc, sync::Arc};
 
 use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
 use serow_message::{
     BodyKind, Connection, InformationalSender, KnownHeader, Method, Request, Response, StatusCode, Version,
 };
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use self::crashes::Crashes;
 use crate::{
@@ -128,7 +128,7 @@ impl Forwarding {
             None => self.attempts().await,
             // A timer has a cache line to itself: within the future it would make the allocation for every request a
             // slow one.
-            Some(until) => match Box::pin(timeout_at(until.into(), Box::pin(self.attempts()))).await {
+            Some(until) => match Box::pin(timeout_at(until, Box::pin(self.attempts()))).await {
                 Ok(response) => response,
                 Err(_) => self.error_response(StatusCode::GATEWAY_TIMEOUT),
             },

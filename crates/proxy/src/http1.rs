@@ -7,7 +7,6 @@ use std::{
     future::poll_fn,
     rc::Rc,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use serow_client::{ClientError, Http1};
@@ -16,6 +15,7 @@ use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
     Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, UpgradedIo, Wanted,
 };
+use tokio::time::Instant;
 
 use crate::{
     attempt_error::{AttemptError, Cause, Processed},

@@ -12,13 +12,13 @@ mod pace;
 use std::{
     rc::Rc,
     sync::{Arc, mpsc::Sender},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow_dns::{Answer, LookupError, Resolver, ResolverSettings};
 use tokio::{
     task::{AbortHandle, spawn_local},
-    time::sleep,
+    time::{Instant, sleep},
 };
 
 use self::{membership::Member, pace::Pace};

@@ -1,10 +1,11 @@
 //! The response of a server, whichever version of HTTP it speaks.
 
-use std::{collections::VecDeque, time::Instant};
+use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use serow_gateway::{send_informational, with_trailers};
 use serow_message::{Body, Headers, InformationalSender, ResponseHead, StatusCode};
+use tokio::time::Instant;
 
 use crate::tunnel::ServerTunnel;
 

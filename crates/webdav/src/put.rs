@@ -1,11 +1,14 @@
 //! PUT: uploads of files.
 
-use std::{fs::File, io, mem, sync::Arc, time::Instant};
+use std::{fs::File, io, mem, sync::Arc};
 
 use rustix::fs::fstatvfs;
 use serow_files::{Folder, Opened, Root};
 use serow_message::{Body, FileVersion, KnownHeader, Request, Response, StatusCode};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::{
+    task::{JoinHandle, spawn_blocking},
+    time::Instant,
+};
 
 use crate::{
     blocking::blocking,

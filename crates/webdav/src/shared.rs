@@ -2,10 +2,10 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
+    time::UNIX_EPOCH,
 };
 
-use serow_files::{Folder, Hidden, PathRefused, RequestPath};
+use serow_files::{Clock, Folder, Hidden, PathRefused, RequestPath};
 
 use crate::{
     dav_site::DavSite,
@@ -191,5 +191,6 @@ pub(crate) fn path_at(url: &str, hosts: &[String]) -> Result<String, Destination
 
 /// The time for locks, which outlives this process.
 pub(crate) fn seconds_since_1970() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    let now = Clock::default().time_of_day;
+    now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -5,13 +5,14 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, ChildStdin, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::{
     io::ioctl_fionread,
     process::{Pid, Signal, kill_process_group},
 };
+use tokio::time::Instant;
 
 use crate::{retry::Retry, sink_error::SinkError};
 

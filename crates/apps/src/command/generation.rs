@@ -1,10 +1,8 @@
 //! The copies of a program that were started together.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
 
 use super::{
     Shared,

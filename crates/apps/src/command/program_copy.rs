@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command},
     rc::Rc,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -19,7 +19,7 @@ use serow_net::{inheritance, process::end_of};
 use serow_proxy::{CheckKind, CheckSettings, HttpCheck, Server, ServerSettings};
 use tokio::{
     task::{AbortHandle, JoinHandle, spawn_local},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{

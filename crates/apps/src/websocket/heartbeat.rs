@@ -1,6 +1,8 @@
 //! Pings that detect dead clients.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// Sends a ping to a client that has been silent for a while (RFC 6455 §5.5.2), and waits as long again for any
 /// message.

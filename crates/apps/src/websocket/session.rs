@@ -2,18 +2,14 @@
 //!
 //! Each direction has a window of bytes that the other side has not read yet; beyond it, data waits at its source.
 
-use std::{
-    future::poll_fn,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{future::poll_fn, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use serow_message::Upgraded;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_tungstenite::{
     WebSocketStream,
@@ -116,7 +112,7 @@ impl WebSocketSession {
                 }
                 SessionEvent::Room(room) => self.in_flight = self.in_flight.saturating_sub(room),
                 SessionEvent::Heartbeat => match self.look_after(&mut heartbeat).await {
-                    Some(due) => alarm.as_mut().reset(due.into()),
+                    Some(due) => alarm.as_mut().reset(due),
                     None => break (ABNORMAL, String::new()),
                 },
                 SessionEvent::Draining => break self.close(SERVICE_RESTART, String::new()).await,

@@ -1,6 +1,8 @@
 //! When a process is started again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// When a process is restarted: not at once after failed starts, and with growing delays while they go on.
 #[derive(Clone, Copy, Debug, Default)]

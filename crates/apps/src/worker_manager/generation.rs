@@ -4,9 +4,10 @@ mod starts;
 mod templates;
 mod workers;
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use rustix::process::Signal;
+use tokio::time::Instant;
 
 use self::templates::{Loss, TemplateProcesses};
 use super::{

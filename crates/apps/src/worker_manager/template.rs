@@ -9,11 +9,13 @@ use std::{
     },
     process::{Child, Stdio},
     rc::Rc,
-    time::Instant,
 };
 
 use serow_net::channel::{AsyncChannel, Channel};
-use tokio::task::{AbortHandle, spawn_local};
+use tokio::{
+    task::{AbortHandle, spawn_local},
+    time::Instant,
+};
 
 use super::{MessageSender, Process, generation::GenerationMessage, output};
 use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};

@@ -1,13 +1,10 @@
 //! A worker process, as seen by the worker manager.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
-use tokio::task::spawn_local;
+use tokio::{task::spawn_local, time::Instant};
 
 use super::{MessageSender, Process, generation::GenerationMessage};
 use crate::{outbox, worker_link::WorkerLink};

@@ -1,6 +1,8 @@
 //! Records the outcome of an attempt: for the access log, the server's health and its latency.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::Forwarding;
 use crate::{

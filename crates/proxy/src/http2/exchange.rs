@@ -7,12 +7,12 @@ use std::{
     future::{self, poll_fn},
     rc::Rc,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use serow_gateway::RequestSummary;
 use serow_http2::ReceivedResponse;
 use serow_message::{Body, BodySender, BoxError, Incoming, UpgradedIo, Wanted};
+use tokio::time::Instant;
 
 use super::{
     slot::Next,

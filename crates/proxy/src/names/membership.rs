@@ -100,7 +100,7 @@ impl Upstream {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use tokio::time::Instant;
 
     use super::*;
     use crate::{BackgroundTasks, UpstreamSettings};

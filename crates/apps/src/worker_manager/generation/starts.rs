@@ -1,9 +1,10 @@
 //! Starts that take too long: of workers and template processes that replace others, while the application serves. The
 //! first start of a generation is limited as a whole, by `startup_error`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::time::Instant;
 
 use super::{
     super::worker::{Stage, Worker},

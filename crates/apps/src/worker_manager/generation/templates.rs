@@ -7,7 +7,9 @@
 //!                                successor 2                   former 1, which reports exits
 //! ```
 
-use std::{io, time::Instant};
+use std::io;
+
+use tokio::time::Instant;
 
 use super::{
     super::{MessageSender, template::TemplateProcess, worker::Stage},

@@ -1,9 +1,10 @@
 //! The workers of a generation: missing ones are started, worn ones replaced, exited ones removed.
 
-use std::{io, sync::Arc, time::Instant};
+use std::{io, sync::Arc};
 
 use rustix::process::Signal;
 use serow_net::channel::Channel;
+use tokio::time::Instant;
 
 use super::{
     super::{
