@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow_net::thread_runtime;
+use serow_net::{thread_runtime, time};
 use serow_tls::{TlsConnector, TlsSettingsError};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -138,7 +138,7 @@ impl PreparedManager {
         storage.watch().changes().await;
         let http = HttpChallenges::default();
         challenge::share(&settings.table, &http, &storage);
-        let now = SystemTime::now();
+        let now = time::wall();
         for certificate in &certificates {
             certificate.load(&storage, now).await;
         }
@@ -241,7 +241,7 @@ impl CertificateManager {
                 // The caller waits for it.
                 let _ = started.send(Ok(()));
                 tokio::select! {
-                    () = self.maintain(authorities, SystemTime::now, None) => {}
+                    () = self.maintain(authorities, time::wall, None) => {}
                     _ = ended => {}
                 }
                 storage.close().await;

@@ -13,9 +13,10 @@ use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use serow_net::time;
 use serow_tls::{CertificatePending, OnDemandCertificates};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -100,7 +101,7 @@ impl Demands {
     pub(crate) fn new(settings: &OnDemand) -> (Arc<Self>, mpsc::UnboundedReceiver<CertificateName>) {
         // The state bounds what is in it.
         let (names, requested) = mpsc::unbounded_channel();
-        let state = Mutex::new(DemandState::new(settings.rate, settings.limit, Instant::now()));
+        let state = Mutex::new(DemandState::new(settings.rate, settings.limit, time::now()));
         (Arc::new(Self { state, waiting: Arc::new(Semaphore::new(MAX_WAITING)), names }), requested)
     }
 
@@ -117,7 +118,7 @@ impl OnDemandCertificates for Demands {
         }
         let certificate_name = orderable(name)?;
         let permit = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
-        let (answer, ended) = self.state().request(name, Instant::now());
+        let (answer, ended) = self.state().request(name, time::now());
         let ended = ended?;
         if answer == Answer::Begin && self.names.send(certificate_name).is_err() {
             // The manager has ended.
@@ -185,7 +186,7 @@ mod tests {
                 && let Ok(name) = requested.try_recv()
             {
                 asked += 1;
-                demands.state().refuse(&name.to_string(), Instant::now(), Duration::from_secs(60));
+                demands.state().refuse(&name.to_string(), time::now(), Duration::from_secs(60));
             }
             drop(pending);
         }

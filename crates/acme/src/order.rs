@@ -11,6 +11,7 @@ use rcgen::{
     CertificateParams, DistinguishedName, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256,
 };
 use serde::{Deserialize, Serialize};
+use serow_net::time;
 
 use crate::{
     CertificateName, CertificateRequest, KeyKind, chain,
@@ -190,8 +191,7 @@ impl OrderContext<'_> {
                 let is_wildcard_of = |other: &CertificateName| other.is_wildcard() && other.domain() == name.domain();
                 let ordered = self.request.names.iter().find(|other| is_wildcard_of(other)).unwrap_or(&name);
                 let record = PersistentRecord::new(ordered, issuers, self.account.id()).map_err(Failure::of_order)?;
-                missing
-                    .extend(persist.problem(&record, SystemTime::now()).await.filter(|line| !missing.contains(line)));
+                missing.extend(persist.problem(&record, time::wall()).await.filter(|line| !missing.contains(line)));
                 given.push(GivenAnswer::Persistent(record));
                 continue;
             }

@@ -1,16 +1,12 @@
 //! What responses of an authority contain and the ACME library does not hand on. Its requests run in the task of an order:
 //! so they leave notes for it.
 
-use std::{
-    cell::RefCell,
-    collections::HashMap,
-    str::FromStr,
-    time::{Duration, SystemTime},
-};
+use std::{cell::RefCell, collections::HashMap, str::FromStr, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, header};
 use serde::Deserialize;
+use serow_net::time;
 
 tokio::task_local! {
     static NOTES: RefCell<ResponseNotes>;
@@ -95,7 +91,7 @@ fn delay(text: &str, date: Option<&str>) -> Option<Duration> {
         return Some(Duration::from_secs(seconds));
     }
     let until = httpdate::parse_http_date(text).ok()?;
-    let now = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or_else(SystemTime::now);
+    let now = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or_else(time::wall);
     // A date in the past is no delay.
     Some(until.duration_since(now).unwrap_or_default())
 }

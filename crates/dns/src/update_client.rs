@@ -114,17 +114,13 @@ impl UpdateClient {
         Ok(reachable(addresses))
     }
 
-    /// Changes a text of a name.
+    /// Changes a text of a name. The signature contains the time of `clock`, which must agree with the server's clock
+    /// (RFC 8945 §5.2.3).
     ///
     /// # Errors
     ///
     /// Why it was not changed; or that it is not known whether it was.
-    pub async fn update(&self, zone: &str, name: &str, text: &str, change: RecordChange) -> Result<(), UpdateError> {
-        self.update_at(zone, name, text, change, SystemTime::now).await
-    }
-
-    /// The same with another clock.
-    async fn update_at(
+    pub async fn update(
         &self,
         zone: &str,
         name: &str,

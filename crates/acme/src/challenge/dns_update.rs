@@ -3,6 +3,7 @@
 use std::{fmt, net::SocketAddr, time::Duration};
 
 use serow_dns::{LookupError, Resolver, UpdateClient, UpdateError, has_text, message::RecordChange, tsig::TsigKey};
+use serow_net::time;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::failure::Failure;
@@ -63,7 +64,7 @@ impl DnsUpdate {
         let name = client.canonical_name(record).await.map_err(failed)?;
         let zone = client.zone(&name).await.map_err(failed)?;
         tracing::debug!(%zone, %name, ?change, "DNS update");
-        client.update(&zone, &name, value, change).await.map_err(failed)
+        client.update(&zone, &name, value, change, time::wall).await.map_err(failed)
     }
 
     /// Waits until all name servers of the zone that answer have the record, until the deadline at most.

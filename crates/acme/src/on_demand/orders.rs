@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_net::time;
+
 use super::{Demands, PermissionClient, permission::Permission, state::Exceeded};
 use crate::{
     AcmeSettings, CertificateCommand, CertificateName, CertificateRequest, KeyKind, certificate::MaintainedCertificate,
@@ -57,13 +59,13 @@ impl OnDemandOrders {
             Found::Ordered => self.demands.state().serve(&name, false),
             Found::Nothing(time) => {
                 certificate.uninstall();
-                return self.demands.state().refuse(&name, Instant::now(), time);
+                return self.demands.state().refuse(&name, time::now(), time);
             }
         };
         if let Err(exceeded) = served {
             certificate.uninstall();
             self.warn(exceeded);
-            return self.demands.state().refuse(&name, Instant::now(), UNANSWERED);
+            return self.demands.state().refuse(&name, time::now(), UNANSWERED);
         }
         self.certificates.borrow_mut().insert(name.clone(), Rc::clone(&certificate));
         self.maintain(shared, &certificate, &name).await;
@@ -82,7 +84,7 @@ impl OnDemandOrders {
             // An order has failed; it is not tried again before that time.
             return Found::Nothing(time.duration_since((shared.now)()).unwrap_or_default().min(REFUSED));
         }
-        let may_order = self.demands.state().may_order(Instant::now());
+        let may_order = self.demands.state().may_order(time::now());
         if let Err(exceeded) = may_order {
             return self.exceeded(exceeded);
         }
@@ -94,14 +96,14 @@ impl OnDemandOrders {
             }
             Permission::Unanswered => return Found::Nothing(UNANSWERED),
         }
-        let begun = self.demands.state().begin_order(name, Instant::now());
+        let begun = self.demands.state().begin_order(name, time::now());
         if let Err(exceeded) = begun {
             return self.exceeded(exceeded);
         }
         tracing::info!("{name}: a client requests it, and a certificate is being ordered");
-        let deadline = Instant::now() + MAX_ORDER;
+        let deadline = time::now() + MAX_ORDER;
         while let Step::Order(role) = certificate.next((shared.now)())
-            && Instant::now() < deadline
+            && time::now() < deadline
         {
             certificate.order(shared, role).await;
         }
@@ -115,7 +117,7 @@ impl OnDemandOrders {
 
     /// Logs that a limit is reached; not for each of many names.
     fn warn(&self, exceeded: Exceeded) {
-        let now = Instant::now();
+        let now = time::now();
         if self.warned.borrow().is_some_and(|warned| now < warned + WARNING_INTERVAL) {
             return;
         }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rustix::fs::{FlockOperation, flock};
-use serow_net::private_folder::foreign_owner;
+use serow_net::{private_folder::foreign_owner, time};
 
 use super::{Lease, StorageError};
 
@@ -53,7 +53,7 @@ impl DirectoryStorage {
             return Err(StorageError::NotPrivate(folder.to_owned()));
         }
         let this = Self { folder: folder.to_owned() };
-        remove_unfinished(folder, SystemTime::now());
+        remove_unfinished(folder, time::wall());
         // A folder that cannot be written is found at start, not when the first certificate has been issued.
         this.write("writable", b"")?;
         Ok(this)

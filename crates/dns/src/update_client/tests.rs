@@ -53,7 +53,7 @@ async fn one_text_is_added_and_removed_among_others() {
         ("one", RecordChange::Remove, &["two"]),
         ("two", RecordChange::Remove, &[]),
     ] {
-        client.update("example.com", NAME, text, change).await.unwrap();
+        client.update("example.com", NAME, text, change, SystemTime::now).await.unwrap();
         assert_eq!(server.texts(NAME), expected);
         for text in ["one", "two"] {
             assert_eq!(has_text(server.address, NAME, text).await, Ok(expected.contains(&text)), "{text}");
@@ -62,7 +62,7 @@ async fn one_text_is_added_and_removed_among_others() {
     // More than a packet holds.
     let texts: Vec<_> = (10..40).map(|number| number.to_string().repeat(20)).collect();
     for text in &texts {
-        client.update("example.com", NAME, text, ADD).await.unwrap();
+        client.update("example.com", NAME, text, ADD, SystemTime::now).await.unwrap();
     }
     for text in &texts {
         assert_eq!(has_text(server.address, NAME, text).await, Ok(true));
@@ -131,11 +131,11 @@ async fn refused_updates_say_why() {
         (&known, "example.net", "a.example.net", "NOTAUTH"),
         (&known, "example.com", "a.example.net", "the name is not in the zone"),
     ] {
-        let error = client.update(zone, name, "one", ADD).await.unwrap_err().to_string();
+        let error = client.update(zone, name, "one", ADD, SystemTime::now).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");
     }
     let late = || SystemTime::now() - Duration::from_secs(3600);
-    let error = known.update_at("example.com", NAME, "one", ADD, late).await.unwrap_err().to_string();
+    let error = known.update("example.com", NAME, "one", ADD, late).await.unwrap_err().to_string();
     assert!(error.contains("ahead (BADTIME)"), "{error}");
     assert!(server.texts(NAME).is_empty());
 }
@@ -144,7 +144,7 @@ async fn refused_updates_say_why() {
 async fn a_server_that_is_not_there_is_reported() {
     let key = "key a { algorithm hmac-sha256; secret \"YQ==\"; };".parse().unwrap();
     let client = UpdateClient { server: serow_ports::refusing_address(), key };
-    let error = client.update("example.com", NAME, "one", ADD).await.unwrap_err();
+    let error = client.update("example.com", NAME, "one", ADD, SystemTime::now).await.unwrap_err();
     assert!(matches!(error, UpdateError::Connection(_)), "{error}");
     let error = client.zone(NAME).await.unwrap_err().to_string();
     assert_eq!(error, "it does not answer a query for _acme-challenge.example.com");
