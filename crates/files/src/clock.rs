@@ -33,11 +33,15 @@ pub struct Clock {
 impl Default for Clock {
     /// The system's clocks, asked each time (without a system call on Linux, but not for nothing).
     fn default() -> Self {
-        Self { milliseconds: milliseconds_of_system, time_of_day: SystemTime::now }
+        Self { milliseconds: milliseconds_of_system, time_of_day: time_of_day_of_system }
     }
 }
 
-fn milliseconds_of_system() -> u64 {
+pub(crate) fn milliseconds_of_system() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn time_of_day_of_system() -> SystemTime {
+    SystemTime::now()
 }

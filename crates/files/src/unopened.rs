@@ -3,21 +3,18 @@
 use std::{
     os::unix::ffi::OsStrExt,
     path::Path,
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{io::Errno, process::geteuid};
+
+use crate::clock::milliseconds_of_system;
 
 /// Says which file below the root could not be opened, and why.
 #[cold]
 pub(crate) fn log(root: &Path, path: &[u8], errno: Errno) {
     static LIMIT: Limit = Limit::new();
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let Some(left_out) = LIMIT.admit(START.elapsed().as_secs()) else { return };
+    let Some(left_out) = LIMIT.admit(milliseconds_of_system() / 1000) else { return };
     let path = root.join(std::ffi::OsStr::from_bytes(path));
     let (error, user) = (std::io::Error::from(errno), geteuid().as_raw());
     match left_out {

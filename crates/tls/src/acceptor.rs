@@ -1,9 +1,6 @@
 //! What all connections of a server share: certificates, ticket keys, settings.
 
-use std::{
-    sync::{Arc, PoisonError, RwLock},
-    time::Instant,
-};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::{
     ServerConfig, SupportedProtocolVersion,
@@ -20,6 +17,7 @@ use crate::{
     client_verification::ClientVerification,
     provider::provider,
     tickets::SharedTickets,
+    time,
     watch::{Checks, FileWatch},
 };
 
@@ -160,10 +158,10 @@ impl TlsAcceptor {
     pub(crate) fn terms(&self) -> Terms {
         let shared = &*self.shared;
         if let Some(tickets) = &shared.tickets {
-            tickets.reload_if_due(Instant::now());
+            tickets.reload_if_due(time::now());
         }
         if let Some(clients) = &shared.clients {
-            clients.files.run_if_due(Instant::now(), |watch| shared.renew_clients(clients, watch));
+            clients.files.run_if_due(time::now(), |watch| shared.renew_clients(clients, watch));
         }
         shared.terms.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -22,6 +22,7 @@ use crate::{
     identity::Identity,
     names::Names,
     on_demand::OnDemandSource,
+    time,
     watch::{Checks, FileWatch},
 };
 
@@ -160,7 +161,7 @@ impl WatchedFiles {
 
 impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.reload_if_due(Instant::now());
+        self.reload_if_due(time::now());
         let name = hello.server_name();
         let key = self.choose(name, &hello);
         let refused = key.is_none() && self.unknown_names == UnknownNames::Refuse;
@@ -172,7 +173,7 @@ impl ResolvesServerCert for CertificateStore {
 impl ResolvesClientCert for CertificateStore {
     /// The only one, whichever authorities the server trusts: the server's alert says why it rejects it.
     fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.reload_if_due(Instant::now());
+        self.reload_if_due(time::now());
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
         names.choose_default(schemes)
     }

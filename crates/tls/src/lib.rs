@@ -52,6 +52,7 @@
 //! | its handshake, by rustls | `handshake.rs`, `connection.rs` |
 //! | its record layer: data and alerts | `traffic.rs`, `record.rs`, `flood_limits.rs` |
 //! | key updates and session tickets | `messages.rs`, `schedule.rs` |
+//! | the time | `time.rs` |
 //! | what was negotiated | `description.rs`, `protocol.rs` |
 //! | errors | `error.rs`, `settings_error.rs` |
 #![forbid(unsafe_code)]
@@ -88,6 +89,7 @@ mod settings_error;
 mod side;
 mod ticket_keys;
 mod tickets;
+mod time;
 mod traffic;
 mod validity;
 mod verifier;

@@ -20,7 +20,7 @@ use rustls::{
 };
 
 pub use self::kept::{KeepError, kept_text};
-use crate::TlsSettingsError;
+use crate::{TlsSettingsError, time};
 
 /// A self-signed certificate for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for a year.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl SelfSigned {
     ///
     /// When the system has no randomness.
     pub fn new() -> Result<Self, TlsSettingsError> {
-        Self::generate(SystemTime::now())
+        Self::generate(time::wall())
     }
 
     fn generate(now: SystemTime) -> Result<Self, TlsSettingsError> {

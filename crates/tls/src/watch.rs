@@ -3,10 +3,10 @@
 use std::{
     path::PathBuf,
     sync::{Mutex, PoisonError, TryLockError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
-use crate::{TlsSettingsError, file::FileVersion};
+use crate::{TlsSettingsError, file::FileVersion, time};
 
 /// The versions of the files that a value was read from.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl FileWatch {
     }
 
     fn note_read(&mut self, versions: Vec<FileVersion>) {
-        let now = SystemTime::now();
+        let now = time::wall();
         self.fresh = versions.iter().any(|version| version.is_fresh(now));
         self.versions = versions.into_iter().map(Some).collect();
         self.broken = None;
@@ -94,7 +94,7 @@ impl FileWatch {
 impl<State> Checks<State> {
     /// A state that has just been read.
     pub(crate) fn new(state: State) -> Self {
-        Self { inner: Mutex::new(Inner { checked: Instant::now(), state }) }
+        Self { inner: Mutex::new(Inner { checked: time::now(), state }) }
     }
 
     /// Runs the check, unless that was done within the last second, or another thread runs it.
@@ -113,7 +113,7 @@ impl<State> Checks<State> {
     /// Runs the check now.
     pub(crate) fn run_now(&self, check: impl FnOnce(&mut State)) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.checked = Instant::now();
+        inner.checked = time::now();
         check(&mut inner.state);
     }
 }

@@ -33,7 +33,7 @@ use rustls::{
 };
 
 use super::{NAMES, SelfSigned};
-use crate::{TlsSettingsError, pem, provider::provider, validity};
+use crate::{TlsSettingsError, pem, provider::provider, time, validity};
 
 /// Why a certificate cannot be kept.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl SelfSigned {
     /// The folder does not belong to the effective user of this process, others may write to it, or a new certificate
     /// cannot be written.
     pub fn kept_in(folder: &Path) -> Result<Self, KeepError> {
-        Self::kept(folder, SystemTime::now())
+        Self::kept(folder, time::wall())
     }
 
     fn kept(folder: &Path, now: SystemTime) -> Result<Self, KeepError> {

@@ -1,0 +1,13 @@
+//! The clocks as this crate reads them. It cannot ask `serow_net::time`, since that crate depends on this one.
+
+use std::time::{Instant, SystemTime};
+
+/// This moment.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// The time of day.
+pub(crate) fn wall() -> SystemTime {
+    SystemTime::now()
+}
