@@ -10,6 +10,7 @@ use std::{
 };
 
 use serow_message::Headers;
+use serow_net::time;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -67,7 +68,7 @@ impl Basic {
     /// The users of this file, whose passwords are checked from this queue.
     #[must_use]
     pub fn new(file: Arc<WatchedFile<Htpasswd>>, queue: PasswordQueue) -> Self {
-        Self { shared: Arc::new(Shared { file, queue, verified: Verified::new(), begun: Instant::now() }) }
+        Self { shared: Arc::new(Shared { file, queue, verified: Verified::new(), begun: time::now() }) }
     }
 
     /// The user of a request with these headers; `client` is where it comes from, `None` a unix socket.
@@ -99,7 +100,7 @@ impl Basic {
 
     /// In seconds.
     fn now(&self) -> u64 {
-        self.shared.begun.elapsed().as_secs()
+        time::now().duration_since(self.shared.begun).as_secs()
     }
 }
 

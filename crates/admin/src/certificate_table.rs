@@ -1,15 +1,14 @@
 //! The automatic certificates as a table for people.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::Value;
 use serow_config::printable::on_one_line;
+use serow_net::time;
 
 use super::{table, units::long_time};
 
 /// The table; nothing where there are no automatic certificates.
 pub(super) fn of(status: &Value) -> String {
-    of_time(status, SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
+    of_time(status, time::seconds_since_1970())
 }
 
 fn of_time(status: &Value, now: u64) -> String {

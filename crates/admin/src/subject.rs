@@ -1,12 +1,11 @@
 //! What an admin endpoint reports on and controls: one server, or a master with its generations.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde::Serialize;
 use serde_json::{Value, json};
 use serow::Stopper;
 use serow_acme::CertificateCommand;
 use serow_apps::Reloader;
+use serow_net::time;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
 use super::{
@@ -164,5 +163,5 @@ fn generation(generation: &GenerationReport) -> Value {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    time::seconds_since_1970()
 }

@@ -17,6 +17,7 @@ use rustix::{
     process::geteuid,
 };
 use serow_cache::content_numbers_of;
+use serow_net::time;
 
 use crate::{disk_space::Reservation, file_name::FileName, spare_files::SpareFiles};
 
@@ -152,7 +153,7 @@ impl Folder {
         }
         let mut content = Vec::with_capacity(metadata.len() as usize);
         file.read_to_end(&mut content)?;
-        let used = metadata.modified().ok().and_then(|used| used.elapsed().ok());
+        let used = metadata.modified().ok().and_then(|used| time::wall().duration_since(used).ok());
         if used.is_none_or(|used| used >= TOUCH_INTERVAL) {
             // Only the order of removals depends on it.
             let _ = futimens(&file, &NOW);

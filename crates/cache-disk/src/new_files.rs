@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::fs::{OFlags, futimens, openat, renameat};
+use serow_net::time;
 
 use crate::{
     disk_space::Reservation,
@@ -118,7 +119,7 @@ impl Folder {
     /// Removes what a crash has left while it was being written; if others may be writing, only what is old.
     pub(crate) fn remove_unfinished(&self, is_alone: bool) -> io::Result<()> {
         for file in self.files(NEW, 0)? {
-            if is_alone || file.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
+            if is_alone || time::wall().duration_since(file.used).is_ok_and(|age| age > UNFINISHED_AGE) {
                 self.remove(&file.name)?;
             }
         }

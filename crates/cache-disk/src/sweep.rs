@@ -6,6 +6,7 @@ use std::{
 };
 
 use serow_cache::{MemoryStore, RecordVerdict, content_numbers_of, key_of};
+use serow_net::time;
 
 use crate::{
     disk_store::DiskStore,
@@ -42,7 +43,7 @@ impl Sweep {
     pub(crate) fn new() -> Self {
         // Elsewhere after each start, so that no shard is emptied before others.
         let cursor = (std::process::id() % u32::from(SHARDS)) as u16;
-        Self { stage: Stage::Waiting { since: None }, cursor, stepped: Instant::now() }
+        Self { stage: Stage::Waiting { since: None }, cursor, stepped: time::now() }
     }
 
     /// How long the thread may wait for other work.
@@ -55,14 +56,14 @@ impl Sweep {
 
     /// Whether it has waited for long, since there is always something to be written.
     pub(crate) fn is_overdue(&self) -> bool {
-        !matches!(self.stage, Stage::Waiting { .. }) && self.stepped.elapsed() >= MAX_PAUSE
+        !matches!(self.stage, Stage::Waiting { .. }) && time::now().duration_since(self.stepped) >= MAX_PAUSE
     }
 
     /// Looks at the next files, if it is time.
     pub(crate) fn step(&mut self, disk: &DiskStore, store: &MemoryStore) {
-        self.stepped = Instant::now();
+        self.stepped = time::now();
         self.stage = match self.stage {
-            Stage::Waiting { since: Some(since) } if since.elapsed() < INTERVAL => return,
+            Stage::Waiting { since: Some(since) } if time::now().duration_since(since) < INTERVAL => return,
             Stage::Waiting { .. } => {
                 if let Err(error) = disk.folder.remove_unfinished(false) {
                     disk.health.warn("look into", &error);
@@ -79,7 +80,7 @@ impl Sweep {
             }
             Stage::Applied { purges_up_to } => {
                 forget(disk, store, purges_up_to);
-                Stage::Waiting { since: Some(Instant::now()) }
+                Stage::Waiting { since: Some(time::now()) }
             }
         };
     }
@@ -142,7 +143,7 @@ fn look(disk: &DiskStore, store: &MemoryStore, shard: u8) -> io::Result<u64> {
     // Those of records that have just been removed are gone.
     for (record, content) in contents {
         let is_referred = disk.folder.contents_of(&record).contains(&content.name);
-        if !is_referred && content.used.elapsed().is_ok_and(|age| age > UNFINISHED_AGE) {
+        if !is_referred && time::wall().duration_since(content.used).is_ok_and(|age| age > UNFINISHED_AGE) {
             disk.folder.remove(&content.name)?;
         } else {
             sum += disk.folder.size(&content.name);

@@ -1,9 +1,8 @@
 //! `serow stop`: stops a running server gracefully, and waits until it has ended.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::{thread, time::Duration};
+
+use serow_net::time;
 
 use crate::{
     admin_client::{admin_client, print},
@@ -17,9 +16,9 @@ pub(crate) fn run(arguments: &StopArguments) -> Result<(), CommandError> {
     let server = client.identity().ok();
     print(client.stop())?;
     let timeout = arguments.timeout.0;
-    let deadline = Instant::now() + timeout;
+    let deadline = time::now() + timeout;
     while !timeout.is_zero() && client.is_running(server) {
-        if Instant::now() >= deadline {
+        if time::now() >= deadline {
             let address = client.address();
             return Err(CommandError::Failed(
                 format!(

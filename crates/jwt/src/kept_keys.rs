@@ -6,6 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use serow_net::time;
+
 /// The file in which the key set of a URL is kept. It begins with a line that has the URL.
 #[derive(Debug)]
 pub(crate) struct KeptKeys {
@@ -38,7 +40,7 @@ impl KeptKeys {
 
     /// The text is still the one of the server.
     pub(crate) fn confirm(&self) -> io::Result<()> {
-        fs::File::options().append(true).open(&self.path)?.set_modified(SystemTime::now())
+        fs::File::options().append(true).open(&self.path)?.set_modified(time::wall())
     }
 }
 

@@ -4,12 +4,13 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use serow_fetch::{FetchClient, TlsConnector, TlsSettingsError, connector};
+use serow_net::time;
 use tokio::{
     sync::{Notify, watch},
     time::{sleep_until, timeout},
@@ -80,7 +81,7 @@ impl RemoteKeys {
         Ok(Self {
             url: request,
             connector: connector(ca_file).map_err(RemoteKeysError::Tls)?,
-            schedule: Mutex::new(Schedule::new(Instant::now())),
+            schedule: Mutex::new(Schedule::new(time::now())),
             demanded: Notify::new(),
             fetched: watch::Sender::default(),
             kept: OnceLock::new(),
@@ -97,7 +98,7 @@ impl RemoteKeys {
     /// there within the last day is in use until the first fetch.
     pub fn keep_in(&self, folder: &Path) {
         let kept = KeptKeys::new(folder, &self.url.uri().to_string());
-        let text = kept.read(SystemTime::now());
+        let text = kept.read(time::wall());
         if let Some((text, keys)) = text.and_then(|text| KeySet::parse_published(&text).ok().map(|keys| (text, keys))) {
             let keys = Some(Arc::new(keys));
             self.fetched.send_modify(|fetched| (fetched.keys, fetched.text) = (keys, text.into()));
@@ -128,11 +129,11 @@ impl RemoteKeys {
                 () = sleep_until(due.into()) => {}
                 () = self.demanded.notified() => {}
             }
-            self.schedule().begin(Instant::now());
+            self.schedule().begin(time::now());
             let problem = self.fetch(&client).await.err();
             self.fetched.send_modify(|fetched| fetched.count += 1);
             let Some(problem) = problem else { continue };
-            let now = Instant::now();
+            let now = time::now();
             let delay = self.schedule().fail(now);
             if last_warning.is_none_or(|last| now.duration_since(last) >= WARNING_INTERVAL) {
                 last_warning = Some(now);
@@ -170,7 +171,7 @@ impl RemoteKeys {
             }
             tracing::info!("the key set of {self} has been fetched and is in use");
         }
-        self.schedule().succeed(Instant::now(), max_age);
+        self.schedule().succeed(time::now(), max_age);
         Ok(())
     }
 

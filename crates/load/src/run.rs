@@ -7,10 +7,9 @@ use std::{
         mpsc::{self, Receiver},
     },
     thread,
-    time::SystemTime,
 };
 
-use serow_net::monotonic;
+use serow_net::{monotonic, time};
 
 use crate::{
     Interval, LoadError, Plan, Requests, Results,
@@ -94,7 +93,7 @@ impl Run {
             return Err(failure);
         }
         // A run that was stopped in its warm-up never came to its beginning.
-        let began = SystemTime::now() - monotonic().saturating_sub(start + plan.warm_up);
+        let began = time::wall() - monotonic().saturating_sub(start + plan.warm_up);
         let results = describe(collection.into_results(&plan, began));
         if let Some(conductor) = conductor {
             conductor.done(&results)?;

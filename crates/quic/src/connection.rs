@@ -7,11 +7,12 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, EndpointEvent, Event, Transmit, VarInt, crypto::rustls::HandshakeData};
+use serow_net::time;
 use tokio::time::{Sleep, sleep_until};
 
 use crate::{congestion, endpoint::Shared};
@@ -102,7 +103,7 @@ impl Connection {
     fn next_datagrams(&mut self) -> Option<Datagrams> {
         let most = self.shared.socket.max_segments().min(MAX_SEGMENTS);
         let mut content = self.shared.take_buffer();
-        match self.machine.poll_transmit(Instant::now(), most, &mut content) {
+        match self.machine.poll_transmit(time::now(), most, &mut content) {
             Some(transmit) => Some(Datagrams { transmit, content }),
             None => {
                 self.shared.give_buffer(content);
@@ -123,7 +124,7 @@ impl Connection {
     /// Ends the connection: what has not been sent is dropped.
     pub fn close(&mut self, code: u64, reason: &'static str) {
         let code = VarInt::from_u64(code).unwrap_or_default();
-        self.machine.close(Instant::now(), code, Bytes::from_static(reason.as_bytes()));
+        self.machine.close(time::now(), code, Bytes::from_static(reason.as_bytes()));
     }
 
     /// Ready when the connection has ended for ever: late packets of the peer are answered until then (RFC 9000 §10.2).
@@ -201,7 +202,7 @@ impl Connection {
                 self.timer = None;
                 return;
             };
-            let now = Instant::now();
+            let now = time::now();
             if deadline <= now {
                 self.machine.handle_timeout(now);
                 continue;

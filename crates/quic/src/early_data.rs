@@ -11,6 +11,7 @@ use std::{
 
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
 use rustls::server::{ProducesTickets, StoresServerSessions};
+use serow_net::time;
 
 /// Whether a server takes data that a client sends with its first packets, before the handshake is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(crate) struct EarlyDataStore {
 impl EarlyDataStore {
     pub(crate) fn new() -> Self {
         // Tokens tell the second in which they were issued: those of this one are ours.
-        let before = SystemTime::now().checked_sub(Duration::from_secs(1)).unwrap_or(SystemTime::UNIX_EPOCH);
+        let before = time::wall().checked_sub(Duration::from_secs(1)).unwrap_or(SystemTime::UNIX_EPOCH);
         Self { sessions: Arc::new(Sessions::default()), tokens: Arc::new(UsedTokens::new(before)) }
     }
 

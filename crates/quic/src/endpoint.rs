@@ -9,12 +9,11 @@ use std::{
     rc::Rc,
     sync::Arc,
     task::{Context, Poll, Waker},
-    time::Instant,
 };
 
 use bytes::BytesMut;
 use quinn_proto::{ConnectError, ConnectionEvent, ConnectionHandle, DatagramEvent, EndpointConfig, EndpointEvent};
-use serow_net::{DatagramBatch, EcnCodepoint, Transmit, UdpSocket, bind_udp};
+use serow_net::{DatagramBatch, EcnCodepoint, Transmit, UdpSocket, bind_udp, time};
 
 use crate::{ClientSettings, Connection, Secrets, ServerSettings};
 
@@ -112,7 +111,7 @@ impl Endpoint {
         name: &str,
     ) -> Result<Connection, ConnectError> {
         let mut state = self.shared.state.borrow_mut();
-        let (handle, machine) = state.machine.connect(Instant::now(), settings.config(), server, name)?;
+        let (handle, machine) = state.machine.connect(time::now(), settings.config(), server, name)?;
         state.make_place(handle);
         drop(state);
         Ok(Connection::new(Rc::clone(&self.shared), handle, machine))
@@ -167,7 +166,7 @@ impl Endpoint {
         let mut state = self.shared.state.borrow_mut();
         let mut output = Vec::new();
         let settings = self.shared.settings.as_ref().and_then(|settings| settings.current());
-        match state.machine.accept(incoming.0, Instant::now(), &mut output, settings) {
+        match state.machine.accept(incoming.0, time::now(), &mut output, settings) {
             Ok((handle, machine)) => {
                 state.make_place(handle);
                 drop(state);
@@ -309,7 +308,7 @@ impl State {
     }
 
     fn handle_batch(&mut self, socket: &UdpSocket, batch: &DatagramBatch) {
-        let now = Instant::now();
+        let now = time::now();
         let mut output = Vec::new();
         let Self { machine, inboxes, incoming, .. } = self;
         for datagrams in batch.datagrams() {

@@ -5,7 +5,7 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     os::fd::OwnedFd,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::{
@@ -13,7 +13,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, ipproto, socket_with, sockopt},
 };
-use serow_net::socket_filter;
+use serow_net::{socket_filter, time};
 
 use crate::{
     layout::Layout,
@@ -120,7 +120,7 @@ impl Probe {
             Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let deadline = Instant::now() + PROBE_TIMEOUT;
+        let deadline = time::now() + PROBE_TIMEOUT;
         loop {
             let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
             // Over loopback the outcome is known before `connect` returns, unless the machine is very busy.
@@ -131,7 +131,7 @@ impl Probe {
             if let Some(which) = before.iter().zip(count()?).position(|(before, now)| *before != now) {
                 return Ok(Owner::Ours(which));
             }
-            if Instant::now() > deadline {
+            if time::now() > deadline {
                 return Ok(Owner::Unknown);
             }
             std::thread::sleep(PAUSE);

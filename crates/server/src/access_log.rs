@@ -8,6 +8,7 @@ use std::{
 };
 
 use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, Scheme, StatusCode};
+use serow_net::time;
 use tokio::time::Instant;
 
 use crate::exchange::Sent;
@@ -121,7 +122,7 @@ impl RequestLog {
             response: None,
             note: None,
             stream: None,
-            began: SystemTime::now(),
+            began: time::wall(),
             clock: Instant::now(),
         }
     }

@@ -16,6 +16,7 @@ mod streams;
 
 use std::{sync::Arc, time::SystemTime};
 
+use serow_net::time;
 use serow_pacing::DelayHistogram;
 use tokio::time::Instant;
 
@@ -53,7 +54,7 @@ impl Status {
     /// The counters of a server with this many workers, which starts now.
     pub(crate) fn new(workers: usize) -> Self {
         let workers = (0..workers).map(|_| Arc::default()).collect();
-        Self { shared: Arc::new(Shared { started: SystemTime::now(), clock: Instant::now(), workers }) }
+        Self { shared: Arc::new(Shared { started: time::wall(), clock: Instant::now(), workers }) }
     }
 
     /// The counters of each worker.

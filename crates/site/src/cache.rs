@@ -37,7 +37,7 @@ mod validation;
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
-    time::{SystemTime, UNIX_EPOCH},
+    time::UNIX_EPOCH,
 };
 
 use serow::{Handler, Method, Request, Response};
@@ -47,6 +47,7 @@ use serow_cache::{
 };
 pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
+use serow_net::time;
 // That of the system, unless a test sets the clock.
 use tokio::time::Instant;
 
@@ -117,7 +118,7 @@ impl CacheStore {
     /// A store in memory of so many bytes, and half as many for responses that are arriving, of which the content of a response takes at most `max_object`.
     #[must_use]
     pub fn in_memory(size: u64, max_object: usize) -> Self {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = time::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self::since(Time::default().after(since_1970), size, max_object)
     }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rustix::process::{Pid, WaitOptions, kill_process, wait};
+use serow_net::time;
 use tokio::{
     sync::mpsc::{self, Receiver, Sender},
     task::{AbortHandle, spawn_local},
@@ -69,7 +70,7 @@ impl<'a> Driver<'a> {
             environment,
             status_file,
             machine: Machine::new(machine_settings(settings), rules),
-            began: Instant::now(),
+            began: time::now(),
             tasks: HashMap::new(),
             spawned: 0,
             signals,
@@ -99,13 +100,14 @@ impl<'a> Driver<'a> {
 
     /// Passes an event to the machine, and executes its actions.
     fn handle(&mut self, event: Event) -> Next {
-        self.machine.handle(self.began.elapsed(), event);
+        self.machine.handle(time::now().duration_since(self.began), event);
         self.act()
     }
 
     /// The next event; `None` if time has passed, or children have ended.
     async fn poll_event(&mut self) -> Option<Event> {
-        let pause = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
+        let pause =
+            self.machine.deadline().map(|deadline| deadline.saturating_sub(time::now().duration_since(self.began)));
         let pause = match pause {
             // A file may say something else in the meantime.
             Some(pause) if self.environment.may_change() => pause.min(MAX_PAUSE),
@@ -141,7 +143,7 @@ impl<'a> Driver<'a> {
             match action {
                 Action::Spawn(generation) => {
                     let event = self.spawn(generation).unwrap_or_else(|error| Event::NotSpawned(error.to_string()));
-                    self.machine.handle(self.began.elapsed(), event);
+                    self.machine.handle(time::now().duration_since(self.began), event);
                 }
                 Action::Kill(signal, pids) => kill(&signal, &pids),
                 Action::Log(line) => log::line(&line),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serow_load::Stopper;
-use serow_net::process::exit_at_once;
+use serow_net::{process::exit_at_once, time};
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
@@ -34,14 +34,14 @@ impl Interrupts {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let mut first: Option<Instant> = None;
-                while first.is_none_or(|first| first.elapsed() < SAME) {
+                while first.is_none_or(|first| time::now().duration_since(first) < SAME) {
                     tokio::select! {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
                     }
                     let Some(run) = stopped.get() else { return };
                     run.stop();
-                    first.get_or_insert_with(Instant::now);
+                    first.get_or_insert_with(time::now);
                 }
             });
             // The others may be amid a TLS handshake.

@@ -1,15 +1,13 @@
 //! The date of the pages.
 
-use std::{
-    env,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::env;
+
+use serow_net::time;
 
 /// The date of today, or of `SOURCE_DATE_EPOCH`, with which builds are reproducible.
 pub(super) fn of_pages() -> String {
     let set = env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse::<u64>().ok());
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    date(set.unwrap_or_else(now) / SECONDS_PER_DAY)
+    date(set.unwrap_or_else(time::seconds_since_1970) / SECONDS_PER_DAY)
 }
 
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;

@@ -9,12 +9,12 @@ use std::{
     pin::{Pin, pin},
     rc::Rc,
     task::{Context, Poll},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use http::Version;
 use serow_client::{Buffers, ClientError, Destination, DialError, Http2, Http3, Http3Dialer};
-use serow_net::{Alarm, Wire, monotonic};
+use serow_net::{Alarm, Wire, monotonic, time};
 use serow_tls::TlsVersion;
 
 use self::exchanges::Exchanges;
@@ -113,7 +113,7 @@ fn begin(plan: &Plan, now: Duration) -> Recording {
         connecting: Duration::ZERO,
         handshake: None,
         encryption: None,
-        began: SystemTime::now(),
+        began: time::wall(),
         clock: now,
         resources: plan.specs.iter().cloned().map(Resource::new).collect(),
         elapsed: Duration::ZERO,

@@ -1,14 +1,12 @@
 //! Tokens: requests for them, their verification, and the claims that they do not have.
 
-use std::{
-    sync::Arc,
-    time::{Instant, SystemTime},
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
 use serow_fetch::FetchClient;
 use serow_jwt::{Claims, KeySet, Token, TokenError};
+use serow_net::time;
 
 use super::{known_keys::KeyNeed, requests, worker::Worker};
 use crate::{
@@ -108,13 +106,13 @@ impl Worker {
     async fn keys(&self, need: KeyNeed, metadata: &Metadata) -> Result<Arc<KeySet>, ProviderError> {
         let mut known = self.keys.lock().await;
         let mut problem = None;
-        if known.ask(need, Instant::now()) {
+        if known.ask(need, time::now()) {
             let fetched = self.get(&metadata.keys).await.and_then(|body| {
                 let text = std::str::from_utf8(&body).map_err(|error| error.to_string())?;
                 KeySet::parse_published(text).map_err(|error| error.to_string())
             });
             match fetched {
-                Ok(keys) => known.set(Arc::new(keys), Instant::now()),
+                Ok(keys) => known.set(Arc::new(keys), time::now()),
                 Err(error) => problem = Some(error),
             }
         }
@@ -129,5 +127,5 @@ fn unavailable(text: &str) -> ProviderError {
 
 /// Seconds since 1970.
 pub(super) fn seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
+    time::seconds_since_1970()
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{Request, header};
 use serow_fetch::{FetchClient, FetchLimits};
 use serow_jwt::{Expectations, Verifier};
+use serow_net::time;
 use tokio::{
     sync::{Semaphore, mpsc},
     task::spawn_local,
@@ -60,8 +61,8 @@ impl Worker {
                 }
                 Err(problem) => {
                     failures = failures.saturating_add(1);
-                    if last_warning.is_none_or(|last| last.elapsed() >= WARNING_INTERVAL) {
-                        last_warning = Some(Instant::now());
+                    if last_warning.is_none_or(|last| time::now().duration_since(last) >= WARNING_INTERVAL) {
+                        last_warning = Some(time::now());
                         tracing::warn!("login by {}: {problem}; sessions go on", self.provider.settings.issuer);
                     }
                     (FIRST_DELAY * 2_u32.saturating_pow(failures.min(10))).min(MAX_DELAY)

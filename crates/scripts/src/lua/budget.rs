@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_net::time;
+
 /// The time that the running function may still take. A state runs one function at a time.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -25,18 +27,18 @@ impl Budget {
 
     /// Runs a function, which may take what is left of the limit.
     pub(crate) fn limit<T>(&self, limit: Duration, spent: &mut Spent, run: impl FnOnce() -> T) -> T {
-        let begin = Instant::now();
+        let begin = time::now();
         self.is_exceeded.set(false);
         self.deadline.set(begin.checked_add(limit.saturating_sub(spent.0)));
         let result = run();
         self.deadline.set(None);
-        spent.0 += begin.elapsed();
+        spent.0 += time::now().duration_since(begin);
         result
     }
 
     /// Whether the time is over; the first to find out notes it.
     pub(crate) fn look(&self) -> bool {
-        if !self.is_exceeded.get() && self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline) {
+        if !self.is_exceeded.get() && self.deadline.get().is_some_and(|deadline| time::now() >= deadline) {
             self.is_exceeded.set(true);
         }
         self.is_exceeded.get()

@@ -7,9 +7,10 @@ mod logging;
 mod regex;
 mod shared;
 
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc, time::UNIX_EPOCH};
 
 use mlua::{Lua, LuaString, Table};
+use serow_net::time;
 
 use crate::lua::{sandbox::Prelude, script::Shared};
 
@@ -47,5 +48,5 @@ pub(crate) fn config(lua: &Lua, script: &Arc<Shared>, is_loading: &Rc<Cell<bool>
 
 /// Seconds since 1970, with fractions.
 fn now() -> f64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    time::wall().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }

@@ -10,11 +10,11 @@ use std::{
     os::fd::OwnedFd,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serow_gateway::LogLimit;
-use serow_net::SharedMemory;
+use serow_net::{SharedMemory, time};
 
 pub(crate) use self::table::Entry;
 use self::table::{Fault, Table};
@@ -105,13 +105,13 @@ impl Dictionary {
 impl Inner {
     /// Waits for other processes.
     fn lock(&mut self) -> Result<(), String> {
-        let began = Instant::now();
+        let began = time::now();
         for round in 0_u32.. {
             if self.table.memory().try_lock().map_err(|error| format!("serow.shared: {error}"))? {
                 self.is_stuck = false;
                 return Ok(());
             }
-            if self.is_stuck || began.elapsed() > MAX_WAIT {
+            if self.is_stuck || time::now().duration_since(began) > MAX_WAIT {
                 break;
             }
             // Most operations take less than a microsecond.

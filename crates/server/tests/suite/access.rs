@@ -1,11 +1,11 @@
 //! The calls of the access log, over both versions of HTTP.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serow::{Limits, Peer, Priority, Request, Response, Server, StatusCode, Timeouts};
 use serow_http2::{BodyLength, ErrorCode};
 
-use crate::support::{Asked, BOTH, Noted, Opening, Pieces, Running, Spoken, patient};
+use crate::support::{Asked, BOTH, Noted, Opening, Pieces, Running, Spoken, patient, wall};
 
 pub(crate) fn server(noted: &Noted) -> Running {
     let (noted, limits) = (noted.clone(), Limits { body: 1000, ..Limits::default() });
@@ -45,14 +45,14 @@ fn every_field_is_told() {
         let noted = Noted::default();
         let server = server(&noted);
         let mut client = server.connect_with(spoken);
-        let before = SystemTime::now();
+        let before = wall();
         client.ask(&Asked { fields: &[("user-agent", "me")], ..Asked::post("/slow?a=b", b"antelopes go") });
         let entry = noted.entries(1).pop().unwrap();
         assert_eq!(entry.peer, Peer::Tcp(client.local_address()));
         assert_eq!(entry.line, Some(format!("POST /slow?a=b {}", version(spoken))));
         assert_eq!((entry.agent.as_deref(), entry.status, entry.body_bytes, entry.whole), (Some("me"), 200, 2, true));
         assert!(entry.took >= Duration::from_millis(50) && entry.took < Duration::from_secs(20), "{:?}", entry.took);
-        assert!(entry.began >= before && entry.began <= SystemTime::now());
+        assert!(entry.began >= before && entry.began <= wall());
     }
 }
 

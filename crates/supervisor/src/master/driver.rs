@@ -9,6 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use serde_json::Value;
+use serow_net::time;
 use tokio::{
     sync::{
         mpsc::{self, Receiver, Sender},
@@ -74,7 +75,7 @@ impl<D: Duties> Driver<D> {
         let (control, requests) = Control::new();
         Self {
             duties,
-            began: Instant::now(),
+            began: time::now(),
             machine: Generations::begin(Duration::ZERO),
             held: HeldSockets::default(),
             quic: QuicSockets::default(),
@@ -115,12 +116,13 @@ impl<D: Duties> Driver<D> {
     }
 
     fn handle(&mut self, event: Event) {
-        self.machine.handle(self.began.elapsed(), event);
+        self.machine.handle(time::now().duration_since(self.began), event);
     }
 
     /// Waits for an event, and passes it to the machine.
     async fn wait(&mut self) {
-        let machine = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
+        let machine =
+            self.machine.deadline().map(|deadline| deadline.saturating_sub(time::now().duration_since(self.began)));
         let report = self.gathering.as_ref().map(Gathering::remaining);
         let pause = machine.into_iter().chain(report).min().unwrap_or(Duration::MAX);
         tokio::select! {

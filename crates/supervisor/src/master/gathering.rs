@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_net::time;
 use tokio::sync::oneshot;
 
 use super::control::Report;
@@ -21,7 +22,7 @@ pub(super) struct Gathering {
 impl Gathering {
     /// Starts collecting, for the first asker.
     pub(super) fn begin(asked: HashSet<u32>, asker: oneshot::Sender<Report>) -> Self {
-        Self { askers: vec![asker], missing: asked, until: Instant::now() + LONGEST }
+        Self { askers: vec![asker], missing: asked, until: time::now() + LONGEST }
     }
 
     /// Adds an asker.
@@ -41,7 +42,7 @@ impl Gathering {
 
     /// The time left for the missing reports.
     pub(super) fn remaining(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
+        self.until.saturating_duration_since(time::now())
     }
 
     /// Whether all have reported, or the time is over.

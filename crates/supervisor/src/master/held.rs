@@ -8,11 +8,11 @@ use std::{
         unix::fs::PermissionsExt,
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::net::listen;
-use serow_net::{Address, BindError, ListenOptions, Listener};
+use serow_net::{Address, BindError, ListenOptions, Listener, time};
 
 use super::messages::WantedListener;
 
@@ -138,10 +138,10 @@ fn is_removed(address: &str) -> bool {
 
 /// Binds, and retries while the address is in use.
 fn bind_within<T>(timeout: Duration, bind: impl Fn() -> Result<T, BindError>) -> Result<T, BindError> {
-    let began = Instant::now();
+    let began = time::now();
     loop {
         match bind() {
-            Err(error) if error.is_in_use() && began.elapsed() < timeout => thread::sleep(PAUSE),
+            Err(error) if error.is_in_use() && time::now().duration_since(began) < timeout => thread::sleep(PAUSE),
             outcome => return outcome,
         }
     }

@@ -15,6 +15,7 @@ use std::{
 pub(crate) use std::{thread::sleep, time::Instant};
 
 use serow::{BoundServer, Error, Handler};
+pub(crate) use serow_net::time::wall;
 
 use super::TIMEOUT;
 

@@ -9,7 +9,7 @@ use std::{
     path::Path,
     rc::Rc,
     task::Poll,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::BytesMut;
@@ -57,6 +57,11 @@ impl Instant {
     pub(crate) fn elapsed(self) -> Duration {
         drive(async { self.0.elapsed() })
     }
+}
+
+/// The time of day in the simulation.
+pub(crate) fn wall() -> SystemTime {
+    drive(async { serow_net::time::wall() })
 }
 
 pub(crate) fn sleep(time: Duration) {

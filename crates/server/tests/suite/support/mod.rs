@@ -25,7 +25,7 @@ pub(crate) use self::{
     logs::{Noted, logged_since},
     multiplexed::{Ended, Multiplexed, Opening},
     streams::{Feed, Pieces, bytes_of, channel_body},
-    under::{Instant, LATE, sleep},
+    under::{Instant, LATE, sleep, wall},
 };
 
 /// No wait of a test lasts longer: far beyond what a busy machine needs, far below what a person waits for.

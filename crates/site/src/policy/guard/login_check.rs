@@ -1,11 +1,12 @@
 //! Users who log in by a provider of OpenID Connect.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serow_gateway::{TrustedProxies, error_page};
 use serow_login::{Granted, Login, LoginRequest, LoginVerdict, Reply, has_own_cookies, without_own_cookies};
 use serow_message::{Headers, KnownHeader, Request, Response, Scheme, StatusCode, User};
+use serow_net::time;
 
 use super::identity::{Identity, Verdict};
 use crate::policy::put;
@@ -36,7 +37,7 @@ impl LoginCheck {
 
     /// Finds out who has logged in, or leads a browser to the login.
     pub(super) fn check(&self, request: &Request) -> Verdict {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = time::seconds_since_1970();
         let is_secure = self.trust.client_scheme(&request.headers, request.connection()) == Scheme::Https;
         let asked = LoginRequest {
             method: &request.method,

@@ -1,9 +1,6 @@
 //! Tokens (JWT) that name their users, and the challenge for requests without one.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serow_gateway::error_page;
@@ -11,7 +8,7 @@ use serow_jwt::{
     Conditions, KeySource, Token, TokenError, Verification, VerificationBusy, VerificationThread, Verifier,
 };
 use serow_message::{Claims, Headers, KnownHeader, Request, Response, StatusCode, User};
-use serow_net::WarningPace;
+use serow_net::{WarningPace, time};
 
 use super::{
     identity::{Identity, Verdict},
@@ -79,7 +76,7 @@ impl Tokens {
 
     fn begin(&self, token: &str, headers: &Headers, may_fetch: bool) -> Progress {
         let now = seconds();
-        let demand = || if may_fetch { self.keys.demand(Instant::now()) } else { None };
+        let demand = || if may_fetch { self.keys.demand(time::now()) } else { None };
         let Some(keys) = self.keys.current() else {
             return match demand() {
                 Some(end) => Progress::Waiting(Wait::Keys(end)),
@@ -115,7 +112,7 @@ impl Tokens {
                     Ok(Ok(token)) => return self.identity(token, headers),
                     Ok(Err(error)) => {
                         let may_help = may_fetch && is_of_other_keys(error);
-                        let Some(end) = may_help.then(|| self.keys.demand(Instant::now())).flatten() else {
+                        let Some(end) = may_help.then(|| self.keys.demand(time::now())).flatten() else {
                             return Err(self.challenge(headers, Some(error)));
                         };
                         may_fetch = false;
@@ -208,7 +205,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Seconds since 1970.
 fn seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    time::seconds_since_1970()
 }
 
 /// The first attempts to fetch keys follow each other after seconds.
