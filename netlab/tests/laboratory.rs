@@ -2,6 +2,7 @@
 //!
 //! Where no networks may be made the tests are skipped; in CI they fail, unless SEROW_WITHOUT_NETLAB=1 says that this is
 //! known.
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 use std::{
     env,

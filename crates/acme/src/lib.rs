@@ -37,6 +37,7 @@
 //! | the certificate until the first one is issued | `placeholder.rs` |
 //! | the state of all certificates, for the status; commands | `report.rs`; `control.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod account;
 mod authority;

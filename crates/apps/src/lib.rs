@@ -22,6 +22,7 @@
 //!
 //! Any other program that serves HTTP can be an application, too: `command.rs`, `command/`.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod application;
 mod chunks;

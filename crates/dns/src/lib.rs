@@ -14,6 +14,7 @@
 //! | signatures of messages (TSIG): pure | `tsig.rs` |
 //! | key files for them | `tsig/key_file.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod configuration;
 pub mod message;

@@ -37,11 +37,13 @@ impl Default for Clock {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this crate depends on no server; a server passes its own clock")]
 pub(crate) fn milliseconds_of_system() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
+#[expect(clippy::disallowed_methods, reason = "this crate depends on no server; a server passes its own clock")]
 fn time_of_day_of_system() -> SystemTime {
     SystemTime::now()
 }

@@ -45,6 +45,7 @@
 //! will be. Long work is cut into pieces between which other requests get their turn: copying, compressing, listing.
 //! Reading a file that was written less than two seconds ago waits for a `write` in progress, if there is one.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod cache;
 mod clock;

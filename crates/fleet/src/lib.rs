@@ -26,6 +26,7 @@
 //! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
 //! | what the status says | `report.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod address;
 mod clock;

@@ -24,6 +24,7 @@
 //! | verification, seldom twice for a token, and with large keys on a thread of its own | `verifier.rs`, `verified.rs`, `verification_thread.rs` |
 //! | key sets that change: files, and URLs with the time to fetch them again | `key_source.rs`, `remote_keys.rs`, `kept_keys.rs`, `schedule.rs`, `key_fetcher.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod algorithm;
 mod claims;

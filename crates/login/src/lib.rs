@@ -16,6 +16,7 @@
 //! | the login as a site uses it | `login.rs`, `settings.rs` |
 //! | pages and forms | `pages.rs`, `form.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod browser_state;
 mod cookie_key;

@@ -1,4 +1,5 @@
 //! Sockets, clocks and timers: the system calls of the server. This is its only crate with `unsafe` code.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 #[cfg_attr(feature = "simulation", path = "simulated/accept.rs")]
 mod accept;

@@ -1,5 +1,6 @@
 //! The kernel's clocks. All other code calls these functions, or tokio's `Instant`: clippy forbids the clocks of the
 //! standard library (`disallowed-methods`), which a simulation could not replace.
+#![expect(clippy::disallowed_methods, reason = "this is the one place that reads the kernel's clocks")]
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,6 @@
 //! What an established session takes of the heap while nothing happens.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 #[path = "../../tls/tests/suite/authority.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -37,6 +37,7 @@
 //! latency), and their list is behind a lock that a thread takes only when its version has changed. Connections and
 //! balancing state belong to one thread each, so a request never waits for another thread.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod address;
 mod attempt;

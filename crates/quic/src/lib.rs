@@ -15,6 +15,7 @@
 //! | transport parameters, and TLS for QUIC | `settings.rs` |
 //! | early data (0-RTT) without replay | `early_data.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod congestion;
 mod connection;

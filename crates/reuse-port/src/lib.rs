@@ -17,6 +17,7 @@
 //! drains an address ([`PortLock`](serow_net::PortLock)). The system calls are in
 //! [`socket_filter`](serow_net::socket_filter).
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod group;
 mod handshakes;

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p serow-scripts --features lua --example script_cost [ROUNDS [KIND]]`; with a KIND (empty, read,
 //! write, none), only that runs: valgrind counts its instructions so, as the difference of two numbers of rounds.
+#![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
 use std::{env, error::Error, fs, hint::black_box, time::Instant};
 

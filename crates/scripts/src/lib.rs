@@ -29,6 +29,7 @@
 //! LuaJIT's compiler stays off: compiled loops do not look at hooks, so that nothing would end them.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod fetch;
 mod limits;

@@ -1,5 +1,6 @@
 //! Scripts as clients see them: requests in, responses out.
 #![allow(clippy::unwrap_used, clippy::too_many_lines, reason = "a test fails by it; cases are long lists")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 use std::{path::PathBuf, time::Duration};
 

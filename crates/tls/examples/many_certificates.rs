@@ -1,6 +1,7 @@
 //! What certificates in a table cost: memory for each, and the time of a handshake with many and with one.
 //!
 //! `cargo run --release -p serow-tls --example many_certificates [NUMBER]`
+#![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
 use std::{
     env, fs,

@@ -56,6 +56,7 @@
 //! | what was negotiated | `description.rs`, `protocol.rs` |
 //! | errors | `error.rs`, `settings_error.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod acceptor;
 mod authorities;

@@ -3,11 +3,13 @@
 use std::time::{Instant, SystemTime};
 
 /// This moment.
+#[expect(clippy::disallowed_methods, reason = "serow-net, which has the clock, depends on this crate")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// The time of day.
+#[expect(clippy::disallowed_methods, reason = "serow-net, which has the clock, depends on this crate")]
 pub(crate) fn wall() -> SystemTime {
     SystemTime::now()
 }

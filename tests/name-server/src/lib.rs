@@ -2,6 +2,7 @@
 //! `requires!("program:named")`.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 use std::{
     fs,

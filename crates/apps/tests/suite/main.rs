@@ -1,5 +1,6 @@
 //! Applications as clients see them, through servers in this process.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 mod asgi;
 mod asgi_frameworks;

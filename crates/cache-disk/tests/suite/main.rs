@@ -1,5 +1,6 @@
 //! Stores in folders of their own.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 mod contents;
 mod damage;

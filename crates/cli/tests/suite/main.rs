@@ -1,5 +1,6 @@
 //! The command `serow` as users run it.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 mod access;
 mod access_log;

@@ -1,5 +1,6 @@
 //! The proxy between real sockets: clients, and upstream servers that behave in every way.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 mod balancing;
 mod buffering;

@@ -8,6 +8,7 @@
 //!
 //! `IMPLEMENTATION` is `serow`, `buffered`, `unbuffered` or `cipher`. All are the server's side of TLS 1.3 with
 //! AES-256-GCM by aws-lc-rs. Callgrind counts the instructions of the functions `measured_…`.
+#![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
 mod implementations;
 

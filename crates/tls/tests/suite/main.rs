@@ -1,6 +1,7 @@
 //! TLS on the server's side beside a client that is rustls whole, and on the client's side beside our own server: two
 //! ends in memory, and what is between them.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
 mod authority;
 mod certificates;
