@@ -44,7 +44,8 @@ where
                     Poll::Pending => {}
                 }
             }
-            if self.transport.output.is_empty() {
+            // A body that failed in its turn has left RST_STREAM behind, and no bytes.
+            if self.transport.output.is_empty() && !self.requests.machine.has_control() {
                 self.pace.watch_rest(&self.transport.wire, context, &self.requests.worker.counters.queue_delay);
                 return Poll::Ready(Ok(()));
             }

@@ -1,13 +1,16 @@
 //! Bodies of responses that are made while they are sent.
 
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex, atomic::Ordering},
+    task::{Context, Poll},
     time::Duration,
 };
 
-use serow::{Body, Request, Response, Server};
+use http_body::{Frame, SizeHint};
+use serow::{Body, BoxError, Bytes, Request, Response, Server};
 
-use crate::support::{Asked, BOTH, Feed, Pieces, Running, bytes_of, channel_body, eventually, sleep};
+use crate::support::{Asked, BOTH, Feed, Instant, Pieces, Running, bytes_of, channel_body, eventually, sleep};
 
 /// Makes a body of its own kind for each request.
 pub(crate) fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
@@ -43,6 +46,40 @@ fn streams_of_known_and_unknown_length_arrive() {
     let mut client = server.connect();
     client.send("GET /unknown HTTP/1.0\r\n\r\n");
     assert!(client.answer().body == expected);
+}
+
+/// A body that fails a while after its first piece.
+struct FailsLater(Option<Bytes>, Pin<Box<tokio::time::Sleep>>);
+
+impl http_body::Body for FailsLater {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Some(piece) = self.0.take() {
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        self.1.as_mut().poll(context).map(|()| Some(Err("the source dried up".into())))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(if self.0.is_some() { 200 } else { 100 })
+    }
+}
+
+#[test]
+fn a_body_that_fails_while_nothing_else_is_sent_is_cut_at_once() {
+    let server = Running::new(|_: Request| async {
+        let pause = Box::pin(tokio::time::sleep(Duration::from_millis(50)));
+        Response::default().body(Body::stream(FailsLater(Some(bytes_of(100).into()), pause)))
+    });
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        let began = Instant::now();
+        client.begin(&Asked::get("/"));
+        client.try_answer().unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(5), "{spoken:?} {:?}", began.elapsed());
+    }
 }
 
 #[test]
