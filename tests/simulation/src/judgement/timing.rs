@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::Case;
-use crate::plan::{Conduct, Fault, Place, Version};
+use crate::{
+    origin::has_body,
+    plan::{Conduct, Fault, Place, Version},
+};
 
 /// Checks the timeouts that this request meets, where nothing else delays it.
 pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
@@ -11,6 +14,7 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
     let is_ideal = client.link.delay.is_zero() && client.link.rate.is_none() && case.plan.stop.is_none();
     let Some((_, end)) = case.requested.end else { return };
     let settings = &case.plan.settings;
+    check_silence(case, end, violations);
     if case.request.conduct == Conduct::Orderly
         && case.requested.received.status == Some(504)
         && settings.total_timeout.is_none()
@@ -38,6 +42,25 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
         }
     }
 }
+
+/// A client learns that the rest of a body never comes, when the server has been silent for so long.
+fn check_silence(case: &Case<'_>, end: Duration, violations: &mut Vec<String>) {
+    let client = &case.plan.clients[case.request.id.client];
+    let Some(seen) = case.seen.last() else { return };
+    let answer = case.request.answer(seen.attempt);
+    let is_silent = matches!(answer.fault, Fault::HangsInBody(_)) && has_body(answer.status) && case.request.method != "HEAD";
+    let is_direct = matches!(case.request.place, Place::Proxied | Place::Buffered) && client.link.rate.is_none();
+    if !is_silent || !is_direct || case.request.conduct != Conduct::Orderly || case.requested.received.status.is_none() {
+        return;
+    }
+    let silent_since = seen.at + answer.delay + answer.pause + case.request.body.map_or(Duration::ZERO, |_| BODY);
+    if end > silent_since + case.plan.settings.transfer_timeout + 2 * client.link.delay + LATE {
+        violations.push(format!("learns {:?} after {:?} that its server is silent", end, silent_since));
+    }
+}
+
+/// The longest time that the body of a request takes.
+const BODY: Duration = Duration::from_millis(600);
 
 /// One tick of the server's timers.
 const LATE: Duration = Duration::from_millis(510);
