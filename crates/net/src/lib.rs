@@ -24,6 +24,8 @@ mod port_lock;
 #[cfg(feature = "sandbox")]
 pub mod private_folder;
 pub mod process;
+#[cfg_attr(feature = "simulation", path = "simulated/random.rs")]
+pub mod random;
 mod runtime;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

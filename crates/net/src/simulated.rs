@@ -82,6 +82,11 @@ pub fn enter() {
     HAS_ENTERED.set(true);
 }
 
+/// Random choices of the server in this thread follow from this number from now on.
+pub fn set_seed(seed: u64) {
+    crate::random::set_seed(seed);
+}
+
 /// # Errors
 ///
 /// The thread has not [entered](enter).

@@ -1,6 +1,6 @@
 //! State that all upstreams share in a thread.
 
-use std::{cell::Cell, collections::hash_map::RandomState, hash::BuildHasher, rc::Rc};
+use std::{cell::Cell, rc::Rc};
 
 use serow_client::Buffers;
 use serow_net::{Clock, Deadlines, event_loop_turn};
@@ -21,7 +21,7 @@ impl ThreadContext {
             clock: Clock::new(),
             deadlines: Deadlines::new(),
             buffers: Rc::default(),
-            seed: Cell::new(RandomState::new().hash_one(0_u8)),
+            seed: Cell::new(serow_net::random::seed()),
             turn: Cell::new(0),
         }
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, rc::Rc, sync::Arc, thread, time::Durat
 
 use serow::{Address, HandlerExt, Status, StatusReport};
 use serow_config::Configuration;
-use serow_net::simulated::{enter, open_sockets};
+use serow_net::simulated::{enter, open_sockets, set_seed};
 use serow_proxy::Upstream;
 use serow_settings::ApplicationHost;
 use serow_site::{Admission, TlsPolicy};
@@ -50,6 +50,7 @@ impl World {
 
 fn run(plan: Plan, is_traced: bool) -> World {
     enter();
+    set_seed(plan.seed);
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build();
     let Ok(runtime) = runtime else { return World { violations: vec!["no runtime".to_owned()], trace: String::new() } };
     let observations = Observations::new(is_traced);

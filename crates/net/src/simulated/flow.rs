@@ -186,7 +186,7 @@ impl Flow {
 
     /// Whether a call finds nothing at first, as the seed has it.
     pub(crate) fn hesitates(&mut self) -> bool {
-        self.link.pieces.is_some() && self.next_random() % 8 == 0
+        self.link.pieces.is_some() && self.next_random().is_multiple_of(8)
     }
 
     /// SplitMix64.
