@@ -61,6 +61,7 @@ thread_local! {
     static QUEUES: RefCell<HashMap<u16, Arc<Mutex<Queue>>>> = RefCell::default();
     static LINK: Cell<Link> = Cell::new(Link::default());
     static LAST_PORT: Cell<u16> = const { Cell::new(0) };
+    static IS_EXHAUSTED: Cell<bool> = const { Cell::new(false) };
     static OPEN_SOCKETS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -68,6 +69,18 @@ thread_local! {
 #[must_use]
 pub fn open_sockets() -> usize {
     OPEN_SOCKETS.get()
+}
+
+/// Whether there are no descriptors for new connections of the server, as if the limit of open files were reached.
+pub fn set_exhausted(is_exhausted: bool) {
+    IS_EXHAUSTED.set(is_exhausted);
+}
+
+/// # Errors
+///
+/// There are no descriptors.
+pub(crate) fn require_descriptor() -> io::Result<()> {
+    if IS_EXHAUSTED.get() { Err(rustix::io::Errno::MFILE.into()) } else { Ok(()) }
 }
 
 /// Notes that a socket was opened or closed.

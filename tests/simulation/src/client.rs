@@ -33,7 +33,7 @@ pub(crate) async fn run(server: SocketAddr, plan: ClientPlan, observations: Rc<O
 
 async fn serve(socket: Socket, plan: &ClientPlan, observations: &Rc<Observations>) {
     match plan.version {
-        Version::Http1 => http1_client::run(Rc::new(socket), plan, observations).await,
+        Version::Http10 | Version::Http1 => http1_client::run(Rc::new(socket), plan, observations).await,
         Version::Http2 => http2_client::run(socket, plan, observations).await,
     }
 }

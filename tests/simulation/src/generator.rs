@@ -7,7 +7,7 @@ use serow_net::simulated::Link;
 use crate::{
     plan::{
         Answer, ClientPlan, Conduct, Departure, Fault, Id, Malformation, Moment, Place, Plan, RequestBody, RequestPlan,
-        ResponseFraming, Version,
+        ResponseFraming, Version, Violation,
     },
     random::Random,
     settings::Settings,
@@ -19,10 +19,13 @@ pub(crate) fn plan(seed: u64) -> Plan {
     let mut random = Random::new(seed);
     let settings = Settings::random(&mut Random::new(random.next()));
     let mut mood = Mood::random(&mut random);
+    mood.is_link_whole = settings.link.pieces.is_none();
     let clients: Vec<_> =
         (0..CLIENTS).map(|number| client(number, &mut mood, &mut Random::new(random.next()))).collect();
     let stop = random.once_in(3).then(|| random.milliseconds(0, LAST_BEGIN));
-    Plan { seed, settings, clients, stop }
+    let exhaustion =
+        random.once_in(6).then(|| (random.milliseconds(0, LAST_BEGIN), random.milliseconds(1, LONGEST_EXHAUSTION)));
+    Plan { seed, settings, clients, stop, exhaustion }
 }
 
 /// How much goes wrong in a plan: one in so many requests has a fault of its server, or misbehaves itself. Much in some
@@ -32,6 +35,8 @@ struct Mood {
     misconduct: usize,
     most_body: usize,
     is_slow: bool,
+    /// Whether what a server sends at a time arrives at a time.
+    is_link_whole: bool,
 }
 
 impl Mood {
@@ -41,25 +46,34 @@ impl Mood {
             misconduct: random.of(&[2, 5, 20, 1_000_000]),
             most_body: random.of(&[100, 20_000, 200_000]),
             is_slow: random.once_in(2),
+            is_link_whole: true,
         }
     }
 }
 
 fn client(number: usize, mood: &mut Mood, random: &mut Random) -> ClientPlan {
-    let version = random.of(&[Version::Http1, Version::Http2]);
+    let version = random.of(&[
+        Version::Http1,
+        Version::Http1,
+        Version::Http1,
+        Version::Http2,
+        Version::Http2,
+        Version::Http2,
+        Version::Http10,
+    ]);
     let link = Link {
         delay: if mood.is_slow { random.milliseconds(0, 50) } else { Duration::ZERO },
         rate: (mood.is_slow && random.once_in(2)).then_some(400_000),
         capacity: random.of(&[20_000, 200_000, 4 << 20]),
         pieces: (!random.once_in(3)).then(|| random.next()),
     };
-    let count = 1 + random.below(2 * REQUESTS - 1);
+    let count = if version == Version::Http10 { 1 } else { 1 + random.below(2 * REQUESTS - 1) };
     let mut requests = Vec::new();
     for request in 0..count {
         let id = Id { client: number, request };
         let request = self::request(id, version, mood, random);
         // Over HTTP/1.1, what comes behind is not understood any more.
-        let is_last = version == Version::Http1 && request.conduct != Conduct::Orderly;
+        let is_last = version != Version::Http2 && request.conduct != Conduct::Orderly;
         requests.push(request);
         if is_last {
             break;
@@ -80,7 +94,7 @@ fn request(id: Id, version: Version, mood: &Mood, random: &mut Random) -> Reques
         Place::Cached(_) => random.of(&["GET", "GET", "GET", "HEAD"]),
         _ => random.of(&["GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE"]),
     };
-    let body = ["POST", "PUT"].contains(&method).then(|| body(mood, random));
+    let body = ["POST", "PUT"].contains(&method).then(|| body(version, mood, random));
     let conduct = if random.once_in(mood.misconduct) { conduct(body, version, random) } else { Conduct::Orderly };
     let attempts = 1 + random.below(3);
     RequestPlan {
@@ -95,19 +109,30 @@ fn request(id: Id, version: Version, mood: &Mood, random: &mut Random) -> Reques
     }
 }
 
-fn body(mood: &Mood, random: &mut Random) -> RequestBody {
+fn body(version: Version, mood: &Mood, random: &mut Random) -> RequestBody {
     let length = random.length(mood.most_body);
     let pause = (length > 0 && random.once_in(4)).then(|| (random.below(length), random.milliseconds(0, MOST_PAUSE)));
-    RequestBody { length, is_chunked: random.once_in(3), pause }
+    let is_chunked = version != Version::Http10 && random.once_in(3);
+    let is_expected = version == Version::Http1 && length > 0 && random.once_in(6);
+    RequestBody { length, is_chunked, pause, is_expected }
 }
 
 fn conduct(body: Option<RequestBody>, version: Version, random: &mut Random) -> Conduct {
     let length = body.map_or(0, |body| body.length);
     match random.below(8) {
-        0 if version == Version::Http1 => Conduct::StallsInHead(1 + random.below(20)),
+        0 if version != Version::Http2 => Conduct::StallsInHead(1 + random.below(20)),
         1 if length > 0 => Conduct::StallsInBody(random.below(length)),
         2 => Conduct::StopsReading(random.below(3_000)),
         3 if version == Version::Http1 && length > 0 && random.once_in(4) => Conduct::Malformed(Malformation::BadChunk),
+        3 if version == Version::Http2 && random.once_in(2) => Conduct::Violates(random.of(&[
+            Violation::DataOnConnection,
+            Violation::EvenStream,
+            Violation::ShortSettings,
+            Violation::EmptyWindowUpdate,
+            Violation::LoneContinuation,
+            Violation::LargeFrame,
+            Violation::BadHpack,
+        ])),
         3 if version == Version::Http1 => Conduct::Malformed(random.of(&[
             Malformation::TwoLengths,
             Malformation::LengthAndChunked,
@@ -122,7 +147,7 @@ fn conduct(body: Option<RequestBody>, version: Version, random: &mut Random) -> 
         ])),
         _ => {
             let moment = match random.below(4) {
-                0 if version == Version::Http1 => Moment::InHead(random.below(40)),
+                0 if version != Version::Http2 => Moment::InHead(random.below(40)),
                 1 if length > 0 => Moment::InBody(random.below(length)),
                 2 => Moment::Receiving(random.below(5_000)),
                 _ => Moment::Waiting(random.milliseconds(0, 400)),
@@ -143,6 +168,8 @@ fn answer(place: Place, mood: &Mood, random: &mut Random) -> Answer {
         ResponseFraming::UntilClose,
     ]);
     let fault = if random.once_in(mood.faults) { fault(length, framing, random) } else { Fault::None };
+    // The proxy may have the whole response before it has what is behind it.
+    let fault = if fault == Fault::SendsTwo && !mood.is_link_whole { Fault::None } else { fault };
     let statuses = [200, 200, 200, 201, 204, 404, 500, 503, 304];
     // The cache asks again when a server says that nothing has changed, and nobody has asked that.
     let statuses = if matches!(place, Place::Cached(_)) { &statuses[..8] } else { &statuses };
@@ -201,6 +228,9 @@ const SHARED: usize = 4;
 
 /// The last client begins at the latest after so many milliseconds.
 const LAST_BEGIN: u64 = 2_000;
+
+/// The longest time without descriptors, in milliseconds.
+const LONGEST_EXHAUSTION: u64 = 1_500;
 
 /// The longest pause of clients and servers, in milliseconds: much less than any timeout.
 const MOST_PAUSE: u64 = 300;

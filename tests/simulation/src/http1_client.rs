@@ -8,12 +8,15 @@ use std::{
 };
 
 use serow_net::Socket;
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 
 use crate::{
     observations::{End, Observations, now},
     origin::has_body,
-    plan::{ClientPlan, Conduct, Malformation, Moment, RequestPlan},
+    plan::{ClientPlan, Conduct, Malformation, Moment, RequestPlan, Version},
     wire::{Framing, Lost, Wire, chunk, send},
 };
 
@@ -52,6 +55,8 @@ struct Turns {
     /// Whether nothing is to be sent any more.
     is_over: Cell<bool>,
     changed: Notify,
+    /// Whether the server asks for a body.
+    continues: Notify,
     opened: Notify,
 }
 
@@ -89,7 +94,7 @@ async fn write(socket: &Rc<Socket>, plan: &ClientPlan, observations: &Observatio
         observations.note(request.id, |requested| requested.began = Some(now()));
         observations
             .trace(|| format!("client {}: {} {} {:?}", request.id, request.method, request.target(), request.conduct));
-        if write_request(socket, request, leaving).await.is_err() {
+        if write_request(socket, plan, request, turns, leaving).await.is_err() {
             break;
         }
         observations.note(request.id, |requested| requested.sent = Some(now()));
@@ -105,8 +110,14 @@ async fn write(socket: &Rc<Socket>, plan: &ClientPlan, observations: &Observatio
 }
 
 /// Sends a request as its conduct has it.
-async fn write_request(socket: &Socket, request: &RequestPlan, leaving: &Leaving) -> std::io::Result<()> {
-    let (head, content) = (head(request), request.content());
+async fn write_request(
+    socket: &Socket,
+    plan: &ClientPlan,
+    request: &RequestPlan,
+    turns: &Turns,
+    leaving: &Leaving,
+) -> std::io::Result<()> {
+    let (head, content) = (head(request, plan.version), request.content());
     let in_head = match request.conduct {
         Conduct::StallsInHead(bytes) => Some((bytes, None)),
         Conduct::Leaves(departure) => match departure.moment {
@@ -121,6 +132,12 @@ async fn write_request(socket: &Socket, request: &RequestPlan, leaving: &Leaving
     }
     send(socket, &head).await?;
     let Some(body) = request.body else { return Ok(()) };
+    if body.is_expected {
+        let _ = timeout(PATIENCE, turns.continues.notified()).await;
+        if turns.is_over.get() {
+            return Ok(());
+        }
+    }
     let in_body = match request.conduct {
         Conduct::StallsInBody(bytes) => Some((bytes, None)),
         Conduct::Leaves(departure) => match departure.moment {
@@ -159,14 +176,18 @@ async fn stop(leaves: Option<bool>, leaving: &Leaving) {
 }
 
 /// The head of a request.
-fn head(request: &RequestPlan) -> Vec<u8> {
-    let mut head = format!("{} {} HTTP/1.1\r\nx-id: {}\r\n", request.method, request.target(), request.id);
+fn head(request: &RequestPlan, version: Version) -> Vec<u8> {
+    let minor = u8::from(version != Version::Http10);
+    let mut head = format!("{} {} HTTP/1.{minor}\r\nx-id: {}\r\n", request.method, request.target(), request.id);
     let malformation = match request.conduct {
         Conduct::Malformed(malformation) => Some(malformation),
         _ => None,
     };
     if malformation != Some(Malformation::NoHost) {
         head.push_str("host: a.example\r\n");
+    }
+    if request.body.is_some_and(|body| body.is_expected) {
+        head.push_str("expect: 100-continue\r\n");
     }
     match (request.body, malformation) {
         (Some(_), Some(Malformation::BadChunk)) => head.push_str("transfer-encoding: chunked\r\n"),
@@ -236,6 +257,7 @@ impl Reading<'_> {
         if plan.stays && !has_stopped {
             let received = self.wire.receive().await;
             self.check_nothing(received, plan);
+            self.observations.closed.borrow_mut().insert(plan.requests[0].id.client, now());
         }
     }
 
@@ -284,11 +306,19 @@ impl Reading<'_> {
             let status = status.ok_or(Lost::Malformed)?;
             self.observations.trace(|| format!("client {id}: {} {:?}", head.line, head.fields));
             if status >= 200 {
+                // A client does not send a body that is not wanted any more, and closes.
+                if request.body.is_some_and(|body| body.is_expected) && self.observations.is_unsent(id) {
+                    self.turns.is_over.set(true);
+                }
+                self.turns.continues.notify_one();
                 self.observations.note(id, |requested| {
                     requested.received.status = Some(status);
                     requested.received.fields.clone_from(&head.fields);
                 });
                 break head;
+            }
+            if status == 100 {
+                self.turns.continues.notify_one();
             }
             self.observations.note(id, |requested| requested.received.hints += 1);
         };
@@ -332,6 +362,9 @@ impl Reading<'_> {
         Err(Lost::Closed)
     }
 }
+
+/// How long a client waits for 100 Continue (RFC 9110 §10.1.1).
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(1_200);
 
 /// Longer than the server waits for a reader.
 const STOPPED: std::time::Duration = std::time::Duration::from_secs(60);

@@ -17,7 +17,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{
     observations::{End, Observations, now},
-    plan::{ClientPlan, Conduct, Departure, Moment, RequestPlan},
+    plan::{ClientPlan, Conduct, Departure, Id, Moment, RequestPlan, Violation},
 };
 
 /// Carries out the plan of a client on this connection.
@@ -40,10 +40,13 @@ pub(crate) async fn run(socket: Socket, plan: &ClientPlan, observations: &Rc<Obs
         connection.socket.reset_on_close();
     }
     let end = match connection.state {
-        State::Leaves | State::LeavesByReset => End::Left,
+        State::Leaves | State::LeavesByReset | State::Violates => End::Left,
         State::Reset => End::Reset,
         _ => End::Closed,
     };
+    if plan.stays {
+        observations.closed.borrow_mut().insert(plan.requests[0].id.client, now());
+    }
     for stream in connection.streams.values() {
         observations.end(stream.request.id, end);
     }
@@ -72,6 +75,8 @@ enum State {
     GoingAway,
     Leaves,
     LeavesByReset,
+    /// The client has violated the protocol, and waits for the end.
+    Violates,
     Closed,
     Reset,
 }
@@ -99,6 +104,9 @@ impl Connection<'_> {
         loop {
             let mut progress = self.open();
             progress |= self.wake();
+            if self.state == State::Violates {
+                return self.poll_end(context);
+            }
             if self.is_open() {
                 self.fill();
                 progress |= self.flush(context);
@@ -117,6 +125,18 @@ impl Connection<'_> {
                 if self.timer.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
+            }
+        }
+    }
+
+    /// Behind a violation: ready when the server has ended the connection.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let _ = self.flush(context);
+        loop {
+            match self.socket.poll_receive(context, &mut self.input, |input| input.reserve(16 * 1024)) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(1..)) => self.input.clear(),
+                Poll::Ready(_) => return Poll::Ready(()),
             }
         }
     }
@@ -173,6 +193,7 @@ impl Connection<'_> {
             request.body.and_then(|body| body.pause).map(|(at, time)| (at, Stop::Pause(time))).into_iter().collect();
         let mut wakes = None;
         match request.conduct {
+            Conduct::Violates(violation) => return self.violate(request.id, violation),
             Conduct::StallsInBody(bytes) => stops.push((bytes, Stop::Forever)),
             Conduct::Leaves(departure) => match departure.moment {
                 Moment::InBody(bytes) => stops.push((bytes, Stop::Leave(departure))),
@@ -192,6 +213,17 @@ impl Connection<'_> {
             self.observations.note(request.id, |requested| requested.sent = Some(now()));
         }
         self.streams.insert(id, Stream { request, outgoing, stops, sent: 0, wakes, has_ended });
+    }
+
+    /// Sends a frame that ends the connection; what happens to the requests of it does not matter.
+    fn violate(&mut self, id: Id, violation: Violation) {
+        self.machine.write_control(&mut self.output);
+        self.output.extend(frame(violation, self.next));
+        self.state = State::Violates;
+        let streams = std::mem::take(&mut self.streams);
+        for id in streams.values().map(|stream| stream.request.id).chain([id]) {
+            self.observations.end(id, End::Left);
+        }
     }
 
     /// Ends pauses that are over.
@@ -357,6 +389,22 @@ impl Connection<'_> {
         }
         self.observations.end(stream.request.id, end);
     }
+}
+
+/// A frame that no server may accept (RFC 9113 §4.1, §6).
+fn frame(violation: Violation, opened: usize) -> Vec<u8> {
+    let stream = u32::try_from(2 * opened + 101).unwrap_or(1);
+    let (kind, flags, stream, payload): (u8, u8, u32, &[u8]) = match violation {
+        Violation::DataOnConnection => (0, 0, 0, b"data"),
+        Violation::EvenStream => (1, 5, 2, &[0x82, 0x86, 0x84]),
+        Violation::ShortSettings => (4, 0, 0, b"short"),
+        Violation::EmptyWindowUpdate => (8, 0, 0, &[0; 4]),
+        Violation::LoneContinuation => (9, 4, stream, &[0x82]),
+        Violation::LargeFrame => (0, 0, stream, &[0; 70_000]),
+        Violation::BadHpack => (1, 5, stream, &[0xff; 8]),
+    };
+    let length = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
 /// Bytes that are written before they are sent.

@@ -6,7 +6,7 @@ mod timing;
 
 use crate::{
     observations::{Observations, Requested, Seen},
-    plan::{Conduct, Malformation, Moment, Place, Plan, RequestPlan},
+    plan::{Conduct, Malformation, Moment, Place, Plan, RequestPlan, Version},
 };
 
 /// Compares what happened with the invariants, and notes violations.
@@ -75,9 +75,14 @@ impl Case<'_> {
         }
     }
 
+    fn is_too_large(&self) -> bool {
+        self.request.body.is_some_and(|body| body.length > self.plan.settings.max_body)
+    }
+
     fn may_be_seen(&self) -> bool {
-        let is_too_large =
-            self.request.body.is_some_and(|body| body.length > self.plan.settings.max_body && !body.is_chunked);
+        let is_chunked = self.request.body.is_some_and(|body| body.is_chunked)
+            || self.request.conduct == Conduct::Malformed(Malformation::BadChunk);
+        let is_too_large = self.is_too_large() && !is_chunked;
         let is_head_wrong = match self.request.conduct {
             Conduct::Malformed(malformation) => malformation != Malformation::BadChunk,
             Conduct::StallsInHead(_) => true,
@@ -95,10 +100,19 @@ impl Case<'_> {
         settings.retries_statuses && self.request.is_idempotent() && answer.status == 503
     }
 
+    /// The requests before this one on its connection, and those behind it: HTTP/1.
+    fn others(&self) -> (impl Iterator<Item = &RequestPlan>, impl Iterator<Item = &RequestPlan>) {
+        let client = &self.plan.clients[self.request.id.client];
+        let all = if client.version == Version::Http2 { &[][..] } else { &client.requests };
+        let id = self.request.id;
+        (all.iter().filter(move |other| other.id < id), all.iter().filter(move |other| other.id > id))
+    }
+
     /// Whether the client does not send its whole body.
     fn is_cut_by_client(&self) -> bool {
         match self.request.conduct {
             Conduct::StallsInBody(_) | Conduct::Malformed(_) => true,
+            Conduct::Violates(_) => self.request.body.is_some_and(|body| body.length > 0 || body.is_chunked),
             Conduct::Leaves(departure) => matches!(departure.moment, Moment::InBody(_)),
             _ => false,
         }

@@ -20,6 +20,8 @@ pub(crate) struct Observations {
     pub(crate) requests: RefCell<BTreeMap<Id, Requested>>,
     /// The requests that have reached servers, in order.
     pub(crate) seen: RefCell<Vec<Seen>>,
+    /// When clients that stayed saw the end of their connection.
+    pub(crate) closed: RefCell<BTreeMap<usize, Duration>>,
     /// What is wrong in itself.
     pub(crate) violations: RefCell<Vec<String>>,
     /// Lines for those who read it.
@@ -84,7 +86,6 @@ pub(crate) struct Seen {
 pub(crate) struct Line {
     pub(crate) id: Option<Id>,
     pub(crate) status: u16,
-    pub(crate) is_whole: bool,
 }
 
 impl Received {
@@ -103,6 +104,11 @@ impl Observations {
     /// Changes what is known of a request.
     pub(crate) fn note(&self, id: Id, change: impl FnOnce(&mut Requested)) {
         change(self.requests.borrow_mut().entry(id).or_default());
+    }
+
+    /// Whether a request was not sent to its end.
+    pub(crate) fn is_unsent(&self, id: Id) -> bool {
+        self.requests.borrow().get(&id).is_none_or(|requested| requested.sent.is_none())
     }
 
     /// Notes how a request ended; the first end counts.
@@ -145,7 +151,7 @@ impl AccessLog for KeptLog {
     fn log(&self, served: &Served<'_>) {
         let id = served.request.and_then(|head| head.headers.get("x-id"));
         let id = id.and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
-        let line = Line { id, status: served.status.as_u16(), is_whole: served.whole };
+        let line = Line { id, status: served.status.as_u16() };
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
     }
 }

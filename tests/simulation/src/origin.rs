@@ -3,7 +3,10 @@
 use std::{rc::Rc, time::Duration};
 
 use serow_net::{Socket, simulated::Inbox};
-use tokio::{task::spawn_local, time::sleep};
+use tokio::{
+    task::spawn_local,
+    time::{sleep, timeout},
+};
 
 use crate::{
     observations::{Observations, Seen, now},
@@ -48,12 +51,12 @@ impl Connection {
         let mut wire = Wire::new(Rc::new(socket));
         for number in 0.. {
             let idle = self.plan.settings.server_idle.unwrap_or(FOR_EVER);
-            let Ok(head) = tokio::time::timeout(idle, wire.head()).await else { return };
+            let Ok(head) = timeout(idle, wire.head()).await else { return };
             let head = match head {
                 Ok(Some(head)) => head,
-                Ok(None) | Err(Lost::Reset) => return,
-                // The client of the proxy may have left within the head? A head is sent whole.
-                Err(lost) => return self.observations.violate(format!("a server receives no head, but {lost:?}")),
+                // The client may have left within the head.
+                Ok(None) | Err(Lost::Reset | Lost::Closed) => return,
+                Err(Lost::Malformed) => return self.observations.violate("a server receives no head".to_owned()),
             };
             match self.exchange(&mut wire, &head, number > 0).await {
                 Next::Request => {}
@@ -93,7 +96,7 @@ impl Connection {
             },
             Some(next) => {
                 if next == Next::Close && !answer.reads_body {
-                    let _ = self.receive(wire, head, place).await;
+                    let _ = timeout(LINGER, self.receive(wire, head, place)).await;
                 }
                 next
             }
@@ -209,6 +212,9 @@ pub(crate) fn has_body(status: u16) -> bool {
 
 /// A response that no request has asked for.
 const UNSOLICITED: &[u8] = b"HTTP/1.1 200 OK\r\nx-id: 999.999\r\ncontent-length: 6\r\n\r\npoison";
+
+/// How long a server that closes goes on receiving a body.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// Longer than any run.
 const FOR_EVER: Duration = Duration::from_secs(100_000);

@@ -14,6 +14,8 @@ pub struct Plan {
     pub(crate) clients: Vec<ClientPlan>,
     /// When the server begins to drain, if it does while clients are there.
     pub(crate) stop: Option<Duration>,
+    /// From when on, and for how long, there are no descriptors for new connections.
+    pub(crate) exhaustion: Option<(Duration, Duration)>,
 }
 
 /// The parts of a plan that are carried out: all of them, or those that are left when it was made smaller.
@@ -38,6 +40,8 @@ pub(crate) struct ClientPlan {
 /// The version of HTTP of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
+    /// HTTP/1.0, without persistent connections.
+    Http10,
     Http1,
     Http2,
 }
@@ -87,6 +91,8 @@ pub(crate) struct RequestBody {
     pub(crate) is_chunked: bool,
     /// A pause after so many bytes.
     pub(crate) pause: Option<(usize, Duration)>,
+    /// Whether the client waits for 100 Continue: HTTP/1.1.
+    pub(crate) is_expected: bool,
 }
 
 /// The conduct of a client in a request.
@@ -101,8 +107,10 @@ pub(crate) enum Conduct {
     StopsReading(usize),
     /// Leaves at a moment.
     Leaves(Departure),
-    /// Sends what no server may accept. Over HTTP/1.1 only.
+    /// Sends what no server may accept: HTTP/1.
     Malformed(Malformation),
+    /// Sends a frame that no server may accept, behind the request: HTTP/2.
+    Violates(Violation),
 }
 
 /// How a client leaves.
@@ -142,6 +150,18 @@ pub(crate) enum Malformation {
     LargeHead,
     BadChunk,
     BareReturn,
+}
+
+/// A frame that ends a connection (RFC 9113).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    DataOnConnection,
+    EvenStream,
+    ShortSettings,
+    EmptyWindowUpdate,
+    LoneContinuation,
+    LargeFrame,
+    BadHpack,
 }
 
 /// The answer of a server to an attempt.
@@ -254,13 +274,40 @@ impl Plan {
         plan
     }
 
+    /// The seed, and the requests that are left.
+    #[must_use]
+    pub fn line(&self, kept: &Kept) -> String {
+        let ids = self.clients.iter().flat_map(|client| &client.requests).map(|request| request.id);
+        let left: Vec<_> = ids.filter(|id| !kept.without.contains(id)).map(|id| id.to_string()).collect();
+        let stop = if kept.without_stop { " without-stop" } else { "" };
+        format!("{} {}{stop}", self.seed, left.join(" "))
+    }
+
+    /// The plan of a [line](Self::line), and what is left of it.
+    #[must_use]
+    pub fn of_line(line: &str) -> Option<(Self, Kept)> {
+        let mut words = line.split_whitespace();
+        let plan = Self::new(words.next()?.parse().ok()?);
+        let (mut left, mut without_stop) = (BTreeSet::<Id>::new(), false);
+        for word in words {
+            match word {
+                "without-stop" => without_stop = true,
+                word => drop(left.insert(word.parse().ok()?)),
+            }
+        }
+        let ids = plan.clients.iter().flat_map(|client| &client.requests).map(|request| request.id);
+        let without = ids.filter(|id| !left.contains(id)).collect();
+        Some((plan, Kept { without, without_stop }))
+    }
+
     pub(crate) fn request(&self, id: Id) -> Option<&RequestPlan> {
         self.clients.get(id.client)?.requests.iter().find(|request| request.id == id)
     }
 
     /// Whether a request may fail before it reaches a server.
     pub(crate) fn may_fail_unseen(&self) -> bool {
-        self.settings.refusing || self.settings.server_idle.is_some() || self.settings.max_failures.is_some()
+        let Settings { refusing, server_idle, max_failures, .. } = self.settings;
+        refusing || server_idle.is_some() || max_failures.is_some() || self.exhaustion.is_some()
     }
 
     /// Whether a server may cut a response at this place.
@@ -322,7 +369,7 @@ impl std::str::FromStr for Id {
 impl fmt::Display for Plan {
     /// The settings, and a line for each request that is left.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(formatter, "{:?}, drains at {:?}", self.settings, self.stop)?;
+        writeln!(formatter, "{:?}, drains at {:?}, exhausted {:?}", self.settings, self.stop, self.exhaustion)?;
         for client in self.clients.iter().filter(|client| !client.requests.is_empty()) {
             let ClientPlan { begins, version, link, stays, .. } = client;
             writeln!(formatter, "{version:?} at {begins:?} over {link:?}, stays: {stays}")?;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serow_net::simulated::Link;
+
 use crate::random::Random;
 
 /// The settings of the server, as far as the judgement depends on them.
@@ -28,6 +30,9 @@ pub(crate) struct Settings {
     pub(crate) refusing: bool,
     /// Failures in a row after which a server is ejected.
     pub(crate) max_failures: Option<usize>,
+    /// The link to the servers.
+    pub(crate) link: Link,
+    pub(crate) max_connections: Option<usize>,
     /// How long servers keep idle connections.
     pub(crate) server_idle: Option<Duration>,
 }
@@ -52,6 +57,13 @@ impl Settings {
             balance: random.of(&["round-robin", "least-requests", "hash"]),
             refusing: random.once_in(6),
             max_failures: random.once_in(6).then(|| random.of(&[1, 3])),
+            link: Link {
+                delay: if random.once_in(3) { random.milliseconds(0, 10) } else { Duration::ZERO },
+                rate: None,
+                capacity: random.of(&[20_000, 200_000, 4 << 20]),
+                pieces: random.once_in(2).then(|| random.next()),
+            },
+            max_connections: random.once_in(8).then(|| random.of(&[2, 5, 10])),
             server_idle: random.once_in(3).then(|| random.milliseconds(20, 1_000)),
         }
     }
@@ -78,6 +90,7 @@ impl Settings {
     pub(crate) fn text(&self) -> String {
         let most = self.max_requests.map_or(String::new(), |most| format!(",max={most}"));
         let servers: Vec<_> = self.ports().map(|port| format!("\"127.0.0.1:{port}{most}\"")).collect();
+        let connections = self.max_connections.map_or(String::new(), |most| format!("max-connections = {most}\n"));
         let total = self.total_timeout.map_or(String::new(), |total| format!("total-timeout = \"{}\"\n", time(total)));
         let hash_key = if self.balance == "hash" { "hash-key = \"target\"\n" } else { "" };
         let statuses = if self.retries_statuses { ", \"503\"" } else { "" };
@@ -90,7 +103,7 @@ idle-timeout = "{}"
 body-timeout = "{}"
 grace = "{}"
 max-body = "{}"
-[cache]
+{connections}[cache]
 memory = "4M"
 [[upstream]]
 name = "servers"

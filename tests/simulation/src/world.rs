@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, rc::Rc, sync::Arc, thread, time::Durat
 
 use serow::{Address, HandlerExt, Status, StatusReport};
 use serow_config::Configuration;
-use serow_net::simulated::{enter, open_sockets, set_seed};
+use serow_net::simulated::{enter, open_sockets, set_exhausted, set_link, set_seed};
 use serow_proxy::Upstream;
 use serow_settings::ApplicationHost;
 use serow_site::{Admission, TlsPolicy};
@@ -78,6 +78,7 @@ async fn carry_out(plan: &Rc<Plan>, observations: &Rc<Observations>) {
     let (stopper, status) = (bound.stopper(), bound.status());
     let Some(address) = bound.addresses().find_map(tcp) else { return };
     origin::start(plan, observations);
+    set_link(plan.settings.link);
     let mut serving = spawn_local(bound.serve_here(handler));
     tokio::task::yield_now().await;
     if let Some(stop) = plan.stop {
@@ -86,6 +87,14 @@ async fn carry_out(plan: &Rc<Plan>, observations: &Rc<Observations>) {
             sleep(stop).await;
             observations.trace(|| "the server begins to drain".to_owned());
             stopper.stop();
+        });
+    }
+    if let Some((begin, length)) = plan.exhaustion {
+        spawn_local(async move {
+            sleep(begin).await;
+            set_exhausted(true);
+            sleep(length).await;
+            set_exhausted(false);
         });
     }
     let clients: Vec<_> = plan

@@ -1,28 +1,39 @@
-//! Random plans, and those that have failed before.
+//! Random plans, and plans that have violated an invariant before.
 //!
-//! `SWARM_SEEDS=10000 SWARM_SEED=1 cargo test … --test swarm` runs so many from there; `SWARM_SHOW=1` prints what happens.
+//! | variable | |
+//! | --- | --- |
+//! | `SWARM_SEEDS=10000` | runs so many plans |
+//! | `SWARM_SEED=7` | begins with this seed |
+//! | `SWARM_SHOW=1` | prints what happens |
+//! | `SWARM_ABOUT=text` | looks only for violations with this text |
+//! | `SWARM_ALL=1` | goes on behind a violation |
 
-use std::env;
+use std::{env, ops::Range};
 
-use serow_simulation::{Plan, World, shrink};
+use serow_simulation::{Kept, Plan, World, shrink};
+
+/// A number in the environment.
+fn number(name: &str, otherwise: u64) -> u64 {
+    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+fn seeds(count: u64) -> Range<u64> {
+    let first = number("SWARM_SEED", 1);
+    first..first + number("SWARM_SEEDS", count)
+}
 
 #[test]
 fn random_plans_violate_nothing() {
-    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (first, count) = (number("SWARM_SEED").unwrap_or(1), number("SWARM_SEEDS").unwrap_or(100));
     let shows = env::var_os("SWARM_SHOW").is_some();
     if shows {
         tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG).without_time().init();
     }
-    let goes_on = env::var_os("SWARM_ALL").is_some();
-    // Only violations that say so.
-    let about = env::var("SWARM_ABOUT").unwrap_or_default();
-    let mut requests = 0;
-    let mut failed = Vec::new();
-    for seed in first..first + count {
+    let (goes_on, about) = (env::var_os("SWARM_ALL").is_some(), env::var("SWARM_ABOUT").unwrap_or_default());
+    let (mut count, mut requests, mut failed) = (0, 0, Vec::new());
+    for seed in seeds(200) {
         let plan = Plan::new(seed);
-        requests += plan.requests();
         let world = World::run(&plan, shows);
+        (count, requests) = (count + 1, requests + plan.requests());
         print!("{}", world.trace);
         if world.violations.iter().any(|violation| violation.contains(&about)) {
             println!("seed {seed}: {:#?}", world.violations);
@@ -32,22 +43,35 @@ fn random_plans_violate_nothing() {
             }
         }
     }
-    println!("{count} seeds, {requests} requests, {} failed", failed.len());
+    println!("{count} plans, {requests} requests, {} failed", failed.len());
     if let Some(seed) = failed.first() {
         let plan = Plan::new(*seed);
-        let kept = shrink(&plan, &about);
-        let smaller = plan.kept(&kept);
-        let world = World::run(&smaller, true);
-        println!("seed {seed}: {:#?}\n{}\nleft of it: {smaller}", world.violations, world.trace);
-        panic!("seed {seed}");
+        report(&plan, &shrink(&plan, &about));
+    }
+}
+
+/// Fails with what a smaller plan violates, and how.
+fn report(plan: &Plan, kept: &Kept) {
+    let smaller = plan.kept(kept);
+    let World { violations, trace } = World::run(&smaller, true);
+    println!("{trace}\n{smaller}\nA line for tests/simulation/replayed.txt: {}", plan.line(kept));
+    panic!("{violations:#?}");
+}
+
+#[test]
+fn plans_that_failed_before_violate_nothing() {
+    let lines = include_str!("../replayed.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in lines {
+        let (plan, kept) = Plan::of_line(line).unwrap_or_else(|| panic!("not a seed and its requests: {line}"));
+        if !World::run(&plan.kept(&kept), false).violations.is_empty() {
+            report(&plan, &kept);
+        }
     }
 }
 
 #[test]
 fn a_seed_does_the_same_each_time() {
-    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("SWARM_SEED").unwrap_or(1);
-    for seed in first..first + number("SWARM_SEEDS").unwrap_or(20) {
+    for seed in seeds(20) {
         let [first, second] = [(); 2].map(|()| World::run(&Plan::new(seed), true).trace);
         let difference = first.lines().zip(second.lines()).position(|(first, second)| first != second);
         if let Some(line) = difference {

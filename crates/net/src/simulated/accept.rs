@@ -57,6 +57,7 @@ impl Acceptor {
     /// See [`AcceptError`].
     pub fn poll_accept(&mut self, context: &mut Context<'_>) -> Poll<Result<Accepted, AcceptError>> {
         ready!(self.poll_waiting(context))?;
+        simulated::require_descriptor().map_err(AcceptError::Exhausted)?;
         match self.lock().waiting.pop_front() {
             Some((socket, peer)) => Poll::Ready(Ok(Accepted { socket, peer: Peer::Tcp(peer) })),
             None => Poll::Pending,

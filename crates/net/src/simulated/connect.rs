@@ -12,7 +12,10 @@ impl Destination {
     /// Nothing listens there, or it is a unix socket.
     pub async fn connect(&self) -> io::Result<Socket> {
         match self {
-            Self::Tcp(address) => simulated::connect_over(simulated::link(), *address).await,
+            Self::Tcp(address) => {
+                simulated::require_descriptor()?;
+                simulated::connect_over(simulated::link(), *address).await
+            }
             Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }

@@ -69,14 +69,17 @@ where
             }
             _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "refused a request"),
         }
-        match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
+        let index = self.exchanges.find(stream);
+        if let Some(index) = index.filter(|index| self.exchanges.get(*index).is_some_and(|found| found.sent.has_begun))
+        {
+            return self.break_body_off(index);
+        }
+        match index.and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {
                 if let Some(sender) = &exchange.sender {
                     sender.fail(IncomingError::TooLarge);
                 }
-                if !exchange.sent.has_begun {
-                    (exchange.sent.status, exchange.sent.has_begun) = (status, true);
-                }
+                (exchange.sent.status, exchange.sent.has_begun) = (status, true);
                 self.log(&mut exchange, true);
             }
             None => {
@@ -88,6 +91,20 @@ where
                     record.write(&**log, Sent::refusal(status), true);
                 }
             }
+        }
+    }
+
+    /// The machine receives no more of a body that has grown too large; the response that has begun goes on.
+    fn break_body_off(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        if let Some(sender) = exchange.sender.take() {
+            sender.fail(IncomingError::TooLarge);
+        }
+        (exchange.ended, exchange.deadline) = (None, None);
+        exchange.received.clear();
+        match exchange.stage {
+            Stage::Answered => self.conclude(index),
+            _ => self.poll_exchange(index),
         }
     }
 }

@@ -17,7 +17,10 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
     if case.request.conduct != Conduct::Orderly || matches!(end, End::Left) {
         return;
     }
-    if end == End::Unsent || is_behind_an_end(case) && end != End::Whole {
+    if end != End::Whole && (is_cut_by_server(case) || case.is_too_large()) {
+        return;
+    }
+    if end == End::Unsent || end != End::Whole && is_behind_an_end(case) {
         if !case.seen.is_empty() {
             violations.push("got no response, since the connection had ended, and reached a server".to_owned());
         }
@@ -26,7 +29,7 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
     if end == End::Whole {
         return check_status(case, violations);
     }
-    if is_drained(case, at) || is_cut_by_server(case) {
+    if is_drained(case, at) || is_displaced(case) || is_behind_large_body(case) || is_before_cut(case, end) {
         return;
     }
     violations.push(format!("got no response, but {end:?} ({:?})", case.requested.received.status));
@@ -40,20 +43,38 @@ fn is_behind_an_end(case: &Case<'_>) -> bool {
     }
     let requests = case.observations.requests.borrow();
     client.requests.iter().take_while(|other| other.id != case.request.id).any(|other| {
-        // It was answered before its body was known to be too large to be read to its end.
-        let most = case.plan.settings.max_body.min(MOST_DRAINED);
-        let is_too_large = other.body.is_some_and(|body| body.is_chunked && body.length > most);
-        is_too_large
-            || requests.get(&other.id).is_some_and(|other| {
-                other.end.is_some_and(|(end, _)| end != End::Whole)
-                    || other.received.value("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
-            })
+        requests.get(&other.id).is_some_and(|other| {
+            other.end.is_some_and(|(end, _)| end != End::Whole)
+                || other.received.value("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
+        })
     })
+}
+
+/// Whether an earlier request was answered before its body was known to be too large to be read to its end.
+fn is_behind_large_body(case: &Case<'_>) -> bool {
+    let most = case.plan.settings.max_body.min(MOST_DRAINED);
+    let is_large = case.others().0.filter_map(|other| other.body).any(|body| body.is_chunked && body.length > most);
+    is_large && case.seen.is_empty()
+}
+
+/// Whether a response behind this one was cut: the reset of a connection also discards what the client has not received.
+fn is_before_cut(case: &Case<'_>, end: End) -> bool {
+    let seen = case.observations.seen.borrow();
+    end == End::Reset
+        && case.others().1.any(|other| {
+            seen.iter().any(|seen| seen.id == other.id && other.answer(seen.attempt).fault.cut().is_some())
+        })
 }
 
 /// Whether the server ended the connection because it stops: without the request, or when the grace period was over.
 fn is_drained(case: &Case<'_>, at: Duration) -> bool {
     case.plan.stop.is_some_and(|stop| at >= stop && (case.seen.is_empty() || at >= stop + case.plan.settings.grace))
+}
+
+/// Whether the connection was closed before the request, so that another one has its place.
+fn is_displaced(case: &Case<'_>) -> bool {
+    let settings = &case.plan.settings;
+    (settings.max_connections.is_some() || case.plan.exhaustion.is_some()) && case.seen.is_empty()
 }
 
 /// Whether the server behind the proxy cut the response.
@@ -67,7 +88,7 @@ fn is_cut_by_server(case: &Case<'_>) -> bool {
 fn check_status(case: &Case<'_>, violations: &mut Vec<String>) {
     let Some(status) = case.requested.received.status else { return };
     let is_own = case.requested.received.value("x-id").is_none();
-    let is_too_large = case.request.body.is_some_and(|body| body.length > case.plan.settings.max_body);
+    let is_too_large = case.is_too_large();
     let expected: &[u16] = match (case.request.place, case.seen.last()) {
         (Place::Denied, _) if is_too_large => &[403, 413],
         (Place::Denied, _) => &[403],
@@ -80,9 +101,9 @@ fn check_status(case: &Case<'_>, violations: &mut Vec<String>) {
             Fault::Hangs if case.plan.may_fail_unseen() => &[502, 503, 504],
             Fault::Hangs => &[504],
             fault if fault.prevents_response() || fault.is_close() => &[502],
-            _ if case.plan.settings.total_timeout.is_some() => &[504],
             // It was retried, and no other server was reached.
             _ if case.was_retried(seen) && case.plan.may_fail_unseen() => &[502, 503, 504],
+            _ if case.plan.settings.total_timeout.is_some() => &[504],
             _ => &[],
         },
         (_, None) if case.plan.may_fail_unseen() => &[502, 503, 504],
