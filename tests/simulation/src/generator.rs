@@ -221,7 +221,7 @@ fn fault(length: usize, framing: ResponseFraming, random: &mut Random) -> Fault 
 const CLIENTS: usize = 20;
 
 /// Requests of a client, in the mean.
-const REQUESTS: usize = 10;
+const REQUESTS: usize = 13;
 
 /// Targets that several requests share.
 const SHARED: usize = 4;

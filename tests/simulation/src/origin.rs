@@ -214,7 +214,7 @@ pub(crate) fn has_body(status: u16) -> bool {
 const UNSOLICITED: &[u8] = b"HTTP/1.1 200 OK\r\nx-id: 999.999\r\ncontent-length: 6\r\n\r\npoison";
 
 /// How long a server that closes goes on receiving a body.
-const LINGER: Duration = Duration::from_millis(100);
+const LINGER: Duration = Duration::from_millis(900);
 
 /// Longer than any run.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
