@@ -22,7 +22,9 @@ use crate::{
 
 /// Carries out the plan of a client on this connection.
 pub(crate) async fn run(socket: Socket, plan: &ClientPlan, observations: &Rc<Observations>) {
-    let limits = Limits { window: 16 << 20, stream_window: 64 * 1024, ..Limits::default() };
+    // A server that is full accepts late.
+    let settings_time = Duration::from_secs(1_000);
+    let limits = Limits { window: 16 << 20, stream_window: 64 * 1024, settings_time, ..Limits::default() };
     let mut connection = Connection {
         socket,
         machine: Client::new(limits, now()),

@@ -87,6 +87,12 @@ fn is_cut_by_server(case: &Case<'_>) -> bool {
 
 fn check_status(case: &Case<'_>, violations: &mut Vec<String>) {
     let Some(status) = case.requested.received.status else { return };
+    let (began, end) =
+        (case.requested.began.unwrap_or_default(), case.requested.end.map_or(Duration::ZERO, |end| end.1));
+    let total = case.plan.settings.total_timeout.unwrap_or(Duration::MAX);
+    if status == 504 && end.saturating_sub(began) >= total {
+        return;
+    }
     let is_own = case.requested.received.value("x-id").is_none();
     let is_too_large = case.is_too_large();
     let expected: &[u16] = match (case.request.place, case.seen.last()) {
@@ -103,7 +109,6 @@ fn check_status(case: &Case<'_>, violations: &mut Vec<String>) {
             fault if fault.prevents_response() || fault.is_close() => &[502],
             // It was retried, and no other server was reached.
             _ if case.was_retried(seen) && case.plan.may_fail_unseen() => &[502, 503, 504],
-            _ if case.plan.settings.total_timeout.is_some() => &[504],
             _ => &[],
         },
         (_, None) if case.plan.may_fail_unseen() => &[502, 503, 504],
