@@ -1,23 +1,4 @@
-//! The field Destination: no path of another host is accepted, and no path leaves the folder.
+//! The fuzzer of `serow_fuzzing::webdav_destination`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use serow_files::{Hidden, RequestPath};
-use serow_webdav::{Depth, local_path, lock_timeout};
-
-fuzz_target!(|input: (&str, &str)| {
-    let (host, url) = input;
-    let _ = Depth::parse(url.as_bytes());
-    assert!((1..=3600).contains(&lock_timeout(Some(url.as_bytes()))));
-    let Ok(path) = local_path(url, Some(host)) else { return };
-    assert!(path.starts_with('/') && !path.contains(['?', '#', ' ']), "{path}");
-    if let Some((_, rest)) = url.split_once("://").filter(|_| !url.starts_with('/')) {
-        let authority = rest.split('/').next().unwrap_or_default().to_lowercase();
-        let host = host.to_lowercase();
-        assert!(authority.starts_with(&*host) || host.starts_with(&authority), "{url} is not on {host}");
-    }
-    if let Ok(path) = RequestPath::parse(&path, Hidden::Refuse) {
-        let mut names = path.relative().split(|&byte| byte == b'/');
-        assert!(names.all(|name| name != b".." && name != b"." && !name.contains(&0)));
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| serow_fuzzing::webdav_destination::target(data));

@@ -13,7 +13,7 @@ from . import commits, rules, sources
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 DESCRIPTION = """Finds wording that the glossary in CONTRIBUTING.md replaces.
 The rules and their exceptions are in tests/system/wording/rules.toml."""
-CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs")
+CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs", "tests/fuzzing/**/*.rs")
 
 
 def main() -> int:
@@ -54,7 +54,7 @@ def in_files(beginnings: list[str]) -> list[rules.Finding]:
 
 def test_files(paths: list[str]) -> set[str]:
     """Rust files that are compiled for tests only: those in a folder `tests`, and modules with cfg(test)."""
-    tests = {path for path in paths if "/tests/" in path or path.startswith("fuzz/")}
+    tests = {path for path in paths if "/tests/" in path or path.startswith(("fuzz/", "tests/"))}
     for path in paths:
         if path.endswith(".rs") and path not in tests:
             file = pathlib.PurePath(path)
