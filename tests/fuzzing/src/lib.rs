@@ -2,7 +2,7 @@
 //!
 //! `fuzz/run` builds a fuzzer of each. The tests of this crate run them with the seeds in `fuzz/seeds` and with mutations.
 #![forbid(unsafe_code)]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a fuzz target is a test")]
+#![allow(clippy::unwrap_used, reason = "a fuzz target is a test")]
 
 use arbitrary::{Arbitrary, Unstructured};
 
