@@ -96,6 +96,25 @@ class Run(unittest.TestCase):
         self.assertIn("it ended with 3", unable["fake --fails"])
         self.assertEqual(len(self.series.read_text().splitlines()), 1)
 
+    def fuzz(self, script: str) -> tuple[dict[str, str], list[dict]]:
+        command = self.folder / "fuzz-run"
+        command.write_text(f"#!/bin/sh\n{script}\n")
+        command.chmod(0o755)
+        with mock.patch.object(NIGHTLY, "FUZZ_COMMAND", command):
+            unable = self.run_all("fuzz")
+        return unable, [json.loads(line) for line in self.series.read_text().splitlines()] if self.series.exists() else []
+
+    def test_findings_of_the_fuzzers_are_misses(self):
+        done, finding = "chunked: Done 1234 runs in 61 second(s)", "frames: FINDING. To see it again: fuzz/target/frames"
+        unable, found = self.fuzz(f"[ $1 = {NIGHTLY.FUZZ_SECONDS} ] || exit 2; echo '{done}'; echo '{finding}'; exit 1")
+        self.assertEqual(unable, {})
+        self.assertEqual([(each["test"], each["misses"], each["figures"]) for each in found], [("fuzz", [finding], [done])])
+
+    def test_fuzzers_that_cannot_be_built_could_not_run(self):
+        unable, found = self.fuzz("echo 'error: could not compile'; exit 101")
+        self.assertIn("it ended with 101", unable["fuzz"])
+        self.assertEqual(found, [])
+
     def test_the_table_has_the_run_before_of_the_same_processor(self):
         def result(day: int, processor: str, *late: str):
             return NIGHTLY.Result(f"2026-12-0{day}T01:00:00", "abc", processor, "idle", 20.0, 3, list(late), [], [])
