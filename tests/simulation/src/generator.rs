@@ -212,7 +212,7 @@ fn fault(length: usize, framing: ResponseFraming, random: &mut Random) -> Fault 
         // Where the end of the connection ends the body, everything is part of it.
         Fault::SendsTwo if framing == ResponseFraming::UntilClose => Fault::None,
         // The body is whole.
-        Fault::HangsInBody(_) if framing == ResponseFraming::Length && length == 0 => Fault::None,
+        fault if fault.cut().is_some() && framing == ResponseFraming::Length && length == 0 => Fault::None,
         fault => fault,
     }
 }

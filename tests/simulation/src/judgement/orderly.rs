@@ -17,7 +17,7 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
     if case.request.conduct != Conduct::Orderly || matches!(end, End::Left) {
         return;
     }
-    if end != End::Whole && (is_cut_by_server(case) || case.is_too_large()) {
+    if end != End::Whole && (is_cut_by_server(case) || is_before_cut(case) || case.is_too_large()) {
         return;
     }
     if end == End::Unsent || end != End::Whole && is_behind_an_end(case) {
@@ -29,7 +29,7 @@ pub(super) fn check(case: &Case<'_>, violations: &mut Vec<String>) {
     if end == End::Whole {
         return check_status(case, violations);
     }
-    if is_drained(case, at) || is_displaced(case) || is_behind_large_body(case) || is_before_cut(case, end) {
+    if is_drained(case, at) || is_displaced(case) || is_behind_large_body(case) {
         return;
     }
     violations.push(format!("got no response, but {end:?} ({:?})", case.requested.received.status));
@@ -58,12 +58,11 @@ fn is_behind_large_body(case: &Case<'_>) -> bool {
 }
 
 /// Whether a response behind this one was cut: the reset of a connection also discards what the client has not received.
-fn is_before_cut(case: &Case<'_>, end: End) -> bool {
+fn is_before_cut(case: &Case<'_>) -> bool {
     let seen = case.observations.seen.borrow();
-    end == End::Reset
-        && case.others().1.any(|other| {
-            seen.iter().any(|seen| seen.id == other.id && other.answer(seen.attempt).fault.cut().is_some())
-        })
+    case.others()
+        .1
+        .any(|other| seen.iter().any(|seen| seen.id == other.id && other.answer(seen.attempt).fault.cut().is_some()))
 }
 
 /// Whether the server ended the connection because it stops: without the request, or when the grace period was over.

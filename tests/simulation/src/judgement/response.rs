@@ -86,6 +86,16 @@ fn check_shared(case: &Case<'_>, id: Id, is_whole: bool, violations: &mut Vec<St
     let seen = case.observations.seen.borrow();
     let attempts = seen.iter().filter(|seen| seen.id == id).map(|seen| other.answer(seen.attempt));
     let answers: Vec<_> = attempts.filter(|answer| answer.is_fresh).collect();
+    if other.method == "HEAD" {
+        // RFC 9111 §4.3.5: it brings the fields of a stored response up to date, whose content is that of another one.
+        let all =
+            case.plan.clients.iter().flat_map(|client| &client.requests).filter(|known| known.place == other.place);
+        let length = case.requested.received.body.len();
+        if !all.map(|known| pattern('d', known.id, length)).any(|content| content == case.requested.received.body) {
+            violations.push(format!("has the fields of request {id}, and content of another place"));
+        }
+        return;
+    }
     if answers.is_empty() {
         return violations.push(format!("has the response to request {id}, which may not be stored"));
     }
