@@ -1,5 +1,8 @@
 //! Clients over HTTP/2.
 
+mod stream;
+mod violation;
+
 use std::{
     collections::BTreeMap,
     future::poll_fn,
@@ -15,6 +18,10 @@ use serow_http2::{Asking, BodyLength, Client, ClientEvent, ErrorCode, Limits, Op
 use serow_net::{More, Socket};
 use tokio::time::{Sleep, sleep};
 
+use self::{
+    stream::{Stop, Stream},
+    violation::frame,
+};
 use crate::{
     observations::{End, Observations, now},
     plan::{ClientPlan, Conduct, Departure, Id, Moment, RequestPlan, Violation},
@@ -81,24 +88,6 @@ enum State {
     Violates,
     Closed,
     Reset,
-}
-
-struct Stream {
-    request: RequestPlan,
-    outgoing: Bytes,
-    /// Bytes of the body before the client pauses, stops or leaves there.
-    stops: Vec<(usize, Stop)>,
-    sent: usize,
-    /// When a pause, or the wait of a leaving client, is over.
-    wakes: Option<(Duration, Stop)>,
-    has_ended: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Stop {
-    Pause(Duration),
-    Forever,
-    Leave(Departure),
 }
 
 impl Connection<'_> {
@@ -191,30 +180,14 @@ impl Connection<'_> {
         self.observations.note(request.id, |requested| requested.began = Some(now()));
         self.observations
             .trace(|| format!("client {}: {} {} {:?}", request.id, request.method, request.target(), request.conduct));
-        let mut stops: Vec<_> =
-            request.body.and_then(|body| body.pause).map(|(at, time)| (at, Stop::Pause(time))).into_iter().collect();
-        let mut wakes = None;
-        match request.conduct {
-            Conduct::Violates(violation) => return self.violate(request.id, violation),
-            Conduct::StallsInBody(bytes) => stops.push((bytes, Stop::Forever)),
-            Conduct::Leaves(departure) => match departure.moment {
-                Moment::InBody(bytes) => stops.push((bytes, Stop::Leave(departure))),
-                Moment::Waiting(time) => wakes = Some((now() + time, Stop::Leave(departure))),
-                Moment::Receiving(0) | Moment::InHead(_) => wakes = Some((now(), Stop::Leave(departure))),
-                Moment::Receiving(_) => {}
-            },
-            _ => {}
+        if let Conduct::Violates(violation) = request.conduct {
+            return self.violate(request.id, violation);
         }
-        stops.sort_by_key(|(at, _)| *at);
-        let outgoing = Bytes::from(request.content());
-        let has_ended = match request.body {
-            None => true,
-            Some(body) => body.length == 0 && !body.is_chunked,
-        };
-        if has_ended {
-            self.observations.note(request.id, |requested| requested.sent = Some(now()));
+        let stream = Stream::new(request);
+        if stream.has_ended {
+            self.observations.note(stream.request.id, |requested| requested.sent = Some(now()));
         }
-        self.streams.insert(id, Stream { request, outgoing, stops, sent: 0, wakes, has_ended });
+        self.streams.insert(id, stream);
     }
 
     /// Sends a frame that ends the connection; what happens to the requests of it does not matter.
@@ -235,9 +208,8 @@ impl Connection<'_> {
         let due: Vec<_> = self.streams.iter().filter(|(_, stream)| due(stream)).map(|(id, _)| *id).collect();
         for id in &due {
             let Some(stream) = self.streams.get_mut(id) else { continue };
-            match stream.wakes.take() {
-                Some((_, Stop::Leave(departure))) => self.leave(*id, departure),
-                _ => {}
+            if let Some((_, Stop::Leave(departure))) = stream.wakes.take() {
+                self.leave(*id, departure);
             }
         }
         !due.is_empty()
@@ -265,22 +237,11 @@ impl Connection<'_> {
         while self.output.len() < MOST_OUTPUT {
             let Some(turn) = self.machine.next_turn(MOST_OUTPUT) else { break };
             let Some(stream) = self.streams.get_mut(&turn.stream) else { break };
-            if let Some((at, stop)) = stream.stops.first().copied()
-                && stream.sent >= at
-            {
-                stream.stops.remove(0);
-                let moment = match stop {
-                    Stop::Pause(time) => now() + time,
-                    Stop::Forever => Duration::MAX / 4,
-                    Stop::Leave(_) => now(),
-                };
-                stream.wakes = Some((moment, stop));
+            if stream.reach_stop() {
                 self.machine.set_ready(turn.stream, false);
                 continue;
             }
-            let most = stream.stops.first().map_or(usize::MAX, |(at, _)| at - stream.sent);
-            let piece = stream.outgoing.split_to(turn.bytes.min(stream.outgoing.len()).min(most));
-            stream.sent += piece.len();
+            let piece = stream.next_piece(turn.bytes);
             let ends = stream.outgoing.is_empty() && stream.stops.is_empty();
             if ends {
                 stream.has_ended = true;
@@ -391,22 +352,6 @@ impl Connection<'_> {
         }
         self.observations.end(stream.request.id, end);
     }
-}
-
-/// A frame that no server may accept (RFC 9113 §4.1, §6).
-fn frame(violation: Violation, opened: usize) -> Vec<u8> {
-    let stream = u32::try_from(2 * opened + 101).unwrap_or(1);
-    let (kind, flags, stream, payload): (u8, u8, u32, &[u8]) = match violation {
-        Violation::DataOnConnection => (0, 0, 0, b"data"),
-        Violation::EvenStream => (1, 5, 2, &[0x82, 0x86, 0x84]),
-        Violation::ShortSettings => (4, 0, 0, b"short"),
-        Violation::EmptyWindowUpdate => (8, 0, 0, &[0; 4]),
-        Violation::LoneContinuation => (9, 4, stream, &[0x82]),
-        Violation::LargeFrame => (0, 0, stream, &[0; 70_000]),
-        Violation::BadHpack => (1, 5, stream, &[0xff; 8]),
-    };
-    let length = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
-    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
 /// Bytes that are written before they are sent.

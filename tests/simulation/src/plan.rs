@@ -1,9 +1,16 @@
 //! Plans: everything that clients and servers do in one run.
 
+mod answer;
+mod client;
+
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use serow_net::simulated::Link;
-
+pub(crate) use self::{
+    answer::{Answer, Fault, ResponseFraming},
+    client::{
+        ClientPlan, Conduct, Departure, Malformation, Moment, Place, RequestBody, RequestPlan, Version, Violation,
+    },
+};
 use crate::{generator, settings::Settings};
 
 /// Everything that happens in one run.
@@ -26,228 +33,11 @@ pub struct Kept {
     pub(crate) without_stop: bool,
 }
 
-/// A client: one connection.
-#[derive(Clone, Debug)]
-pub(crate) struct ClientPlan {
-    pub(crate) begins: Duration,
-    pub(crate) version: Version,
-    pub(crate) link: Link,
-    pub(crate) requests: Vec<RequestPlan>,
-    /// Whether it waits at the end until the server closes the connection.
-    pub(crate) stays: bool,
-}
-
-/// The version of HTTP of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
-    /// HTTP/1.0, without persistent connections.
-    Http10,
-    Http1,
-    Http2,
-}
-
 /// A request: the number of its connection, and its own there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id {
     pub(crate) client: usize,
     pub(crate) request: usize,
-}
-
-/// A request, with all that is done to it.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestPlan {
-    pub(crate) id: Id,
-    pub(crate) place: Place,
-    pub(crate) method: &'static str,
-    pub(crate) body: Option<RequestBody>,
-    pub(crate) conduct: Conduct,
-    /// The time before it, since the event that it waits for.
-    pub(crate) pause: Duration,
-    /// Whether it does not wait for the response before it.
-    pub(crate) is_pipelined: bool,
-    /// The servers' answers to its attempts; the last one repeats.
-    pub(crate) answers: Vec<Answer>,
-}
-
-/// The route of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Proxied,
-    /// With `buffer-requests`.
-    Buffered,
-    /// With a cache in front, by the target with this number: others ask for it as well.
-    Cached(usize),
-    /// Answered by the router.
-    Responded,
-    /// Refused to this client, in front of a proxy.
-    Denied,
-}
-
-/// The body of a request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestBody {
-    pub(crate) length: usize,
-    /// Whether its length is not known before its end.
-    pub(crate) is_chunked: bool,
-    /// A pause after so many bytes.
-    pub(crate) pause: Option<(usize, Duration)>,
-    /// Whether the client waits for 100 Continue: HTTP/1.1.
-    pub(crate) is_expected: bool,
-}
-
-/// The conduct of a client in a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Conduct {
-    Orderly,
-    /// Sends so many bytes of the head, and waits for the end of the connection.
-    StallsInHead(usize),
-    /// Sends so many bytes of the body, and waits for the response or the end.
-    StallsInBody(usize),
-    /// Reads so many bytes of the response's body, and no more.
-    StopsReading(usize),
-    /// Leaves at a moment.
-    Leaves(Departure),
-    /// Sends what no server may accept: HTTP/1.
-    Malformed(Malformation),
-    /// Sends a frame that no server may accept, behind the request: HTTP/2.
-    Violates(Violation),
-}
-
-/// How a client leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Departure {
-    pub(crate) moment: Moment,
-    /// Whether the connection is reset.
-    pub(crate) is_reset: bool,
-    /// Whether only the stream is given up: HTTP/2.
-    pub(crate) is_stream: bool,
-}
-
-/// The moment at which a client leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// After so many bytes of the head.
-    InHead(usize),
-    /// After so many bytes of the body.
-    InBody(usize),
-    /// So long after the request.
-    Waiting(Duration),
-    /// After so many bytes of the response's body.
-    Receiving(usize),
-}
-
-/// What no server may accept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Malformation {
-    TwoLengths,
-    LengthAndChunked,
-    UnknownCoding,
-    ChunkedTwice,
-    SpaceBeforeColon,
-    Null,
-    NoHost,
-    TwoHosts,
-    LargeHead,
-    BadChunk,
-    BareReturn,
-}
-
-/// A frame that ends a connection (RFC 9113).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Violation {
-    DataOnConnection,
-    EvenStream,
-    ShortSettings,
-    EmptyWindowUpdate,
-    LoneContinuation,
-    LargeFrame,
-    BadHpack,
-}
-
-/// The answer of a server to an attempt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) length: usize,
-    pub(crate) framing: ResponseFraming,
-    /// Informational responses before it.
-    pub(crate) hints: usize,
-    /// The time before its head.
-    pub(crate) delay: Duration,
-    /// A pause in the middle of its body.
-    pub(crate) pause: Duration,
-    /// Whether the request's body is read first.
-    pub(crate) reads_body: bool,
-    /// Whether the connection is kept.
-    pub(crate) keeps: bool,
-    /// Whether caches may keep it.
-    pub(crate) is_fresh: bool,
-    pub(crate) fault: Fault,
-}
-
-/// The framing of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResponseFraming {
-    Length,
-    Chunked,
-    UntilClose,
-}
-
-/// What goes wrong with a server's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    None,
-    /// Closes when the head of the request is there.
-    ClosesEarly,
-    /// Closes in place of a response.
-    Closes,
-    /// Resets in place of a response.
-    Resets,
-    /// Closes within the head.
-    CutsHead,
-    /// Closes after so many bytes of the body.
-    CutsBody(usize),
-    /// Resets after so many bytes of the body.
-    ResetsBody(usize),
-    /// Says nothing for ever.
-    Hangs,
-    /// Stops within the body for ever.
-    HangsInBody(usize),
-    /// Sends a second response that nobody has asked for.
-    SendsTwo,
-    /// Sends what is not a response.
-    BadHead,
-    /// Says two lengths.
-    TwoLengths,
-}
-
-impl Fault {
-    /// Whether no response reaches the proxy.
-    pub(crate) fn prevents_response(self) -> bool {
-        matches!(
-            self,
-            Self::ClosesEarly
-                | Self::Closes
-                | Self::Resets
-                | Self::CutsHead
-                | Self::Hangs
-                | Self::BadHead
-                | Self::TwoLengths
-        )
-    }
-
-    /// Whether the connection may end before the proxy has any of the response: a reset discards what was sent before.
-    pub(crate) fn is_close(self) -> bool {
-        matches!(self, Self::ClosesEarly | Self::Closes | Self::Resets | Self::ResetsBody(_))
-    }
-
-    /// How many bytes of a body arrive, if it is cut.
-    pub(crate) fn cut(self) -> Option<usize> {
-        match self {
-            Self::CutsBody(bytes) | Self::ResetsBody(bytes) | Self::HangsInBody(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
 }
 
 impl Plan {
@@ -257,10 +47,24 @@ impl Plan {
         generator::plan(seed)
     }
 
+    /// The number that it was made from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The number of its requests.
     #[must_use]
     pub fn requests(&self) -> usize {
         self.clients.iter().map(|client| client.requests.len()).sum()
+    }
+
+    /// Whether each run does the same. A body that is buffered in a file is written by other threads, in real time.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        let requests = self.clients.iter().flat_map(|client| &client.requests);
+        let buffered = requests.filter(|request| request.place == Place::Buffered).filter_map(|request| request.body);
+        buffered.into_iter().all(|body| body.length <= BUFFERED_IN_MEMORY)
     }
 
     /// The plan without the parts that are left out.
@@ -317,34 +121,6 @@ impl Plan {
     }
 }
 
-impl RequestPlan {
-    /// The path and query.
-    pub(crate) fn target(&self) -> String {
-        match self.place {
-            Place::Proxied => format!("/p/{}", self.id),
-            Place::Buffered => format!("/b/{}", self.id),
-            Place::Cached(number) => format!("/c/{number}"),
-            Place::Responded => format!("/r/{}", self.id),
-            Place::Denied => format!("/d/{}", self.id),
-        }
-    }
-
-    /// The answer to this attempt, from 0.
-    pub(crate) fn answer(&self, attempt: usize) -> &Answer {
-        &self.answers[attempt.min(self.answers.len() - 1)]
-    }
-
-    /// Whether it may be repeated without asking (RFC 9110 §9.2.2).
-    pub(crate) fn is_idempotent(&self) -> bool {
-        self.method != "POST"
-    }
-
-    /// The bytes of its body.
-    pub(crate) fn content(&self) -> Vec<u8> {
-        pattern('u', self.id, self.body.map_or(0, |body| body.length))
-    }
-}
-
 /// Bytes that belong to a request: those of another one differ.
 pub(crate) fn pattern(kind: char, id: Id, length: usize) -> Vec<u8> {
     let word = format!("{kind}{id};");
@@ -380,3 +156,6 @@ impl fmt::Display for Plan {
         Ok(())
     }
 }
+
+/// Bytes of a body that `buffer-requests` keeps in memory.
+const BUFFERED_IN_MEMORY: usize = 64 * 1024;

@@ -71,13 +71,13 @@ fn plans_that_failed_before_violate_nothing() {
 
 #[test]
 fn a_seed_does_the_same_each_time() {
-    for seed in seeds(20) {
-        let [first, second] = [(); 2].map(|()| World::run(&Plan::new(seed), true).trace);
+    for plan in seeds(20).map(Plan::new).filter(Plan::is_repeatable) {
+        let [first, second] = [(); 2].map(|()| World::run(&plan, true).trace);
         let difference = first.lines().zip(second.lines()).position(|(first, second)| first != second);
         if let Some(line) = difference {
             let around =
                 |trace: &str| trace.lines().skip(line.saturating_sub(5)).take(8).collect::<Vec<_>>().join("\n");
-            panic!("seed {seed}, line {line}:\n{}\n\n{}", around(&first), around(&second));
+            panic!("seed {}, line {line}:\n{}\n\n{}", plan.seed(), around(&first), around(&second));
         }
     }
 }

@@ -31,7 +31,8 @@ use crate::{
 pub struct Socket {
     incoming: Arc<Mutex<Flow>>,
     outgoing: Arc<Mutex<Flow>>,
-    local: SocketAddr,
+    /// Boxed, so that a socket is not much larger than one of the kernel.
+    local: Box<SocketAddr>,
     is_reset_on_close: std::cell::Cell<bool>,
     /// Rings when what is on its way arrives.
     arrival: std::cell::RefCell<Option<Pin<Box<Sleep>>>>,
@@ -40,6 +41,7 @@ pub struct Socket {
 impl Socket {
     pub(crate) fn of_flows(incoming: Arc<Mutex<Flow>>, outgoing: Arc<Mutex<Flow>>, local: SocketAddr) -> Self {
         simulated::note_socket(true);
+        let local = Box::new(local);
         Self { incoming, outgoing, local, is_reset_on_close: Default::default(), arrival: Default::default() }
     }
 
@@ -216,7 +218,7 @@ impl Socket {
     /// The local address.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
-        Some(self.local)
+        Some(*self.local)
     }
 
     /// Not supported for TCP sockets.
