@@ -216,6 +216,9 @@ impl Connection<'_> {
     }
 
     fn leave(&mut self, id: StreamId, departure: Departure) {
+        if !self.is_open() {
+            return;
+        }
         let Some(stream) = self.streams.get(&id) else { return };
         let request = stream.request.id;
         self.observations.trace(|| format!("client {request} leaves: {departure:?}"));
