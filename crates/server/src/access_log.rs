@@ -45,7 +45,8 @@ pub struct Served<'a> {
     pub request_number: u64,
     /// Its head; `None` if the client did not send a valid one (400, 408, 431 …).
     pub request: Option<&'a RequestHead>,
-    /// The status of the response; 499, as in nginx, if the client disconnected before there was one.
+    /// The status of the response; 499, as in nginx, if the client disconnected, or the grace time of a stopping server was
+    /// over, before there was one.
     pub status: StatusCode,
     /// The fields of the response as the handler made it, without those that are added when it is sent (`date`,
     /// `content-length` and those of the connection); `None` where there was no response, or
