@@ -50,10 +50,10 @@ fn is_behind_an_end(case: &Case<'_>) -> bool {
     })
 }
 
-/// Whether an earlier request was answered before its body was known to be too large to be read to its end.
+/// Whether an earlier request was answered before so much of its body was left unread that the connection ends.
 fn is_behind_large_body(case: &Case<'_>) -> bool {
     let most = case.plan.settings.max_body.min(MOST_DRAINED);
-    let is_large = case.others().0.filter_map(|other| other.body).any(|body| body.is_chunked && body.length > most);
+    let is_large = case.others().0.filter_map(|other| other.body).any(|body| body.length > most);
     is_large && case.seen.is_empty()
 }
 
