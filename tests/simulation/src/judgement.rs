@@ -68,6 +68,9 @@ impl Case<'_> {
             if !content.starts_with(&seen.body) {
                 violations.push("reached a server with a body of other bytes".to_owned());
             }
+            if seen.is_whole && self.is_too_large() {
+                violations.push(format!("reached a server whole, with more than {} bytes", settings.max_body));
+            }
             if seen.is_whole && (is_cut || seen.body.len() != content.len()) {
                 let length = seen.body.len();
                 violations.push(format!("reached a server whole with {length} of {} bytes", content.len()));
