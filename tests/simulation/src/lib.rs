@@ -1,7 +1,7 @@
 //! The whole server in simulated time and network, with random settings, clients, servers and faults.
 //!
-//! A seed makes a [`Plan`]: everything that clients and servers do. [`World::run`] carries it out on a virtual clock, and
-//! it then compares what happened with the invariants. A plan that violates one is made [smaller](shrink).
+//! A seed makes a `Plan`: everything that clients and servers do. `World::run` carries it out on a virtual clock, and
+//! it then compares what happened with the invariants. A plan that violates one is made smaller.
 //!
 //! docs/simulation.md says how to run it, and how to repeat a seed.
 #![cfg(feature = "simulation")]
