@@ -4,7 +4,7 @@ use super::Case;
 use crate::{
     observations::End,
     origin::has_body,
-    plan::{Answer, Fault, Id, Place, ResponseFraming, pattern},
+    plan::{Answer, Fault, Id, Place, ResponseFraming, Version, pattern},
     settings::RESPONDED,
 };
 
@@ -55,6 +55,7 @@ fn check_answer(case: &Case<'_>, id: Id, answer: &Answer, is_whole: bool, violat
     if received.status != Some(answer.status) {
         return violations.push(format!("has {:?} in place of the server's {}", received.status, answer.status));
     }
+    check_hints(case, answer, violations);
     let has_body = has_body(answer.status) && case.request.method != "HEAD";
     let expected = pattern('d', id, if has_body { answer.length } else { 0 });
     if !expected.starts_with(&received.body) {
@@ -63,6 +64,17 @@ fn check_answer(case: &Case<'_>, id: Id, answer: &Answer, is_whole: bool, violat
     let end = end_of_body(answer);
     if is_whole && has_body && end != Some(received.body.len()) {
         violations.push(format!("is whole with {} bytes, and the server sent {answer:?}", received.body.len()));
+    }
+}
+
+/// Early hints reach the client, each once.
+fn check_hints(case: &Case<'_>, answer: &Answer, violations: &mut Vec<String>) {
+    let version = case.plan.clients[case.request.id.client].version;
+    let is_direct = matches!(case.request.place, Place::Proxied | Place::Buffered) && case.seen.len() == 1;
+    let is_expected = case.request.body.is_some_and(|body| body.is_expected);
+    let hints = case.requested.received.hints;
+    if is_direct && version != Version::Http10 && !is_expected && hints != answer.hints {
+        violations.push(format!("has {hints} early hints of {}", answer.hints));
     }
 }
 
