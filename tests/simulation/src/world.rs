@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     client, judgement,
-    observations::{KeptLog, Observations, now},
+    observations::{KeptLog, Observations},
     origin,
     plan::Plan,
 };
