@@ -10,6 +10,10 @@
 # stale-while-revalidate as time to live. parse-cache-control keeps MAX-AGE as another directive with a text as its value.
 # @tusbar/cache-control reads capitals, and ignores max-age in quotes and `private` with a list.
 set -euo pipefail
+if [ "${1-}" = --help ]; then
+    echo "usage: findings/cache-control-readers.sh: Cache-Control in three readers from npm; installs them in a temporary folder"
+    exit
+fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -8,6 +8,10 @@
 # Seen: the short line is refused with an error, and the long form of it is accepted. The fields of a binary header are handed
 # over as the first bytes of the data behind the header.
 set -euo pipefail
+if [ "${1-}" = --help ]; then
+    echo "usage: findings/proxy-protocol-js.sh: headers of the PROXY protocol in proxy-protocol-js; installs them in a temporary folder"
+    exit
+fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
