@@ -36,7 +36,7 @@ struct Http1<H> {
     request_log: RequestLog,
     /// The log entry of the request that is in progress, if there is a log.
     record: Option<RequestLogEntry>,
-    /// What was sent of its response.
+    /// The part of its response that was sent.
     sent: Sent,
     informational: InformationalQueue,
     /// Whether there is a request that counts as being in progress.

@@ -9,7 +9,7 @@ mod waiting;
 
 use std::{future::poll_fn, rc::Rc};
 
-use serow_message::{Handler, Request, Response};
+use serow_message::Handler;
 
 pub(crate) use self::handshake::EarlyRequests;
 use self::{
@@ -40,8 +40,14 @@ pub(crate) async fn serve<H: Handler>(
     let open = worker.counters.open_http3.enter();
     let handler = &worker.handler;
     let mut http3 = Http3::new(Rc::clone(&worker), quic, connection, handshake, |request| handler.call(request));
-    if let End::Close { code, reason } = Watched(&mut http3).end().await {
-        http3.close(code, reason);
+    let end = poll_fn(|context| {
+        let polled = http3.poll(context);
+        http3.tell_counters();
+        polled
+    });
+    match end.await {
+        End::Close { code, reason } => http3.close(code, reason),
+        End::Lost => http3.lose(),
     }
     http3.tell_counters();
     if http3.handshake.is_some() {
@@ -51,39 +57,4 @@ pub(crate) async fn serve<H: Handler>(
     // For QUIC the connection lives on, to answer late packets; for everyone else it has ended.
     drop((open, guard));
     poll_fn(|context| quic.poll_drained(context)).await;
-}
-
-/// A connection that is served. If it is dropped before its end, since the server does not wait any longer, its requests
-/// are counted and logged as unfinished.
-struct Watched<'a, H, C, F>(&'a mut Http3<H, C, F>)
-where
-    H: Handler,
-    C: Fn(Request) -> F,
-    F: Future<Output = Response>;
-
-impl<H, C, F> Watched<'_, H, C, F>
-where
-    H: Handler,
-    C: Fn(Request) -> F,
-    F: Future<Output = Response>,
-{
-    async fn end(self) -> End {
-        poll_fn(|context| {
-            let polled = self.0.poll(context);
-            self.0.tell_counters();
-            polled
-        })
-        .await
-    }
-}
-
-impl<H, C, F> Drop for Watched<'_, H, C, F>
-where
-    H: Handler,
-    C: Fn(Request) -> F,
-    F: Future<Output = Response>,
-{
-    fn drop(&mut self) {
-        self.0.requests.give_up_all();
-    }
 }

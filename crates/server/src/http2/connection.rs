@@ -19,7 +19,12 @@ use crate::{
 };
 
 /// An HTTP/2 connection; `C` calls the handler, `F` is the future that it returns.
-pub(super) struct Http2<H, C, F> {
+pub(super) struct Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
     pub(super) requests: Multiplexed<Server, H, C, F>,
     pub(super) transport: Transport<H>,
     pub(super) waiting: Waiting,
@@ -104,6 +109,7 @@ where
 
     /// Closes the connection gracefully: sends the last frames (GOAWAY), and gives the client time to read them.
     pub(super) async fn close(&mut self) {
+        self.requests.give_up_all();
         self.requests.machine.write_control(self.transport.output());
         self.transport.allow_any_time();
         if self.transport.flush(More::Nothing).await.is_err() {
@@ -124,6 +130,7 @@ where
             }
             TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
         }
+        self.requests.give_up_all();
         self.transport.cut();
     }
 }

@@ -15,7 +15,12 @@ use super::{early_data::EarlyHandshake, sending::Progress, waiting::Waiting};
 use crate::{connection_deadline::ConnectionDeadline, multiplexed::Multiplexed, worker::Worker};
 
 /// An HTTP/3 connection; `C` calls the handler, `F` is the future that it returns.
-pub(super) struct Http3<H, C, F> {
+pub(super) struct Http3<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
     pub(super) requests: Multiplexed<Server, H, C, F>,
     pub(super) streams: Http3Streams,
     pub(super) deadline: ConnectionDeadline,
@@ -103,7 +108,13 @@ where
 
     /// Ends the connection.
     pub(super) fn close(&mut self, code: ErrorCode, reason: &'static str) {
+        self.requests.give_up_all();
         self.streams.quic().close(code.0, reason);
+    }
+
+    /// The client has ended it, or is gone.
+    pub(super) fn lose(&mut self) {
+        self.requests.give_up_all();
     }
 
     pub(super) fn into_quic(self) -> serow_quic::Connection {

@@ -1,12 +1,19 @@
 //! How urgent a response is for the pacing of its connection.
 
 use serow_message::Priority;
+use serow_message::{Handler, Request, Response};
 use serow_pacing::Demand;
 use serow_streams::StreamId;
 
 use super::{Machine, Multiplexed};
 
-impl<M: Machine, H, C, F> Multiplexed<M, H, C, F> {
+impl<M, H, C, F> Multiplexed<M, H, C, F>
+where
+    M: Machine,
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
     /// How urgent a stream's bytes are.
     pub(crate) fn demand(&self, stream: StreamId) -> Demand {
         let Priority { urgency, incremental } = self.machine.priority(stream);
