@@ -130,7 +130,7 @@ pub(super) fn of_generations(report: &Report) -> Value {
     }
     let serving = report.generations.iter().find(|generation| generation.stage == "serving");
     let serving = serving.and_then(|generation| generation.report.as_ref());
-    total::identify(&mut sum, serving, now());
+    total::identify(&mut sum, serving, time::seconds_since_1970());
     if let Value::Object(fields) = &mut sum {
         // Maintenance has a field of its own.
         let of_servers = report.remembered.iter().filter(|command| command.get("upstream").is_some());
@@ -160,8 +160,4 @@ fn generation(generation: &GenerationReport) -> Value {
         "connections_open": number("/connections/open"),
         "requests_in_progress": number("/requests/in_progress"),
     })
-}
-
-fn now() -> u64 {
-    time::seconds_since_1970()
 }

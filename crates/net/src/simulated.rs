@@ -21,7 +21,7 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
@@ -89,6 +89,17 @@ pub(crate) fn note_socket(is_open: bool) {
     let _ = OPEN_SOCKETS.try_with(|count| count.set(if is_open { count.get() + 1 } else { count.get() - 1 }));
 }
 
+impl Queue {
+    /// Ready when a connection waits to be accepted.
+    pub(crate) fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.waiting.is_empty() {
+            self.acceptor = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
 /// From now on, this thread is one of the simulation. In others, nothing listens and nothing connects, so that a program
 /// that was built with all features by mistake says so.
 pub fn enter() {
@@ -138,13 +149,8 @@ impl Inbox {
     pub async fn accept(&self) -> Socket {
         poll_fn(|context| {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            match queue.waiting.pop_front() {
-                Some((socket, _)) => Poll::Ready(socket),
-                None => {
-                    queue.acceptor = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
+            ready!(queue.poll_waiting(context));
+            queue.waiting.pop_front().map_or(Poll::Pending, |(socket, _)| Poll::Ready(socket))
         })
         .await
     }

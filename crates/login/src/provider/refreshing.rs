@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::rand;
 use data_encoding::BASE64URL_NOPAD;
+use serow_net::time;
 use tokio::time::{sleep, timeout};
 
-use super::{requests, tokens::seconds, worker::Worker};
+use super::{requests, worker::Worker};
 use crate::{
     refreshes::RefreshOutcome,
     session::Session,
@@ -36,7 +37,7 @@ impl Worker {
             Turn::Held { store, name, holder } => {
                 let outcome = self.refresh_here(session).await;
                 let refreshed = match &outcome {
-                    RefreshOutcome::New(session) => self.login.sealed(session, seconds()),
+                    RefreshOutcome::New(session) => self.login.sealed(session, time::seconds_since_1970()),
                     _ => None,
                 };
                 // The turn ends by itself if the store does not answer.
@@ -63,10 +64,12 @@ impl Worker {
         }
         // From here on, the old token is of no use: whatever follows, the new one must not be lost.
         match self.refreshed_claims(&response, &session.subject, &metadata).await {
-            Ok(claims) => self.login.refreshed(session, response.tokens(claims), seconds()),
+            Ok(claims) => self.login.refreshed(session, response.tokens(claims), time::seconds_since_1970()),
             Err(error) => {
                 self.login.warn("sessions go on with the claims that they have", &error);
-                RefreshOutcome::New(Arc::new(session.rotated(response.tokens(UserClaims::Unchanged), seconds())))
+                RefreshOutcome::New(Arc::new(
+                    session.rotated(response.tokens(UserClaims::Unchanged), time::seconds_since_1970()),
+                ))
             }
         }
     }

@@ -92,11 +92,11 @@ impl Worker {
 
     async fn verified(&self, token: &str, metadata: &Metadata) -> Result<Arc<Token>, ProviderError> {
         let keys = self.keys(KeyNeed::Usual, metadata).await?;
-        match self.verifier.verify(token, &keys, seconds()) {
+        match self.verifier.verify(token, &keys, time::seconds_since_1970()) {
             // The provider has new keys, perhaps under the names of the old ones.
             Err(TokenError::UnknownKey | TokenError::Signature | TokenError::Algorithm) => {
                 let keys = self.keys(KeyNeed::Unfitting, metadata).await?;
-                self.verifier.verify(token, &keys, seconds()).map_err(ProviderError::Unacceptable)
+                self.verifier.verify(token, &keys, time::seconds_since_1970()).map_err(ProviderError::Unacceptable)
             }
             outcome => outcome.map_err(ProviderError::Unacceptable),
         }
@@ -123,9 +123,4 @@ impl Worker {
 
 fn unavailable(text: &str) -> ProviderError {
     ProviderError::Unavailable(text.to_owned())
-}
-
-/// Seconds since 1970.
-pub(super) fn seconds() -> u64 {
-    time::seconds_since_1970()
 }

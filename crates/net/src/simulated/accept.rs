@@ -70,12 +70,7 @@ impl Acceptor {
     ///
     /// None.
     pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcceptError>> {
-        let mut queue = self.lock();
-        if queue.waiting.is_empty() {
-            queue.acceptor = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        Poll::Ready(Ok(()))
+        self.lock().poll_waiting(context).map(Ok)
     }
 
     /// The listener inside.

@@ -75,7 +75,7 @@ impl Tokens {
     }
 
     fn begin(&self, token: &str, headers: &Headers, may_fetch: bool) -> Progress {
-        let now = seconds();
+        let now = time::seconds_since_1970();
         let demand = || if may_fetch { self.keys.demand(time::now()) } else { None };
         let Some(keys) = self.keys.current() else {
             return match demand() {
@@ -201,11 +201,6 @@ fn challenging(status: StatusCode, challenge: String, headers: &Headers) -> Resp
 /// Whether a claim can be a name or a field. An issuer lets its users choose some of them.
 fn is_plain(text: &str) -> bool {
     text.trim() == text && !text.chars().any(char::is_control)
-}
-
-/// Seconds since 1970.
-fn seconds() -> u64 {
-    time::seconds_since_1970()
 }
 
 /// The first attempts to fetch keys follow each other after seconds.
