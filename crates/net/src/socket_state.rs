@@ -1,4 +1,4 @@
-//! What callers and sockets tell each other.
+//! Whether more bytes follow, in either direction.
 
 /// Whether more is to be sent at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

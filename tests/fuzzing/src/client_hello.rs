@@ -28,7 +28,7 @@ static SERVER: LazyLock<(TlsAcceptor, Arc<Requests>)> = LazyLock::new(|| {
     (TlsAcceptor::new(TlsSettings::managed(Vec::new(), table)).expect("a server"), requests)
 });
 
-/// What was found, and the name.
+/// The outcome, and the name.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Unknown,

@@ -1,7 +1,7 @@
-//! Whatever is asked for: nothing from outside the folder, parts that are slices of the whole, HEAD as GET.
+//! Whatever is requested: nothing from outside the folder, parts that are slices of the whole, HEAD as GET.
 //!
 //! The input is a request as people write it: `GET /path?query`, then a field on each line. `$tag` and `$date` in a field
-//! stand for the validators of what is asked for.
+//! stand for the validators of what is requested.
 
 use std::{
     cell::Cell,
@@ -58,7 +58,7 @@ fn check(files: &Files, method: &Method, target: &Target, fields: &[(&[u8], &[u8
         206 => check_parts(files, target, &headers, &answer),
         301 => {
             let location = answer.field("location");
-            // What stands behind the question mark is the client's own and leads nowhere.
+            // The query is the client's own and leads nowhere.
             let path = location.split('?').next().unwrap_or_default();
             assert!(path.starts_with('/') && !path.starts_with("//") && !path.contains('\\'), "{location}");
         }
@@ -70,7 +70,7 @@ fn check(files: &Files, method: &Method, target: &Target, fields: &[(&[u8], &[u8
     assert_eq!((get.status, &get.fields), (head.status, &head.fields), "HEAD is not as GET");
 }
 
-/// What was chosen by Accept-Encoding says so, and a 304 says what the 200 would.
+/// A response that was chosen by Accept-Encoding says so, and a 304 says what the 200 would.
 fn check_negotiation(files: &Files, target: &Target, headers: &Headers, answer: &Answer) {
     if !answer.field("content-encoding").is_empty() {
         assert!(answer.varies("Accept-Encoding"), "{:?}", answer.fields);

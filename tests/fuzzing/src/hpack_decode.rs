@@ -51,7 +51,7 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, DecodeError> {
     Ok(fields)
 }
 
-/// What the dynamic table holds, newest first.
+/// The entries of the dynamic table, newest first.
 fn table(decoder: &mut Decoder) -> Fields {
     let mut fields = Fields::new();
     for index in 62_usize.. {

@@ -1,4 +1,4 @@
-//! What is encoded is decoded as it was, while the size of the table changes.
+//! Fields that are encoded are decoded as they were, while the size of the table changes.
 
 use std::ops::ControlFlow;
 

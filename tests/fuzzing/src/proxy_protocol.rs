@@ -15,12 +15,12 @@ pub fn target(bytes: &[u8]) {
             assert_eq!(parse(&bytes[..*length]), verdict);
         }
         Ok(None) => {
-            assert!(bytes.len() < MAX_HEADER_LENGTH, "more is asked for than a header can have");
+            assert!(bytes.len() < MAX_HEADER_LENGTH, "more is wanted than a header can have");
             for end in 0..bytes.len() {
                 assert_eq!(parse(&bytes[..end]), Ok(None), "{end} bytes");
             }
         }
-        // What is wrong is so from some byte on, whatever follows.
+        // Input that is wrong is so from some byte on, whatever follows.
         Err(_) => {
             let first = (0..=bytes.len()).find(|&end| parse(&bytes[..end]).is_err());
             let first = first.expect("the whole is wrong");

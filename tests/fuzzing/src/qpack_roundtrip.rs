@@ -1,4 +1,4 @@
-//! What is encoded is decoded as it was, in whatever order the streams arrive, and whatever the peer's decoder stream says, the
+//! Fields that are encoded are decoded as they were, in whatever order the streams arrive, and whatever the peer's decoder stream says, the
 //! encoder refuses it or goes on.
 
 use std::{

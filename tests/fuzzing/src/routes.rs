@@ -140,7 +140,7 @@ fn check_page(response: Response) {
     }
 }
 
-/// What comes out of a rewrite is a target with a clean path.
+/// The outcome of a rewrite is a target with a clean path.
 fn check_rewrite(conditions: Conditions, action: Action<()>, mut request: Request) {
     let route = Route { conditions, ..Route::new("/*".parse().expect("a pattern"), action) };
     let behind = Route::new("/*".parse().expect("a pattern"), Action::Handle(()));

@@ -44,7 +44,7 @@ enum Step {
         level: u8,
         description: u8,
     },
-    /// What nobody has sealed.
+    /// Bytes that no side has encrypted.
     Raw(Vec<u8>),
     Seal {
         length: u16,

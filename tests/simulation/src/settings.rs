@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     /// Requests that each gets at a time.
     pub(crate) max_requests: Option<usize>,
     pub(crate) balance: &'static str,
-    /// Whether nothing listens at the first one.
+    /// Whether the first one refuses connections.
     pub(crate) refusing: bool,
     /// Failures in a row after which a server is ejected.
     pub(crate) max_failures: Option<usize>,

@@ -26,7 +26,7 @@ use crate::{
 pub struct World {
     /// What was violated: nothing, if all went well.
     pub violations: Vec<String>,
-    /// What happened, a line for each event; only if it was asked for.
+    /// The events, a line for each; only if a trace is wanted.
     pub trace: String,
 }
 

@@ -21,7 +21,7 @@ use serow_tls::{
 
 use super::forger::Forger;
 
-/// What all conversations share; all but the first go on with the session of another, which is quicker.
+/// The settings that all conversations share; all but the first go on with the session of another, which is quicker.
 pub(super) struct Ends {
     acceptor: TlsAcceptor,
     /// Of TLS 1.2, and of TLS 1.3; as the others.

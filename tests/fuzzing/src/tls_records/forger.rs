@@ -7,14 +7,14 @@ use aws_lc_rs::{
 
 use super::{DATA, HANDSHAKE, KEY_UPDATE};
 
-/// What a peer could encrypt who keeps to no rules.
+/// Plaintexts that a peer could encrypt which keeps to no rules.
 pub(super) struct Forger {
     key: LessSafeKey,
     iv: [u8; 12],
     pub(super) sequence: u64,
     /// In TLS 1.3.
     secret: Option<Vec<u8>>,
-    /// What our side has of a message of the handshake.
+    /// The part of a handshake message that our side has.
     message: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Forger {
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(additional), &mut text)
             .unwrap();
         let (kind, content) = if self.secret.is_some() { meant(kind, content) } else { (kind, content) };
-        // What is all zeroes has no kind, but is nobody's raw bytes either.
+        // A record of zeroes has no kind, but is nobody's raw bytes either.
         Record { bytes: [head, text].concat(), kind: if kind == 0 { u8::MAX } else { kind }, content }
     }
 
