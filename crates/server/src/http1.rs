@@ -34,8 +34,9 @@ struct Http1<H> {
     machine: Server,
     connection: Connection,
     request_log: RequestLog,
-    /// The log entry of the request that is in progress, if there is a log.
-    record: Option<RequestLogEntry>,
+    /// The log entry of the request that is in progress, if there is a log. Boxed, so that connections without a log
+    /// do not pay for its size.
+    record: Option<Box<RequestLogEntry>>,
     /// The part of its response that was sent.
     sent: Sent,
     informational: InformationalQueue,

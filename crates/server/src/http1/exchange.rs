@@ -22,7 +22,8 @@ impl<H: Handler> Http1<H> {
         self.worker.counters.requests_http1.add(1);
         self.in_progress = true;
         self.sent = Sent::default();
-        self.record = self.worker.log.is_some().then(|| self.request_log.begin(Some(&head), &self.connection));
+        self.record =
+            self.worker.log.is_some().then(|| Box::new(self.request_log.begin(Some(&head), &self.connection)));
         self.transport.allow_any_time();
         let (forwarding, body) = BodyForwarding::new(framing);
         if !self.informational.is_free() {
