@@ -45,7 +45,11 @@ impl CommandApplication {
         let defaults = UpstreamTimeouts::default();
         let upstream = Upstream::new(UpstreamSettings {
             balancing: Balancing::LeastRequests,
-            timeouts: UpstreamTimeouts { response: settings.run.timeout, ..defaults },
+            timeouts: UpstreamTimeouts {
+                response: settings.run.timeout,
+                transfer: settings.run.transfer_timeout.unwrap_or(defaults.transfer),
+                ..defaults
+            },
             keep: KeepSettings { idle_time: IDLE_TIME, ..KeepSettings::default() },
             queue: settings.run.queue,
             // Another copy starts soon.

@@ -1,13 +1,16 @@
 //! The messages of a worker about one request, on their way to the task that waits for the response.
 
+mod spooling;
+
 use std::{
     collections::VecDeque,
     mem,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
+use serow_gateway::{OverflowFile, OverflowPart};
 use serow_message::{Body, Headers, StatusCode};
 
 use crate::{hijack::Hijack, messages::MessageKind, request_error::RequestError, worker_link::WorkerLink};
@@ -24,8 +27,12 @@ pub(crate) struct Exchange {
 #[derive(Debug, Default)]
 struct State {
     events: Events,
-    /// Bytes of pieces among them.
+    /// Bytes of pieces among them, in memory.
     waiting: usize,
+    /// The file of the pieces that a slow client has not read, as long as any of them are there.
+    file: Weak<OverflowFile>,
+    /// Events behind pieces that are being written to the file.
+    behind: Option<VecDeque<Event>>,
     /// Whether a response has begun, so that the request cannot be retried.
     has_begun: bool,
     /// The response is complete, or nobody waits for it.
@@ -57,6 +64,8 @@ pub(crate) enum Event {
         is_whole: bool,
     },
     Piece(Bytes),
+    /// Pieces that wait in a file.
+    Spooled(OverflowPart),
     /// The rest of the response is written to a socket.
     Hijack(Box<Hijack>),
     /// The body has ended, perhaps with trailers.
@@ -88,11 +97,20 @@ impl Exchange {
             Event::Head { .. } | Event::Hijack(_) => state.has_begun = true,
             _ => {}
         }
-        state.events.push(event);
+        match &mut state.behind {
+            Some(behind) => behind.push_back(event),
+            None => state.events.push(event),
+        }
         if let Some(reader) = state.reader.take() {
             drop(state);
             reader.wake();
         }
+    }
+
+    /// Whether there is room for more pieces.
+    pub(crate) fn has_room(&self) -> bool {
+        let state = self.lock();
+        state.waiting < MAX_WAITING || state.is_abandoned
     }
 
     /// Waits for room for more pieces.
@@ -125,7 +143,7 @@ impl Exchange {
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         (state.is_settled, state.is_abandoned) = (true, true);
-        state.events = Events::default();
+        (state.events, state.behind) = (Events::default(), None);
         let sender_waker = state.sender_waker.take();
         drop(state);
         wake(sender_waker);
@@ -188,6 +206,17 @@ impl Events {
     fn pop(&mut self) -> Option<Event> {
         mem::replace(&mut self.first, self.others.pop_front())
     }
+
+    /// The last one, if it is a piece in memory with others before it.
+    fn pop_last_piece(&mut self) -> Option<Bytes> {
+        match self.others.pop_back()? {
+            Event::Piece(piece) => Some(piece),
+            other => {
+                self.others.push_back(other);
+                None
+            }
+        }
+    }
 }
 
 impl Event {
@@ -203,6 +232,6 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// The maximum of a body that waits for the client before the worker has to wait: most pages are smaller, and the
-/// worker is free for others while a slow client reads them.
-const MAX_WAITING: usize = 1 << 20;
+/// Bytes of a body that wait for the client in memory: most pages are smaller. Longer ones wait in a file, so that
+/// thousands of slow clients do not fill the memory.
+const MAX_WAITING: usize = 256 * 1024;

@@ -120,11 +120,11 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
                 return Ok(response_fields::finished(response, interface, has_trailers));
             }
             Event::Hijack(hijack) => {
-                let response = hijack.respond(request, shared.settings.run.timeout).await?;
+                let response = hijack.respond(request, shared.settings.run.timeout, waiting).await?;
                 return Ok(response_fields::finished(response, interface, false));
             }
             Event::Failed(failure) => return Err(failure),
-            Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
+            Event::Piece(_) | Event::Spooled(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
                 return Err(RequestError::InvalidResponse("a part of the body before the head"));
             }
         }
@@ -152,7 +152,8 @@ pub(crate) struct PendingResponse {
 impl PendingResponse {
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
-        self.is_over = event.is_last();
+        // A worker that writes to a socket of its own goes on.
+        self.is_over = event.is_last() && !matches!(event, Event::Hijack(_));
         Poll::Ready(event)
     }
 }

@@ -31,7 +31,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::request_error::RequestError;
+use crate::{handler::PendingResponse, request_error::RequestError};
 
 /// A socket to which an application writes its response, or the part after the head.
 #[derive(Debug)]
@@ -44,8 +44,13 @@ pub(crate) struct Hijack {
 }
 
 impl Hijack {
-    /// The response to this request. Its head must arrive within this time.
-    pub(crate) async fn respond(self, request: &mut Request, limit: Duration) -> Result<Response, RequestError> {
+    /// The response to this request. Its head must arrive within this time. The worker is told when the client leaves.
+    pub(crate) async fn respond(
+        self,
+        request: &mut Request,
+        limit: Duration,
+        waiting: PendingResponse,
+    ) -> Result<Response, RequestError> {
         let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(io::Error::from);
         let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
         if self.head.as_ref().is_some_and(|(status, _)| *status != StatusCode::SWITCHING_PROTOCOLS) {
@@ -55,9 +60,12 @@ impl Hijack {
         let wire = Wire::new(socket);
         let verdict = Verdict::of(self.verdict)?;
         match self.head {
-            Some(head) => continue_response(head, Tunnel::new(wire, BytesMut::new()), verdict, request.upgrade()),
+            Some(head) => {
+                let socket = Tunnel::new(wire, BytesMut::new());
+                continue_response(head, socket, verdict, request.upgrade(), waiting)
+            }
             None => {
-                let reading = timeout(limit, read_response(wire, verdict, request));
+                let reading = timeout(limit, read_response(wire, verdict, request, waiting));
                 reading.await.unwrap_or(Err(RequestError::WorkerTimedOut))
             }
         }
@@ -70,21 +78,24 @@ fn continue_response(
     socket: Tunnel,
     verdict: Verdict,
     upgrade: Option<OnUpgrade>,
+    waiting: PendingResponse,
 ) -> Result<Response, RequestError> {
     let mut response = Response { status, headers, ..Response::default() };
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        join(upgrade.ok_or(UNREQUESTED_UPGRADE)?, socket);
+        join(upgrade.ok_or(UNREQUESTED_UPGRADE)?, socket, waiting);
     } else {
         let announced = response.headers.get_str(KnownHeader::ContentLength).and_then(|length| length.parse().ok());
         let room = vec![0; PIECE].into_boxed_slice();
-        response.body = Body::stream(HijackedBody { source: Source::Socket(socket, verdict), announced, room });
+        response.body =
+            Body::stream(HijackedBody { source: Source::Socket(socket, verdict), announced, room, _waiting: waiting });
     }
     Ok(response)
 }
 
 /// Joins the client's connection, after its protocol switch, with the application's socket.
-fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
+fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static, waiting: PendingResponse) {
     spawn_local(async move {
+        let _waiting = waiting;
         if let Ok(mut client) = client.await
             && let Err(error) = copy_bidirectional(&mut client, &mut socket).await
         {
@@ -94,7 +105,12 @@ fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
 }
 
 /// Reads a response that is written as HTTP/1.1.
-async fn read_response(wire: Wire, verdict: Verdict, request: &mut Request) -> Result<Response, RequestError> {
+async fn read_response(
+    wire: Wire,
+    verdict: Verdict,
+    request: &mut Request,
+    waiting: PendingResponse,
+) -> Result<Response, RequestError> {
     let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
     // The state machine needs the request; nothing of it is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
@@ -117,7 +133,7 @@ async fn read_response(wire: Wire, verdict: Verdict, request: &mut Request) -> R
     };
     let mut response = Response { status: head.status, headers: head.headers, ..Response::default() };
     if connection.next() == Next::Tunnel {
-        join(request.upgrade().ok_or(UNREQUESTED_UPGRADE)?, connection.into_tunnel());
+        join(request.upgrade().ok_or(UNREQUESTED_UPGRADE)?, connection.into_tunnel(), waiting);
         return Ok(response);
     }
     let keeps_length = request.method == Method::HEAD && content::is_possible(response.status);
@@ -129,12 +145,12 @@ async fn read_response(wire: Wire, verdict: Verdict, request: &mut Request) -> R
     let (sender, incoming) = Incoming::channel(framing.length());
     response.body = incoming.into();
     let verdict = if framing == Framing::UntilClose { verdict } else { Verdict::Framing };
-    spawn_local(forward_body(connection, verdict, sender));
+    spawn_local(forward_body(connection, verdict, sender, waiting));
     Ok(response)
 }
 
 /// Forwards a body as the client reads it.
-async fn forward_body(mut connection: Http1, verdict: Verdict, sender: BodySender) {
+async fn forward_body(mut connection: Http1, verdict: Verdict, sender: BodySender, _waiting: PendingResponse) {
     loop {
         if poll_fn(|context| sender.poll_wanted(context)).await == Wanted::Nothing {
             return;
@@ -174,6 +190,7 @@ struct HijackedBody {
     /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     room: Box<[u8]>,
+    _waiting: PendingResponse,
 }
 
 /// Where more of a body comes from.
@@ -188,7 +205,7 @@ impl http_body::Body for HijackedBody {
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Self { source, announced, room } = &mut *self;
+        let Self { source, announced, room, .. } = &mut *self;
         if *announced == Some(0) {
             return Poll::Ready(None);
         }

@@ -25,6 +25,7 @@ mod worker;
 
 use std::{collections::VecDeque, time::Duration};
 
+pub(crate) use self::time_limits::TimeLimits;
 use self::worker::{Progress, Worker};
 
 /// The number of a request; unique among four thousand million.
@@ -218,19 +219,31 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     }
 
     /// The response is complete, but the worker is still busy with the request.
-    pub(crate) fn answered(&mut self, number: WorkerNumber, ticket: Ticket) {
-        self.progress(number, ticket, Progress::Answered);
+    pub(crate) fn answered(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) {
+        self.progress(number, ticket, Progress::Answered, now);
     }
 
-    /// The response has begun; from now on it has no time limit.
-    pub(crate) fn streaming(&mut self, number: WorkerNumber, ticket: Ticket) {
-        self.progress(number, ticket, Progress::Streaming);
+    /// A response has begun, or goes on.
+    pub(crate) fn stream(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) {
+        self.progress(number, ticket, Progress::Streaming, now);
     }
 
-    fn progress(&mut self, number: WorkerNumber, ticket: Ticket, progress: Progress) {
+    /// The worker has to wait for the client.
+    pub(crate) fn hold_up(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) {
+        self.progress(number, ticket, Progress::HeldUp, now);
+    }
+
+    /// The application writes the response to a socket of its own.
+    pub(crate) fn hijack(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) {
+        self.progress(number, ticket, Progress::Hijacked, now);
+    }
+
+    /// Nothing revives a request that was given up, or whose client has left.
+    fn progress(&mut self, number: WorkerNumber, ticket: Ticket, progress: Progress, now: Duration) {
         let Some(worker) = self.worker(number) else { return };
-        if let Some(one) = worker.in_flight.iter_mut().find(|one| one.request.ticket == ticket) {
-            one.progress = progress;
+        let awaited = worker.in_flight.iter_mut().find(|one| one.request.ticket == ticket && one.is_awaited());
+        if let Some(one) = awaited {
+            one.enter(progress, now);
         }
     }
 
@@ -253,10 +266,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
                 return Cancelled::SentAhead(worker.handle.clone());
             }
             if let Some(one) = worker.in_flight.iter_mut().find(|one| one.request.ticket == ticket) {
-                if one.progress == Progress::Streaming {
-                    one.began = now;
+                match one.progress {
+                    // Its time goes on.
+                    Progress::Awaited => one.progress = Progress::Abandoned,
+                    Progress::Streaming | Progress::HeldUp | Progress::Hijacked => one.enter(Progress::Abandoned, now),
+                    Progress::Answered | Progress::Collecting | Progress::Abandoned | Progress::GivenUp => {}
                 }
-                one.progress = Progress::Abandoned;
                 return Cancelled::InFlight(worker.handle.clone());
             }
         }
@@ -301,7 +316,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         let unanswered = worker
             .in_flight
             .into_iter()
-            .filter(|one| !matches!(one.progress, Progress::Answered | Progress::Collecting));
+            .filter(|one| !matches!(one.progress, Progress::Answered | Progress::Hijacked | Progress::Collecting));
         Lost { in_flight: unanswered.map(|one| one.request).collect(), ahead: worker.ahead }
     }
 

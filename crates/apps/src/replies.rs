@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     fs::File,
-    future::poll_fn,
     io,
     os::fd::{AsFd, OwnedFd},
     sync::Arc,
@@ -20,8 +19,10 @@ use crate::{
         self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_informational, parse_room,
         parse_trailers,
     },
+    pool::Ticket,
     program::Interface,
     request_error::RequestError,
+    settings::RunSettings,
     shared_state::{Sent, Shared},
     worker_link::WorkerLink,
 };
@@ -56,7 +57,13 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize)
             })
         });
         match received.await {
-            Ok(Some(Some(exchange))) => poll_fn(|context| exchange.poll_room(context)).await,
+            Ok(Some(Some(growing))) if growing.exchange.has_room() => {}
+            Ok(Some(Some(Growing { exchange, ticket }))) => {
+                let RunSettings { buffer, name, .. } = &shared.settings.run;
+                shared.pool().hold_up(link.number, ticket, monotonic());
+                exchange.make_room(buffer, name).await;
+                shared.pool().stream(link.number, ticket, monotonic());
+            }
             Ok(Some(None)) => {}
             Ok(None) => return,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -68,15 +75,20 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize)
     }
 }
 
-/// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have
-/// to wait.
+/// A body that grows, for which a worker that answers one at a time may have to wait.
+struct Growing {
+    exchange: Arc<Exchange>,
+    ticket: Ticket,
+}
+
+/// Takes one packet; gives the body that has grown.
 fn take(
     shared: &Shared,
     (link, thread): (&Arc<WorkerLink>, usize),
     packet: &[u8],
     descriptors: Vec<OwnedFd>,
     expected: &Cell<usize>,
-) -> Option<Arc<Exchange>> {
+) -> Option<Growing> {
     let reply = match Reply::parse(packet) {
         Ok(reply) => reply,
         Err(InvalidReplyError(what)) => {
@@ -97,11 +109,12 @@ fn take(
     let (sent, next_steps) = {
         let mut pool = shared.pool();
         let sent = pool.in_flight(link.number, reply.ticket);
-        if reply.stays_busy {
-            pool.answered(link.number, reply.ticket);
-        }
-        if is_concurrent && reply.kind == ReplyKind::Head {
-            pool.streaming(link.number, reply.ticket);
+        match reply.kind {
+            ReplyKind::Socket => pool.hijack(link.number, reply.ticket, monotonic()),
+            _ if reply.stays_busy => pool.answered(link.number, reply.ticket, monotonic()),
+            ReplyKind::Head => pool.stream(link.number, reply.ticket, monotonic()),
+            ReplyKind::Piece if !is_concurrent => pool.stream(link.number, reply.ticket, monotonic()),
+            _ => {}
         }
         (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
     };
@@ -116,7 +129,7 @@ fn take(
     let sent = sent?;
     deliver(&reply, descriptors, &sent, link, (interface, is_done));
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
-    is_growing.then(|| Arc::clone(&sent.exchange))
+    is_growing.then(|| Growing { exchange: Arc::clone(&sent.exchange), ticket: reply.ticket })
 }
 
 /// Passes a reply to the task that waits for the response.

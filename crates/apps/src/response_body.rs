@@ -1,12 +1,14 @@
 //! The body of a response that a worker sends piece by piece.
 
 use std::{
+    io,
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use serow_gateway::OverflowPart;
 use serow_message::{Body, BoxError, Headers};
 
 use crate::{exchange::Event, handler::PendingResponse, request_error::RequestError};
@@ -15,6 +17,8 @@ use crate::{exchange::Event, handler::PendingResponse, request_error::RequestErr
 pub(crate) struct Pieces {
     first: Body,
     waiting: PendingResponse,
+    /// The pieces in a file that come next.
+    spooled: Option<OverflowPart>,
     /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     /// Bytes that the client has read but the worker does not know of.
@@ -24,7 +28,7 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// A body whose first piece has arrived.
     pub(crate) fn new(first: Body, waiting: PendingResponse, announced: Option<u64>) -> Self {
-        Self { first, waiting, announced, taken: 0 }
+        Self { first, waiting, spooled: None, announced, taken: 0 }
     }
 
     /// The body has ended; an error if it is shorter than announced.
@@ -35,6 +39,16 @@ impl Pieces {
         let name = self.waiting.application();
         tracing::error!("{name}: a body is {missing} bytes shorter than its Content-Length");
         Some(Err("the body is shorter than announced".into()))
+    }
+
+    /// Pieces cannot be read from their file.
+    #[cold]
+    fn lost(&mut self, error: &io::Error) -> BoxError {
+        let name = self.waiting.application();
+        tracing::error!("{name}: cannot read a response back from its file: {error}; the response is cut");
+        self.waiting.leave(b"");
+        self.spooled = None;
+        "the response cannot be read back".into()
     }
 
     /// Passes a piece on, as far as the application announced it. Bytes beyond that are dropped: the client has a
@@ -54,6 +68,7 @@ impl Pieces {
                         self.waiting.application()
                     );
                     self.waiting.leave(b"");
+                    self.spooled = None;
                     if piece.is_empty() {
                         return None;
                     }
@@ -72,12 +87,20 @@ impl http_body::Body for Pieces {
         if let Some(Ok(first)) = ready!(self.first.poll_next(context)).map(|frame| frame.map(Frame::into_data)) {
             return Poll::Ready(first.ok().and_then(|piece| self.hand_over(piece)));
         }
-        if self.waiting.is_over {
-            return Poll::Ready(None);
-        }
         loop {
+            if let Some(part) = &mut self.spooled {
+                match ready!(part.poll_read(context)) {
+                    Some(Ok(piece)) => return Poll::Ready(self.hand_over(piece)),
+                    Some(Err(error)) => return Poll::Ready(Some(Err(self.lost(&error)))),
+                    None => self.spooled = None,
+                }
+            }
+            if self.waiting.is_over {
+                return Poll::Ready(None);
+            }
             match ready!(self.waiting.poll_next(context)) {
                 Event::Piece(piece) => return Poll::Ready(self.hand_over(piece)),
+                Event::Spooled(part) => self.spooled = Some(part),
                 Event::End(trailers) => return Poll::Ready(self.end(trailers)),
                 Event::Failed(failure) => {
                     failure.log(self.waiting.application(), "a response that had begun");

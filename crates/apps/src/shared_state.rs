@@ -21,12 +21,12 @@ use tokio::{
 use crate::{
     exchange::{Event, Exchange},
     messages,
-    pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
+    pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, TimeLimits, WorkerCounts},
     program::Interface,
     replies,
     report::Changes,
     request_error::RequestError,
-    settings::ApplicationSettings,
+    settings::{ApplicationSettings, RunSettings},
     threads::{ThisThread, Threads},
     ticket_sequence::TicketSequence,
     worker_link::WorkerLink,
@@ -40,6 +40,15 @@ pub(crate) struct Sent {
     pub(crate) body: Option<SpooledFile>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) line: RequestLine,
+}
+
+/// Workers with requests that have exceeded their time limits.
+#[derive(Debug)]
+pub(crate) struct OverdueWorkers {
+    /// They get no more requests. One is named for each of its overdue requests.
+    pub(crate) retired: Vec<Arc<WorkerLink>>,
+    /// They are killed.
+    pub(crate) stuck: Vec<Arc<WorkerLink>>,
 }
 
 /// The shared state of an application.
@@ -164,37 +173,50 @@ impl Shared {
         placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
-    /// Fails requests that have exceeded their time limits; returns the workers that have, after failing their
-    /// requests.
-    pub(crate) fn enforce_time_limits(&self) -> Vec<Arc<WorkerLink>> {
-        let now = monotonic();
+    /// How long requests may take.
+    fn time_limits(&self) -> TimeLimits {
+        let RunSettings { queue, timeout, transfer_timeout, .. } = &self.settings.run;
+        let (queue, response) = (queue.timeout, *timeout);
+        match self.settings.program.interface.is_concurrent() {
+            true => {
+                let (silence, kill_after) = (None, LAST_GRACE);
+                TimeLimits { queue, response, silence, kill_after, kill_when_unawaited: false }
+            }
+            false => {
+                let (silence, kill_after) = (Some(transfer_timeout.unwrap_or(SILENCE)), response);
+                TimeLimits { queue, response, silence, kill_after, kill_when_unawaited: true }
+            }
+        }
+    }
+
+    /// Fails requests that have exceeded their time limits; returns their workers.
+    pub(crate) fn enforce_time_limits(&self) -> OverdueWorkers {
+        let (now, limits) = (monotonic(), self.time_limits());
         let mut pool = self.pool();
-        let queue_timed_out = pool.queue_timed_out(self.settings.run.queue.timeout, now);
-        let is_concurrent = self.settings.program.interface.is_concurrent();
-        let (given_up, stuck) = match is_concurrent {
-            true => (pool.give_up(self.settings.run.timeout, now), pool.stuck(LAST_GRACE, now)),
-            false => (Vec::new(), Vec::new()),
-        };
-        let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.run.timeout, now) };
+        let queue_timed_out = pool.queue_timed_out(&limits, now);
+        let given_up = pool.give_up(&limits, now);
+        let stuck = pool.stuck(&limits, now);
         pool.note_look(now);
         drop(pool);
-        for (link, ticket, sent) in given_up {
-            sent.exchange.push(Event::Failed(RequestError::TimedOut));
-            link.send_message(messages::GIVE_UP, ticket, b"");
-        }
         for request in queue_timed_out {
             request.content.exchange.push(Event::Failed(RequestError::QueueTimedOut));
         }
-        let overdue = overdue.into_iter().map(|(link, request)| {
-            request.iter().for_each(|sent| sent.exchange.push(Event::Failed(RequestError::WorkerTimedOut)));
-            link
-        });
-        overdue.chain(stuck).collect()
+        let mut retired = Vec::new();
+        for (link, ticket, sent) in given_up {
+            if self.settings.program.interface.is_concurrent() {
+                sent.exchange.push(Event::Failed(RequestError::TimedOut));
+                link.send_message(messages::GIVE_UP, ticket, b"");
+            } else {
+                sent.exchange.push(Event::Failed(RequestError::WorkerTimedOut));
+                retired.push(link);
+            }
+        }
+        OverdueWorkers { retired, stuck }
     }
 
     /// How long no request can become overdue.
     pub(crate) fn time_left(&self) -> Duration {
-        self.pool().time_left(self.settings.run.queue.timeout, self.settings.run.timeout, monotonic())
+        self.pool().time_left(&self.time_limits(), monotonic())
     }
 
     /// This worker gets no more requests, and leaves when it has finished those it has.
@@ -263,6 +285,10 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
 fn send(link: &WorkerLink, sent: &Sent) {
     link.send(&sent.packet);
 }
+
+/// How long a worker may be silent in the middle of a response by default. Streams of events usually send something
+/// each half minute or so, since nginx ends those that are silent for a minute; one that does not may be in order, too.
+const SILENCE: Duration = Duration::from_secs(300);
 
 /// How long a worker may take to give up a request that took too long: its event loop stands still if it needs longer.
 const LAST_GRACE: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 //!
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
+mod overflow;
 mod spool;
 mod unnamed_file;
 
@@ -23,7 +24,10 @@ use serow_message::{Body, BoxError, FileRange, Headers, StatusCode};
 use tokio::task::spawn_blocking;
 
 use self::spool::SpoolShare;
-pub use self::spool::SpoolSpace;
+pub use self::{
+    overflow::{OverflowFile, OverflowPart},
+    spool::SpoolSpace,
+};
 use crate::trailers::with_trailers;
 
 /// How request bodies are buffered.

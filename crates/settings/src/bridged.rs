@@ -49,6 +49,10 @@ pub fn application(
         let text = "`out-of-band-gc` is for Ruby only: leave it out";
         return Err(SettingError::new("out-of-band-gc", text));
     }
+    if options.app_transfer_timeout.is_some() && interface == Interface::Asgi {
+        let text = "`app-transfer-timeout` is not for ASGI, whose responses block no others: leave it out";
+        return Err(SettingError::new("app-transfer-timeout", text));
+    }
     if !options.refork_after.is_empty() {
         refuse_reforking(&options, interface)?;
     }

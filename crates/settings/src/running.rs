@@ -20,6 +20,7 @@ pub(super) fn run_as_written(
     run.environment = environment.collect();
     run.processes = options.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
     run.timeout = options.app_timeout.0;
+    run.transfer_timeout = options.app_transfer_timeout.map(|limit| limit.0);
     run.start_timeout = options.start_timeout.0;
     run.queue = QueueSettings { length: options.queue.in_memory(), timeout: options.queue_timeout.0 };
     run.lifetime = lifetime(options)?;

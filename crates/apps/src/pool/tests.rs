@@ -4,6 +4,16 @@ use super::*;
 
 const NOW: Duration = Duration::from_secs(100);
 
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// These seconds for everything, at a worker with threads.
+fn threads(limit: u64) -> TimeLimits {
+    let (limit, silence) = (seconds(limit), Some(seconds(limit)));
+    TimeLimits { queue: limit, response: limit, silence, kill_after: limit, kill_when_unawaited: true }
+}
+
 /// Submits a request named by a letter, and returns its placement.
 fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<WorkerNumber>) {
     let ticket = name as Ticket;
@@ -199,24 +209,23 @@ fn timed_out_requests_are_found() {
     ask(&mut pool, 'b');
     let (c, _) = ask(&mut pool, 'c');
     let later = NOW + Duration::from_secs(5);
-    assert!(pool.queue_timed_out(Duration::from_secs(6), later).is_empty());
-    assert!(pool.overdue(Duration::from_secs(6), later).is_empty());
-    assert_eq!(pool.overdue(Duration::from_secs(5), later), [(1, vec!['a'])]);
-    let gone: Vec<_> =
-        pool.queue_timed_out(Duration::from_secs(5), later).iter().map(|request| request.ticket).collect();
+    assert!(pool.queue_timed_out(&threads(6), later).is_empty());
+    assert_eq!(pool.give_up(&threads(6), later), []);
+    assert_eq!(pool.give_up(&threads(5), later), [(1, a, 'a')]);
+    let gone: Vec<_> = pool.queue_timed_out(&threads(5), later).iter().map(|request| request.ticket).collect();
     assert_eq!(gone, [c]);
     // The time of a request sent ahead starts when the worker begins it.
     pool.finished(1, a, later);
-    assert!(pool.overdue(Duration::from_secs(5), later).is_empty());
+    assert_eq!(pool.give_up(&threads(5), later), []);
 }
 
 #[test]
 fn the_time_until_the_next_request_is_overdue() {
     let milliseconds = Duration::from_millis;
-    let (queue_timeout, limit) = (milliseconds(300), milliseconds(500));
+    let limits = TimeLimits { queue: milliseconds(300), response: milliseconds(500), ..threads(60) };
     let left = |pool: &mut Pool<char, WorkerNumber>, now| {
         pool.note_look(NOW + milliseconds(now));
-        pool.time_left(queue_timeout, limit, NOW + milliseconds(now)).as_millis()
+        pool.time_left(&limits, NOW + milliseconds(now)).as_millis()
     };
     let mut pool = with_workers(1);
     // A new request would have this much time in the queue.
@@ -235,18 +244,14 @@ fn the_time_until_the_next_request_is_overdue() {
 #[test]
 fn a_request_that_becomes_overdue_just_after_a_look_is_looked_for_at_once() {
     let milliseconds = Duration::from_millis;
-    let (queue_timeout, limit) = (milliseconds(300), milliseconds(500));
+    let limits = TimeLimits { queue: milliseconds(300), response: milliseconds(500), ..threads(60) };
     let mut pool = with_workers(1);
     for request in ['a', 'b', 'c'] {
         ask(&mut pool, request);
     }
     for due in [300, 500] {
         pool.note_look(NOW + milliseconds(due - 1));
-        assert_eq!(
-            pool.time_left(queue_timeout, limit, NOW + milliseconds(due + 1)),
-            Duration::ZERO,
-            "due after {due} ms"
-        );
+        assert_eq!(pool.time_left(&limits, NOW + milliseconds(due + 1)), Duration::ZERO, "due after {due} ms");
     }
 }
 
@@ -256,7 +261,7 @@ fn requests_of_a_crashed_worker_are_returned() {
     let (a, _) = ask(&mut pool, 'a');
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
-    pool.answered(1, a);
+    pool.answered(1, a, NOW);
     let mut lost = pool.lost(1);
     assert!(lost.in_flight.is_empty(), "its response was complete");
     let ahead = lost.ahead.pop_front().unwrap();
@@ -285,16 +290,88 @@ fn a_response_that_has_begun_is_not_given_up_and_a_worker_that_does_not_give_up_
     pool.join(1, 1, 2, None);
     ask(&mut pool, 'a');
     ask(&mut pool, 'b');
-    pool.streaming(1, 'a' as Ticket);
-    let (limit, later) = (Duration::from_secs(60), NOW + Duration::from_secs(60));
-    assert_eq!(pool.give_up(limit, NOW + Duration::from_secs(59)), []);
-    assert_eq!(pool.give_up(limit, later), [(1, 'b' as Ticket, 'b')]);
-    assert_eq!(pool.give_up(limit, later + limit), []);
-    let queue_timeout = Duration::from_secs(5);
-    assert!(pool.stuck(queue_timeout, later + Duration::from_secs(4)).is_empty());
-    assert_eq!(pool.stuck(queue_timeout, later + queue_timeout), [1]);
+    pool.stream(1, 'a' as Ticket, NOW);
+    let limits = TimeLimits { silence: None, kill_after: seconds(5), kill_when_unawaited: false, ..threads(60) };
+    assert_eq!(pool.give_up(&limits, NOW + seconds(59)), []);
+    let later = NOW + seconds(60);
+    assert_eq!(pool.give_up(&limits, later), [(1, 'b' as Ticket, 'b')]);
+    assert_eq!(pool.give_up(&limits, later + seconds(60)), []);
+    assert!(pool.stuck(&limits, later + seconds(4)).is_empty());
+    assert_eq!(pool.stuck(&limits, later + seconds(5)), [1]);
     pool.finished(1, 'b' as Ticket, later);
-    assert!(pool.stuck(queue_timeout, later + queue_timeout).is_empty());
+    assert!(pool.stuck(&limits, later + seconds(5)).is_empty());
+}
+
+#[test]
+fn a_stuck_thread_is_killed_when_the_others_of_its_worker_have_finished() {
+    let mut pool = Pool::new(2, SendAhead::Some);
+    pool.join(1, 1, 3, None);
+    let (stuck, _) = ask(&mut pool, 's');
+    let (limits, later) = (threads(10), NOW + seconds(10));
+    for (name, begins) in [('a', 1), ('b', 9)] {
+        let request = PoolRequest { ticket: name as Ticket, since: NOW, crashes: 0, content: name };
+        assert!(matches!(pool.ask(request, NOW + seconds(begins)), Placement::Send(1, _)));
+    }
+    assert_eq!((pool.give_up(&limits, later), pool.stuck(&limits, later)), (vec![(1, stuck, 's')], vec![]));
+    pool.retire(1);
+    pool.finished(1, 'a' as Ticket, later);
+    assert!(pool.stuck(&limits, later).is_empty());
+    pool.finished(1, 'b' as Ticket, later);
+    assert_eq!(pool.stuck(&limits, later), [1]);
+    // Or when another limit is over.
+    pool.join(2, 2, 2, None);
+    ask(&mut pool, 't');
+    ask(&mut pool, 'u');
+    assert_eq!(pool.give_up(&limits, NOW + seconds(10)).len(), 2);
+    pool.join(3, 3, 2, None);
+    let (stuck, _) = ask(&mut pool, 'v');
+    ask(&mut pool, 'w');
+    pool.stream(3, 'w' as Ticket, NOW + seconds(10));
+    assert_eq!(pool.give_up(&limits, NOW + seconds(10)), [(3, stuck, 'v')]);
+    assert_eq!(pool.stuck(&limits, NOW + seconds(19)), [1, 2]);
+    assert_eq!(pool.stuck(&limits, NOW + seconds(20)), [1, 2, 3]);
+}
+
+#[test]
+fn a_response_that_has_begun_is_limited_by_its_silence_alone() {
+    let limits = TimeLimits { silence: Some(seconds(7)), ..threads(10) };
+    let mut pool = with_workers(1);
+    let (a, _) = ask(&mut pool, 'a');
+    for second in (0..100).step_by(6) {
+        pool.stream(1, a, NOW + seconds(second));
+        assert_eq!(pool.give_up(&limits, NOW + seconds(second + 6)), [], "at {second}");
+    }
+    // The time in which the worker waits for its client does not count.
+    pool.hold_up(1, a, NOW + seconds(100));
+    assert_eq!(pool.give_up(&limits, NOW + seconds(10_000)), []);
+    pool.stream(1, a, NOW + seconds(10_000));
+    assert_eq!(pool.give_up(&limits, NOW + seconds(10_006)), []);
+    assert_eq!(pool.give_up(&limits, NOW + seconds(10_007)), [(1, a, 'a')]);
+    // Nothing that the worker sends afterwards revives it.
+    pool.stream(1, a, NOW + seconds(10_007));
+    assert_eq!(pool.stuck(&limits, NOW + seconds(10_007)), [1]);
+}
+
+#[test]
+fn the_time_of_a_worker_counts_again_when_the_client_of_its_response_leaves() {
+    type Begin = fn(&mut Pool<char, WorkerNumber>, Ticket, Duration);
+    let states: [Begin; 3] = [
+        |pool, a, now| pool.stream(1, a, now),
+        |pool, a, now| pool.hold_up(1, a, now),
+        |pool, a, now| pool.hijack(1, a, now),
+    ];
+    for begin in states {
+        let limits = TimeLimits { silence: None, ..threads(10) };
+        let mut pool = with_workers(1);
+        let (a, _) = ask(&mut pool, 'a');
+        begin(&mut pool, a, NOW + seconds(5));
+        assert_eq!(pool.give_up(&limits, NOW + seconds(1000)), []);
+        pool.cancel(a, NOW + seconds(1000));
+        // It may still send something.
+        pool.stream(1, a, NOW + seconds(1005));
+        assert_eq!(pool.give_up(&limits, NOW + seconds(1009)), []);
+        assert_eq!(pool.give_up(&limits, NOW + seconds(1010)), [(1, a, 'a')]);
+    }
 }
 
 #[test]
@@ -381,9 +458,9 @@ fn held_requests_time_out_like_others() {
     let mut pool = with_workers(1);
     pool.hold([crashed('c')]);
     let second = Duration::from_secs(1);
-    assert!(pool.queue_timed_out(2 * second, NOW + second).is_empty());
+    assert!(pool.queue_timed_out(&threads(2), NOW + second).is_empty());
     let queue_timed_out: Vec<_> =
-        pool.queue_timed_out(2 * second, NOW + 2 * second).iter().map(|request| request.content).collect();
+        pool.queue_timed_out(&threads(2), NOW + 2 * second).iter().map(|request| request.content).collect();
     assert_eq!(queue_timed_out, ['c']);
     pool.join(2, 2, 1, None);
     assert!(pool.release().is_empty());

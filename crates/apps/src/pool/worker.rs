@@ -31,26 +31,42 @@ pub(super) struct Worker<T, W> {
 #[derive(Debug)]
 pub(super) struct InFlight<T> {
     pub(super) request: PoolRequest<T>,
-    /// When it began, or was given up.
     pub(super) began: Duration,
     pub(super) progress: Progress,
+    /// The begin of that progress, or the last piece of a response: time limits count from then.
+    pub(super) since: Duration,
 }
 
 /// How far a worker is with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// The response is not complete.
+    /// The response has not begun.
     Awaited,
-    /// The response has begun, and may take as long as it likes.
+    /// The response has begun.
     Streaming,
+    /// The response has begun, and the worker waits for a slow client.
+    HeldUp,
+    /// The application writes the response to a socket of its own.
+    Hijacked,
     /// The response is complete, but the worker still has to do with it.
     Answered,
     /// The response is complete, and the worker collects garbage.
     Collecting,
     /// Nobody waits for it any more.
     Abandoned,
-    /// It timed out; the worker has been notified and should report soon that it is free.
+    /// It timed out.
     GivenUp,
+}
+
+impl<T> InFlight<T> {
+    pub(super) fn enter(&mut self, progress: Progress, now: Duration) {
+        (self.progress, self.since) = (progress, now);
+    }
+
+    /// Whether anybody waits for the worker.
+    pub(super) fn is_awaited(&self) -> bool {
+        !matches!(self.progress, Progress::Abandoned | Progress::GivenUp)
+    }
 }
 
 impl<T, W> Worker<T, W> {
@@ -102,13 +118,13 @@ impl<T, W> Worker<T, W> {
 
     /// Whether anybody waits for one of its requests.
     pub(super) fn has_awaited_request(&self) -> bool {
-        !self.ahead.is_empty() || self.in_flight.iter().any(|one| one.progress != Progress::Abandoned)
+        !self.ahead.is_empty() || self.in_flight.iter().any(InFlight::is_awaited)
     }
 
     /// It begins a request.
     pub(super) fn begin(&mut self, request: PoolRequest<T>, now: Duration) {
         self.begun += 1;
-        self.in_flight.push(InFlight { request, began: now, progress: Progress::Awaited });
+        self.in_flight.push(InFlight { request, began: now, progress: Progress::Awaited, since: now });
     }
 
     /// It has finished a request. If that is one that was sent ahead, the two were taken out of order.
@@ -150,7 +166,10 @@ impl<T, W> Worker<T, W> {
     /// The request that it has finished stays with it until it has collected garbage.
     pub(super) fn collect(&mut self, now: Duration) {
         self.collected = self.begun;
-        self.in_flight.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
+        self.in_flight.iter_mut().for_each(|one| {
+            one.began = now;
+            one.enter(Progress::Collecting, now);
+        });
     }
 }
 

@@ -15,9 +15,12 @@ pub struct RunSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// How many processes there are.
     pub processes: NonZero<usize>,
-    /// How long a request may take; 60 s, as in Unicorn. A worker that takes longer is killed and replaced; for a copy
-    /// of a program, it is the time until the response begins.
+    /// The time until a response begins; 60 s. A worker that takes longer is killed and replaced, once it has finished
+    /// its other requests.
     pub timeout: Duration,
+    /// The time between two pieces of a response, not counting the time that the worker waits for a slow client. By
+    /// default, it is 5 minutes for workers, and that of upstreams for copies of a program; there is none for ASGI.
+    pub transfer_timeout: Option<Duration>,
     /// How long a process may take until it can answer; 60 s.
     pub start_timeout: Duration,
     /// How requests wait while all processes are at their limits.
@@ -71,6 +74,7 @@ impl RunSettings {
             environment: Vec::new(),
             processes,
             timeout: Duration::from_secs(60),
+            transfer_timeout: None,
             start_timeout: Duration::from_secs(60),
             queue: QueueSettings::default(),
             lifetime: None,

@@ -204,7 +204,11 @@ impl WebSocketSession {
                 failure.log(self.waiting.application(), "a WebSocket");
                 Some(self.close(FAILED, String::new()).await)
             }
-            Event::InformationalSender(..) | Event::Head { .. } | Event::Piece(_) | Event::Hijack(_) => None,
+            Event::InformationalSender(..)
+            | Event::Head { .. }
+            | Event::Piece(_)
+            | Event::Spooled(_)
+            | Event::Hijack(_) => None,
         }
     }
 

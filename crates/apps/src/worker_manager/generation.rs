@@ -131,7 +131,7 @@ impl Generation for BridgedGeneration {
     fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
         let overdue = shared.enforce_time_limits();
         for generation in generations {
-            generation.kill_timed_out(&overdue);
+            generation.end_overdue(&overdue);
             generation.kill_lingering();
             generation.end_late_starts(Instant::now());
             generation.replace(numbers);

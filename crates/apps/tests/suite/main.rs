@@ -29,6 +29,8 @@ mod rack_refork;
 mod rack_responses;
 mod rack_sockets;
 mod response_fields;
+mod slow_readers;
 mod support;
+mod time_limits;
 mod uploads;
 mod wsgi;

@@ -88,12 +88,35 @@ impl SpoolShare {
     ///
     /// The limit, if it would be exceeded; nothing is taken then.
     pub(super) fn grow(&mut self, bytes: u64) -> Result<(), u64> {
+        self.grow_leaving(bytes, 0)
+    }
+
+    /// Takes more bytes, as long as at least as many are left as it has then: of any number of shares, all can have an
+    /// equal part, and something is left for others. Otherwise, one client that reads an endless response slowly could
+    /// occupy all of the space.
+    ///
+    /// # Errors
+    ///
+    /// The limit, if less would be left; nothing is taken then.
+    pub(super) fn grow_fairly(&mut self, bytes: u64) -> Result<(), u64> {
+        self.grow_leaving(bytes, self.bytes.saturating_add(bytes))
+    }
+
+    fn grow_leaving(&mut self, bytes: u64, left: u64) -> Result<(), u64> {
         let limit = self.space.limit();
-        let more = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= limit);
+        let more =
+            |used: u64| used.checked_add(bytes).filter(|sum| left.checked_add(*sum).is_some_and(|all| all <= limit));
         let used = &self.space.counters.used;
         used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| limit)?;
         self.bytes += bytes;
         Ok(())
+    }
+
+    /// Gives back some of its bytes.
+    pub(super) fn give_back(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.space.counters.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -120,6 +143,20 @@ mod tests {
         assert_eq!((space.used(), one.grow(u64::MAX), one.grow(40)), (60, Err(100), Ok(())));
         drop(one);
         assert_eq!(space.used(), 0);
+    }
+
+    #[test]
+    fn fair_shares_leave_as_much_as_each_has() {
+        let space = SpoolSpace::new(120);
+        let mut shares: Vec<_> = (0..3).map(|_| SpoolShare::new(&space)).collect();
+        assert_eq!((shares[0].grow_fairly(61), shares[0].grow_fairly(60)), (Err(120), Ok(())));
+        assert_eq!((shares[1].grow_fairly(31), shares[1].grow_fairly(30)), (Err(120), Ok(())));
+        shares[0].give_back(30);
+        assert_eq!(shares[2].grow_fairly(30), Ok(()));
+        assert!(shares.iter_mut().all(|share| share.grow_fairly(1).is_err()));
+        assert_eq!((shares[0].grow(30), space.used()), (Ok(()), 120));
+        shares[0].give_back(u64::MAX);
+        assert_eq!(space.used(), 60);
     }
 
     #[test]

@@ -102,11 +102,19 @@ pub struct ApplicationOptions {
     #[arg(long)]
     pub preload: bool,
 
-    /// Time limit for a request; a worker that exceeds it is killed and replaced, and the client receives
-    /// 504. With ASGI, it limits the time until the response begins, and the worker is killed only if its
-    /// event loop is blocked.
+    /// Time limit until the response begins; after that, the client receives 504.
+    ///
+    /// The worker is killed and replaced when its other threads have finished their requests. With ASGI, it is killed
+    /// only if its event loop is blocked.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub app_timeout: Span,
+
+    /// Time limit between two parts of a response [default: 5m; 1m for programs]
+    ///
+    /// The time that a worker waits for a slow client does not count. Not for ASGI, whose event loop waits for the next
+    /// part of a response without blocking others.
+    #[arg(long, value_name = "TIME")]
+    pub app_transfer_timeout: Option<Span>,
 
     /// Time limit for loading the application.
     #[arg(long, value_name = "TIME", default_value = "60s")]

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     settings::{Lifetime, RunSettings},
+    shared_state::OverdueWorkers,
     worker_link::WorkerLink,
 };
 
@@ -66,13 +67,23 @@ impl BridgedGeneration {
         }
     }
 
-    /// Kills workers that have exceeded the time limit of a request.
-    pub(super) fn kill_timed_out(&self, overdue: &[Arc<WorkerLink>]) {
-        let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
-        for worker in self.workers.iter().filter(is_overdue) {
-            let RunSettings { name, timeout, .. } = &self.shared.settings.run;
-            tracing::error!("{name} {}: a request took longer than {timeout:?}; killed", worker.link.place);
-            worker.signal(Signal::KILL);
+    /// Kills workers with requests that took too long. One that has others, too, finishes those first.
+    pub(super) fn end_overdue(&mut self, overdue: &OverdueWorkers) {
+        let RunSettings { name, timeout, .. } = &self.shared.settings.run;
+        for worker in &mut self.workers {
+            let is_among = |links: &[Arc<WorkerLink>]| links.iter().any(|link| link.number == worker.link.number);
+            let (is_retired, is_stuck) = (is_among(&overdue.retired), is_among(&overdue.stuck));
+            let place = worker.link.place;
+            if is_stuck {
+                tracing::error!("{name} {place}: a request took longer than {timeout:?}; killed");
+                worker.signal(Signal::KILL);
+            } else if is_retired {
+                tracing::error!(
+                    "{name} {place}: a request took longer than {timeout:?}; it is killed when the others are done"
+                );
+                worker.stage = Stage::Draining;
+                self.shared.leave(&worker.link);
+            }
         }
     }
 
