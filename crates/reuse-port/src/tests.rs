@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     net::{Ipv6Addr, TcpListener, TcpStream},
     os::fd::OwnedFd,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
 
@@ -52,6 +52,22 @@ fn accept_all(listeners: &[Listener]) -> Vec<usize> {
         .iter()
         .map(|listener| std::iter::repeat_with(|| accept(listener)).take_while(|more| *more).count())
         .collect()
+}
+
+/// Sockets that are connected or connecting to an IPv4 address, as proc_net_tcp(5) shows it.
+fn clients_of(address: SocketAddr) -> usize {
+    let SocketAddr::V4(address) = address else { panic!("{address} is not of IPv4") };
+    let remote = format!("{:08X}:{:04X}", u32::from_ne_bytes(address.ip().octets()), address.port());
+    let sockets = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+    sockets.lines().filter(|line| line.split_whitespace().nth(2) == Some(&remote)).count()
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "waited in vain");
+        thread::yield_now();
+    }
 }
 
 fn connect(address: SocketAddr, count: usize) -> Vec<TcpStream> {
@@ -241,7 +257,7 @@ fn late_connections_are_retried_on_another_socket() {
     socket_filter::detach_reuseport_program(&others[0]).unwrap();
     thread::scope(|scope| {
         let connecting: Vec<_> = (0..20).map(|_| scope.spawn(|| TcpStream::connect(address).unwrap())).collect();
-        thread::sleep(Duration::from_millis(50));
+        wait_until(|| clients_of(address) >= connecting.len());
         assert_eq!(accept_all(&draining), [0, 0]);
         drop((drain, draining));
         let clients: Vec<_> = connecting.into_iter().map(|client| client.join().unwrap()).collect();
@@ -266,7 +282,7 @@ fn late_while_sockets_close(address: &SocketAddr) -> usize {
     let (mut draining, staying) = (listen(*address, 100), listen(*address, 2));
     let mut drain = PortDrain::of(&mut draining).unwrap();
     run(begin(&mut drain));
-    let is_over = AtomicBool::new(false);
+    let (is_over, knocks) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let knocking = scope.spawn(|| {
             let mut late = 0;
@@ -274,11 +290,12 @@ fn late_while_sockets_close(address: &SocketAddr) -> usize {
                 let began = std::time::Instant::now();
                 TcpStream::connect(address).unwrap();
                 accept_all(&staying);
+                knocks.fetch_add(1, Ordering::Relaxed);
                 late += usize::from(began.elapsed() > Duration::from_millis(900));
             }
             late
         });
-        thread::sleep(Duration::from_millis(5));
+        wait_until(|| knocks.load(Ordering::Relaxed) > 10);
         drop((draining, drain));
         is_over.store(true, Ordering::Relaxed);
         knocking.join().unwrap()

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import time
 
+from ..patience import wait_until
 from ..resident import without_huge_pages
 from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict
@@ -77,8 +78,8 @@ class Soak:
 
     def measure(self, server: Server) -> None:
         verdict = self.verdict
-        while not self.admin.exists():
-            time.sleep(0.01)
+        if not wait_until(self.admin.exists):
+            raise Broken("the proxy has no admin socket")
         self.judge_responses(self.load(server, WARM_UP))
         before = settled(server)
         self.samples.clear()
@@ -176,9 +177,8 @@ class Soak:
         most = max(size, self.largest_dir)
         verdict.check(most <= limit, f"the folder takes {most / 1e6:.0f} MB; the bar is {limit / 1e6:.0f} MB")
         # What is validated in the background arrives although the clients have left.
-        deadline = time.monotonic() + SETTLE
-        while (unfinished := os.listdir(self.cache / "new")) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: not os.listdir(self.cache / "new"), SETTLE)
+        unfinished = os.listdir(self.cache / "new")
         verdict.check(not unfinished, f"{len(unfinished)} unfinished files in the end: {unfinished[:5]}")
         verdict.figure(f"folder: {most / 1e6:.0f} MB at most, {size / 1e6:.0f} MB in the end")
 

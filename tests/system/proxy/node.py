@@ -6,10 +6,10 @@ import contextlib
 import os
 import pathlib
 import subprocess
-import time
 from collections.abc import Iterator
 
 from ..http2.tools import find
+from ..patience import wait_until
 from ..priorities import laboratory, servers, tile
 from ..priorities.benchmark import ALLOWED
 from ..priorities.laboratory import Link
@@ -17,7 +17,6 @@ from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict
 
 HERE = pathlib.Path(__file__).parent
-START_SECONDS = 10.0
 # The link of docs/measurements/priorities.md, what the backend is asked for there, and when.
 LINK = Link("128kbit", 300)
 PICTURE, SCRIPT = 60_000, 12_000
@@ -31,11 +30,8 @@ FILES = 20
 def listening(script: str, socket: pathlib.Path, *arguments: str) -> Iterator[None]:
     process = subprocess.Popen([find("node"), HERE / script, socket, *arguments], stdin=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while not socket.exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise Broken(f"node {script} does not listen")
-            time.sleep(0.01)
+        if not wait_until(lambda: socket.exists() or process.poll() is not None) or process.poll() is not None:
+            raise Broken(f"node {script} does not listen")
         yield
     finally:
         process.terminate()

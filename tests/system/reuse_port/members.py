@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from ..http2.tools import find
+from ..patience import wait_until
 from ..server import Broken, program
 
 START_SECONDS = 30.0
@@ -140,11 +141,9 @@ class Nginx(Member):
         settings.write_text(NGINX.format(workers=workers, work=work, address=address, site=folder / "site"))
         before = listeners(address)
         super().__init__([find("nginx"), "-p", work, "-c", settings], workers, folder / "log")
-        deadline = time.monotonic() + START_SECONDS
-        while listeners(address) < before + workers:
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise Broken(f"nginx does not listen: {self.said()}")
-            time.sleep(0.01)
+        if not wait_until(lambda: listeners(address) >= before + workers or self.process.poll() is not None) \
+                or self.process.poll() is not None:
+            raise Broken(f"nginx does not listen: {self.said()}")
         # It listens before its workers look at the sockets.
         time.sleep(0.1)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import time
 import unittest
 
 from ..http3_clients.relay import HANDSHAKE, RETRY, Link, Relay, long_headers
+from ..patience import wait_until
 
 IDS = b"\x00\x00\x00\x01" + b"\x02ab" + b"\x03cde"
 INITIAL = b"\xc0" + IDS + b"\x01t" + b"\x05hello"
@@ -56,9 +56,7 @@ class Relaying(unittest.TestCase):
         with Relay(self.server.getsockname(), Link(loss=0.5, seed=3)) as relay:
             for number in range(100):
                 self.client.sendto(bytes([number]), ("127.0.0.1", relay.port))
-            until = time.monotonic() + 10
-            while (not relay.flows or relay.flows[0].to_server < 100) and time.monotonic() < until:
-                time.sleep(0.01)
+            wait_until(lambda: relay.flows and relay.flows[0].to_server >= 100)
         # The relay has ended, and all that it passed on is here.
         return [self.server.recv(100) for _ in range(100 - relay.flows[0].lost)]
 

@@ -4,10 +4,10 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::support::{Running, body, settings};
+use crate::support::{Running, at_rest, body, settings, wait_until};
 use serow_apps::{Application, Interface};
 use serow_requirements::requires;
 
@@ -286,19 +286,11 @@ async def quick(scope, receive, send):
     );
     let mut slow = TcpStream::connect(running.address()).unwrap();
     slow.write_all(b"GET /large HTTP/1.0\r\n\r\n").unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
-    let mut last = 0;
+    let sent = || body(&running.get("/quick")).parse::<usize>().unwrap();
+    wait_until("the response begins", || sent() > 0);
     // The kernel's buffers take the first part at once; then the response stalls.
-    loop {
-        let sent: usize = body(&running.get("/quick")).parse().unwrap();
-        if sent > 0 && sent == last {
-            break;
-        }
-        assert!(Instant::now() < deadline, "{sent} bytes");
-        last = sent;
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert!(last < 32 << 20, "{last}");
+    let sent = at_rest(sent);
+    assert!(sent < 32 << 20, "{sent}");
     let mut received = Vec::new();
     slow.read_to_end(&mut received).unwrap();
     assert!(received.len() > 1000 * 64 * 1024);
@@ -382,10 +374,7 @@ async def list(scope, receive, send):
     thread::scope(|scope| {
         let stream = scope.spawn(|| running.exchange("GET /stream HTTP/1.0\r\n\r\n"));
         assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while body(&running.get("/list")) != "cancelled" {
-            assert!(Instant::now() < deadline, "not cancelled");
-        }
+        wait_until("it is cancelled", || body(&running.get("/list")) == "cancelled");
         assert_eq!(body(&stream.join().unwrap()), "beginend");
     });
 }
@@ -449,11 +438,7 @@ async def app(scope, receive, send):
     }
     let ended = running.folder.path().join("ended");
     running.reload().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !ended.exists() {
-        assert!(Instant::now() < deadline, "no shutdown");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the old worker shuts down", || ended.exists());
     assert_eq!(body(&running.get("/")), "hello!");
     let failing = "
 async def app(scope, receive, send):

@@ -6,20 +6,23 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Running, settings};
+use crate::support::{Running, at_rest, settings, wait_until};
 use serow_apps::{Interface, WebSocketSettings};
 use serow_requirements::requires;
 
 const ECHO: &str = r"
 import asyncio
 last = asyncio.Queue()
+flooded = 0
 
 async def app(scope, receive, send):
+    global flooded
     if scope['type'] == 'lifespan':
         return
     if scope['type'] == 'http':
+        answer = flooded if scope['path'] == '/flooded' else await last.get()
         await send({'type': 'http.response.start', 'status': 200})
-        return await send({'type': 'http.response.body', 'body': ascii(await last.get()).encode()})
+        return await send({'type': 'http.response.body', 'body': ascii(answer).encode()})
     assert await receive() == {'type': 'websocket.connect'}
     if scope['path'] == '/refused':
         return await send({'type': 'websocket.close'})
@@ -40,13 +43,13 @@ async def app(scope, receive, send):
     if scope['path'] == '/cancelled':
         raise asyncio.CancelledError
     if scope['path'] == '/flood':
-        count = 0
+        flooded = 0
         try:
             while True:
                 await send({'type': 'websocket.send', 'bytes': bytes(50_000)})
-                count += 1
+                flooded += 1
         except OSError:
-            return last.put_nowait(count < 1000)
+            return last.put_nowait(flooded < 1000)
     while True:
         message = await receive()
         if message['type'] == 'websocket.disconnect':
@@ -298,7 +301,9 @@ fn the_window_limits_messages_to_slow_clients() {
     requires!("program:/usr/bin/python3");
     let running = run();
     let client = Client::open(&running, "/flood");
-    std::thread::sleep(Duration::from_millis(300));
+    let flooded = || crate::support::content(&running.get("/flooded")).to_owned();
+    wait_until("the flood begins", || flooded() != "0");
+    at_rest(flooded);
     drop(client);
     assert_eq!(crate::support::content(&running.get("/")), "True");
 }

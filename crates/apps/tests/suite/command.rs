@@ -1,15 +1,8 @@
 //! Any program as an application: Node, Python, Go, and a shell.
 
-use std::{
-    ffi::OsString,
-    num::NonZero,
-    path::Path,
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, num::NonZero, path::Path, sync::Mutex, thread, time::Duration};
 
-use crate::support::{Answering, body};
+use crate::support::{Answering, body, wait_until};
 use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
 use serow_requirements::requires;
 use tempfile::TempDir;
@@ -89,15 +82,6 @@ impl Running {
 
     fn file(&self, name: &str) -> std::path::PathBuf {
         self.application.settings().run.folder.join(name)
-    }
-}
-
-/// Waits until something is so, for a few seconds.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
-        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -191,7 +175,7 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
     for _ in 0..50 {
         assert!(running.get("/").starts_with("HTTP/1.1 200 "));
     }
-    wait_for("two copies", || running.application.upstream().servers().len() == 2);
+    wait_until("two copies", || running.application.upstream().servers().len() == 2);
     let after: Vec<_> = (0..2).map(|_| body(&running.get("/")).to_owned()).collect();
     assert!(!after.contains(&before[0]) && after.contains(&before[1]), "{before:?} {after:?}");
 }
@@ -204,7 +188,7 @@ fn requests_wait_for_the_only_copy() {
     let running = Running::new((settings, folder));
     let before = body(&running.get("/")).to_owned();
     assert!(running.get("/die").starts_with("HTTP/1.1 502 "));
-    wait_for("its end is noticed", || running.application.upstream().servers().is_empty());
+    wait_until("its end is noticed", || running.application.upstream().servers().is_empty());
     let after = running.get("/");
     assert!(after.starts_with("HTTP/1.1 200 ") && body(&after) != before, "{after}");
 }
@@ -217,7 +201,9 @@ fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
     let answers = thread::scope(|scope| {
         let asking = scope.spawn(|| (0..4).map(|number| running.get(&format!("/slow?{number}"))).collect::<Vec<_>>());
         for _ in 0..3 {
-            thread::sleep(Duration::from_millis(300));
+            wait_until("a request at the present copy", || {
+                running.application.upstream().report().servers.iter().any(|server| server.active > 0)
+            });
             running.reload().unwrap();
         }
         asking.join().unwrap()
@@ -229,7 +215,7 @@ fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
     let error = running.reload().unwrap_err();
     assert!(error.contains("exit status: 4") && error.contains("broken"), "{error}");
     assert_eq!(body(&running.get("/")), after);
-    wait_for("the old ones have left", || !Path::new(&format!("/proc/{before}")).exists());
+    wait_until("the old ones have left", || !Path::new(&format!("/proc/{before}")).exists());
 }
 
 #[test]
@@ -239,7 +225,7 @@ fn a_copy_is_replaced_after_its_requests() {
     settings.run.lifetime = Some(serow_apps::Lifetime { least: 5, most: 5 });
     let running = Running::new((settings, folder));
     let first = body(&running.get("/")).to_owned();
-    wait_for("another copy", || {
+    wait_until("another copy", || {
         let answer = running.get("/");
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         body(&answer) != first
@@ -253,7 +239,7 @@ fn a_copy_is_replaced_for_its_memory() {
     settings.run.memory_limit = Some(1 << 20);
     let running = Running::new((settings, folder));
     let first = body(&running.get("/")).to_owned();
-    wait_for("another copy", || body(&running.get("/")) != first);
+    wait_until("another copy", || body(&running.get("/")) != first);
 }
 
 #[test]
@@ -275,7 +261,7 @@ fn output_has_the_copys_number_and_child_processes_end_with_it() {
             let state = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
             state.is_empty() || state.contains(") Z ")
         };
-        wait_for("the sleepers are gone", gone);
+        wait_until("the sleepers are gone", gone);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, num::NonZero, thread, time::Duration};
 
-use crate::support::{Answering, Running, content, settings};
+use crate::support::{Answering, Running, content, settings, wait_until};
 use serow_apps::{Application, ApplicationSettings, Interface};
 use serow_requirements::requires;
 use tempfile::TempDir;
@@ -71,13 +71,10 @@ fn crashing_requests_do_not_reach_the_last_worker() {
     let running = Running::new((settings, folder));
     thread::scope(|scope| {
         let poison = scope.spawn(|| running.get("/poison"));
-        while calls(&running, "/poison") == 0 {
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the request has reached a worker", || calls(&running, "/poison") > 0);
         // One worker is left, for as long as the other one starts.
-        for _ in 0..20 {
+        for _ in 0..50 {
             assert_eq!(content(&running.get("/well")), "/well");
-            thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(calls(&running, "/poison"), 1, "while there is one worker only");
         assert!(poison.join().unwrap().starts_with("HTTP/1.1 502 "));

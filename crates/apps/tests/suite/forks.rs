@@ -1,11 +1,8 @@
 //! Workers that cannot be forked or that crash at once: the others go on, and it is tried again.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::fs;
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, settings, wait_until};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -123,21 +120,15 @@ fn workers_whose_end_is_noticed_before_their_fork_is_reported_are_replaced() {
         let running = Running::new((settings, folder));
         let path = |name: &str| running.folder.path().join(name);
         // Both have been forked: none of them crashes.
-        wait_for(|| running.application.counts().workers == 2, &format!("{interface:?}: two workers"));
+        wait_until(&format!("{interface:?}: two workers"), || running.application.counts().workers == 2);
         fs::write(path("crash"), "").unwrap();
         assert!(running.post("/die", b"x").starts_with("HTTP/1.1 502 "), "{interface:?}");
-        wait_for(|| path("crashed").exists(), &format!("{interface:?}: a worker that crashes at once"));
+        wait_until(&format!("{interface:?}: a worker that crashes at once"), || path("crashed").exists());
         assert_ne!(content(&running.get("/")), "", "{interface:?}: the other worker answers");
         fs::remove_file(path("crash")).unwrap();
-        wait_for(|| running.application.counts().workers == 2, &format!("{interface:?}: another worker in its place"));
-    }
-}
-
-fn wait_for(is_so: impl Fn() -> bool, what: &str) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it never happened: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        wait_until(&format!("{interface:?}: another worker in its place"), || {
+            running.application.counts().workers == 2
+        });
     }
 }
 
@@ -158,6 +149,6 @@ fn failed_forks_are_repeated() {
             assert_eq!(counts().workers, 1, "{interface:?}");
         }
         fs::remove_file(&refused).unwrap();
-        wait_for(|| counts().workers == 2, &format!("{interface:?}: a fork later"));
+        wait_until(&format!("{interface:?}: a fork later"), || counts().workers == 2);
     }
 }

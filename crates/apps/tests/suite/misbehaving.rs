@@ -1,6 +1,7 @@
 //! Workers that send surplus messages: those answer no other request, and every request gets a response.
 
 use std::{
+    fs,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -50,6 +51,7 @@ def app(environ, start_response):
                 time.sleep(0.01)
                 for packet in (head(b'R', own) + b'POISON', head(b'H', own), b'B' + own + b'POISON', b'E' + own, b'D' + own):
                     reply.send(packet)
+            open('late', 'a').write('.')
         threading.Thread(target=later).start()
     elif path == 'free-first':
         reply.send(b'D' + own)
@@ -109,13 +111,18 @@ fn surplus_replies_answer_no_other_request() {
     let running = Running::new(settings(Interface::Wsgi, "app.py", MISBEHAVING));
     for path in PATHS {
         let is_over = AtomicBool::new(false);
+        let late = running.folder.path().join("late");
+        let is_sent =
+            || is_over.load(Ordering::Relaxed) && (path != "late" || fs::read(&late).is_ok_and(|sent| sent == b"..."));
         thread::scope(|scope| {
             for client in 0..4 {
-                let (running, is_over) = (&running, &is_over);
+                let (running, is_sent) = (&running, &is_sent);
                 scope.spawn(move || {
-                    let mut number = 0;
-                    while !is_over.load(Ordering::Relaxed) || number < 5 {
+                    let (mut number, mut behind) = (0, 0);
+                    while behind < 10 {
                         number += 1;
+                        behind += u32::from(is_sent());
+                        assert!(number < 100_000, "{path}: its messages are not sent");
                         let answer = running.get(&format!("/good?{client}-{number}"));
                         assert_eq!(content(&answer), format!("{client}-{number}"), "{path}: {answer}");
                         assert!(!answer.contains("oison"), "{path}: {answer}");
@@ -126,8 +133,6 @@ fn surplus_replies_answer_no_other_request() {
             let began = Instant::now();
             let answers: Vec<_> = (0..3).map(|_| running.get(&format!("/{path}?own"))).collect();
             let took = began.elapsed();
-            // The late message arrives meanwhile.
-            thread::sleep(Duration::from_millis(300));
             is_over.store(true, Ordering::Relaxed);
             assert!(took < Duration::from_secs(10), "{path}: somebody waits for ever: {answers:?}");
         });

@@ -1,13 +1,8 @@
 //! Output of applications in the log: line by line, even of killed workers.
 
-use std::{
-    num::NonZero,
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{num::NonZero, sync::Mutex};
 
-use crate::support::{Running, settings};
+use crate::support::{Running, eventually, settings};
 use serow_apps::{Interface, Output};
 use serow_requirements::requires;
 
@@ -94,12 +89,11 @@ async def app(scope, receive, send):
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn wait_for_line(expected: &str, within: Duration) {
-    let began = Instant::now();
-    while !LINES.lock().unwrap().iter().any(|line| line == expected) {
-        assert!(began.elapsed() < within, "{expected}: {:?}", LINES.lock().unwrap());
-        thread::sleep(Duration::from_millis(10));
-    }
+fn wait_for_line(expected: &str) {
+    eventually(|| {
+        let lines = LINES.lock().unwrap();
+        if lines.iter().any(|line| line == expected) { Ok(()) } else { Err(format!("{expected}: {lines:?}")) }
+    });
 }
 
 /// Each application loaded in each worker or once for all, and in development.
@@ -122,11 +116,11 @@ fn output_is_logged_at_once_even_of_killed_workers() {
             // The worker goes on behind this, so nothing of it is there only since it has ended.
             running.post("/live", b"");
             for stream in streams {
-                wait_for_line(&format!("{name}: {stream} /live"), Duration::from_secs(10));
+                wait_for_line(&format!("{name}: {stream} /live"));
             }
             running.post("/kill", b"");
             for stream in streams {
-                wait_for_line(&format!("{name}: {stream} /kill"), Duration::from_secs(10));
+                wait_for_line(&format!("{name}: {stream} /kill"));
             }
         }
     }

@@ -1,15 +1,8 @@
 //! Requests that crash copies of a program, and connections that are closed without a crash.
 
-use std::{
-    ffi::OsString,
-    fs,
-    num::NonZero,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, fs, num::NonZero, path::Path, thread, time::Duration};
 
-use crate::support::{Answering, body};
+use crate::support::{Answering, body, wait_until};
 use serow_apps::{Binding, CommandApplication, CommandSettings, Workers};
 use serow_requirements::requires;
 use tempfile::TempDir;
@@ -72,15 +65,13 @@ impl Running {
 
     /// Waits until the copies that have ended are replaced: the last copy is spared.
     fn recover(&self) {
-        let began = Instant::now();
         let copies = self.application.settings().run.processes.get();
         let lines = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
         let crashes = lines("calls").lines().filter(|line| line.starts_with("/poison")).count();
         let has_started = || lines("starts").lines().count() == copies + crashes;
-        while !has_started() || self.application.upstream().servers().len() < copies {
-            assert!(began.elapsed() < Duration::from_secs(20), "copies that have ended are replaced");
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("copies that have ended are replaced", || {
+            has_started() && self.application.upstream().servers().len() >= copies
+        });
     }
 
     /// Every copy has connections that were used before.
@@ -143,12 +134,9 @@ fn crashing_requests_do_not_reach_the_last_copy() {
     fs::write(running.folder.path().join("slow"), "").unwrap();
     thread::scope(|scope| {
         let poison = scope.spawn(|| running.answering.get("/poison"));
-        while running.calls("/poison") == 0 {
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the request has reached a copy", || running.calls("/poison") > 0);
         for _ in 0..20 {
             assert_eq!(body(&running.answering.get("/well")), "/well");
-            thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(running.calls("/poison"), 1, "while there is one copy only");
         assert!(poison.join().unwrap().starts_with("HTTP/1.1 502 "));

@@ -1,8 +1,8 @@
 //! Perl's applications, by the perl that is installed.
 
-use std::{collections::BTreeSet, num::NonZero, thread, time::Duration};
+use std::{collections::BTreeSet, num::NonZero, thread};
 
-use crate::support::{Running, body, eventually, settings};
+use crate::support::{Running, body, eventually, settings, wait_until};
 use serow_apps::{Application, Interface};
 use serow_requirements::requires;
 
@@ -282,11 +282,7 @@ sub {
 "#);
     for path in ["writer", "pieces"] {
         drop(running.begin(&format!("GET /{path} HTTP/1.1\r\nHost: a\r\n\r\n")));
-        let told = (0..200).any(|_| {
-            thread::sleep(Duration::from_millis(20));
-            body(&running.get(&format!("/{path}%3F"))) == "told"
-        });
-        assert!(told, "{path}");
+        wait_until(path, || body(&running.get(&format!("/{path}%3F"))) == "told");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, eventually, settings};
 use serow_apps::{Application, Interface};
 use serow_requirements::requires;
 
@@ -195,10 +195,7 @@ fn development_reloads_changed_files_and_shows_errors() {
     assert_eq!(content(&running.get("/")), "one");
     let write = |code: &str| std::fs::write(running.folder.path().join("config.ru"), code).unwrap();
     let becomes = |expected: &str| {
-        let deadline = std::time::Instant::now() + Duration::from_secs(10);
-        while !running.get("/").contains(expected) {
-            assert!(std::time::Instant::now() < deadline, "{}", running.get("/"));
-        }
+        eventually(|| Some(running.get("/")).filter(|answer| !answer.contains(expected)).map_or(Ok(()), Err));
     };
     write("run ->(env) { [200, {}, ['two']] }\n");
     becomes("\r\n\r\ntwo");

@@ -4,10 +4,10 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     num::NonZero,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, settings, wait_until};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -146,10 +146,7 @@ fn hijacked_websockets_exchange_messages() {
         assert_eq!(&frame, b"\x81\x06HELLO!");
     }
     drop(clients);
-    let since = Instant::now();
-    while content(&running.get("/")) != "0" {
-        assert!(since.elapsed() < Duration::from_secs(5));
-    }
+    wait_until("no client is left", || content(&running.get("/")) == "0");
 }
 
 fn open_websocket(running: &Running) -> TcpStream {
@@ -199,11 +196,7 @@ fn a_body_ends_when_its_client_is_gone() {
         drop(clients);
         let threaded = concurrency > 1;
         assert_eq!(content(&running.get("/")), format!("{threaded} {threaded}"));
-        let since = Instant::now();
-        while !running.folder.path().join("closed").exists() {
-            assert!(since.elapsed() < Duration::from_secs(5));
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the body is closed", || running.folder.path().join("closed").exists());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bodies of requests that are too long for memory, on their way to a worker.
 
-use std::{fs, io::Write, net::TcpStream, num::NonZero, os::unix::fs::symlink, path::Path, thread, time::Duration};
+use std::{fs, io::Write, net::TcpStream, num::NonZero, os::unix::fs::symlink, path::Path, thread};
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, settings, wait_until};
 use serow_apps::{ApplicationSettings, Interface};
 use serow_requirements::requires;
 use tempfile::TempDir;
@@ -84,6 +84,12 @@ fn names_in(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
 
+/// Files in a folder that this process has open.
+fn open_in(folder: &Path) -> usize {
+    let links = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    links.filter(|file| file.starts_with(folder) && file != folder).count()
+}
+
 #[test]
 fn an_upload_writes_through_no_link_and_has_no_name() {
     requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
@@ -131,11 +137,12 @@ fn an_upload_that_no_worker_takes_leaves_nothing() {
         let mut upload = TcpStream::connect(running.address()).unwrap();
         upload.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n").unwrap();
         upload.write_all(&[b'x'; 300_000]).unwrap();
-        thread::sleep(Duration::from_millis(300));
+        wait_until("it is kept for the worker", || open_in(&spool) > 0);
         assert_eq!(names_in(&spool), 0, "{:?}: while it waits for the worker", application.0);
         drop(upload);
         assert_eq!(content(&running.get("/")), answer_to(b"", ""), "{:?}", application.0);
         assert_eq!(names_in(&spool), 0, "{:?}: after its client has left", application.0);
+        wait_until("its file is closed", || open_in(&spool) == 0);
     }
 }
 

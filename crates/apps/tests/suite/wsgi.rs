@@ -5,10 +5,10 @@ use std::{
     net::TcpStream,
     num::NonZero,
     path::Path,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::support::{Running, body, settings};
+use crate::support::{Running, body, settings, wait_until};
 use serow_apps::{Application, Interface};
 use serow_requirements::requires;
 
@@ -621,9 +621,5 @@ def app(environ, start_response):
     let first = body(&running.get("/")).to_owned();
     running.reload().unwrap();
     assert_ne!(body(&running.get("/")), first);
-    let since = Instant::now();
-    while Path::new("/proc").join(&first).exists() {
-        assert!(since.elapsed() < Duration::from_secs(5), "{first} is there");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the first worker is gone", || !Path::new("/proc").join(&first).exists());
 }

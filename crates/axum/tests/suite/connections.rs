@@ -16,7 +16,7 @@ use axum::{
 };
 use tokio::sync::Notify;
 
-use crate::support::Running;
+use crate::support::{Running, refuses};
 
 async fn who(ConnectInfo(client): ConnectInfo<SocketAddr>) -> String {
     format!("from {}", client.ip())
@@ -79,10 +79,14 @@ async fn threads_share_state() {
 async fn a_shutdown_waits_for_requests_in_progress() {
     let begun = Arc::new(Notify::new());
     let noted = Arc::clone(&begun);
-    let slow = move || async move {
-        noted.notify_one();
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        "finished"
+    let (go_on, stopping) = tokio::sync::watch::channel(false);
+    let slow = move || {
+        let mut stopping = stopping.clone();
+        async move {
+            noted.notify_one();
+            let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+            "finished"
+        }
     };
     let server = Running::new(Router::new().route("/", get(slow))).await;
     let address = server.address;
@@ -97,7 +101,11 @@ async fn a_shutdown_waits_for_requests_in_progress() {
         },
         async {
             begun.notified().await;
-            server.stop().await;
+            let stopped = tokio::spawn(server.stop());
+            refuses(address).await;
+            assert!(!stopped.is_finished());
+            go_on.send(true).unwrap();
+            stopped.await.unwrap();
         }
     );
     assert!(response.ends_with("finished"), "{response}");

@@ -13,7 +13,7 @@ use futures_util::stream::{self, Stream};
 use http_body_util::{BodyExt, Full};
 use tokio::{io::AsyncReadExt, sync::watch, time::timeout};
 
-use crate::support::{Running, TIMEOUT};
+use crate::support::{Running, TIMEOUT, refuses};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server_sent_events() {
@@ -119,9 +119,7 @@ async fn a_shutdown_waits_for_responses_under_way() {
     assert_eq!(frame.into_data().unwrap(), "piece 1\n");
 
     let stopping = tokio::spawn(server.stop());
-    while tokio::net::TcpStream::connect(address).await.is_ok() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    refuses(address).await;
     number.send(2).unwrap();
     while !received.contains("piece 2\n") {
         receive(&mut first, &mut received).await;

@@ -13,10 +13,21 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
+    time::timeout,
 };
 
 /// No wait lasts longer.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Waits until nobody listens there.
+pub(crate) async fn refuses(address: SocketAddr) {
+    let knock = async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(TIMEOUT, knock).await.unwrap();
+}
 
 /// A server that serves until it is stopped.
 pub(crate) struct Running {

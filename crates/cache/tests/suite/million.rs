@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    sync::Barrier,
     time::{Duration, Instant},
 };
 
@@ -73,9 +74,11 @@ fn a_million_responses() {
 /// Purges while others look for responses, the slowest of which counts.
 fn purge(store: &MemoryStore, what: &str, target: PurgeTarget<'_>, is_short: bool) {
     let is_done = std::sync::atomic::AtomicBool::new(false);
+    let begun = Barrier::new(2);
     let (took, slowest) = std::thread::scope(|scope| {
         let others = scope.spawn(|| {
             let (mut slowest, mut number) = (Duration::ZERO, 0);
+            begun.wait();
             while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
                 let start = Instant::now();
                 std::hint::black_box(store.find(&key(number % COUNT)));
@@ -84,7 +87,7 @@ fn purge(store: &MemoryStore, what: &str, target: PurgeTarget<'_>, is_short: boo
             }
             slowest
         });
-        std::thread::sleep(Duration::from_millis(50));
+        begun.wait();
         let start = Instant::now();
         store.purge(target, PurgeMode::Remove);
         let took = start.elapsed();

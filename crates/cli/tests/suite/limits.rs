@@ -224,6 +224,7 @@ fn patient_and_impatient() -> (Running, TempDir) {
     let settings = format!(
         "listen = \"127.0.0.1:0\"\nworkers = 1\nbody-timeout = \"1s\"\n[[site]]\n\
          [[site.route]]\npath = \"/short\"\nbody-timeout = \"100ms\"\nproxy = {{ servers = \"{upstream}\" }}\n\
+         [[site.route]]\npath = \"/usual\"\nproxy = {{ servers = \"{upstream}\" }}\n\
          [[site.route]]\npath = \"/long\"\nbody-timeout = \"1m\"\nproxy = {{ servers = \"{upstream}\" }}\n"
     );
     fs::write(folder.path().join("serow.toml"), settings).unwrap();
@@ -232,18 +233,20 @@ fn patient_and_impatient() -> (Running, TempDir) {
     (Running::of(command), folder)
 }
 
+/// A connection on which a request has begun whose body is not complete.
+fn begin(server: &Running, path: &str) -> TcpStream {
+    let mut connection = server.connect();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nx");
+    connection.write_all(head.as_bytes()).unwrap();
+    connection
+}
+
 #[test]
 fn a_route_waits_for_bodies_as_long_as_its_body_timeout_says() {
     let (server, _folder) = patient_and_impatient();
-    let begin = |path: &str| {
-        let mut connection = server.connect();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nx");
-        connection.write_all(head.as_bytes()).unwrap();
-        connection
-    };
-    let mut slow = begin("/long");
+    let [mut slow, usual] = ["/long", "/usual"].map(|path| begin(&server, path));
     let start = Instant::now();
-    let refused = received(begin("/short"));
+    let refused = received(begin(&server, "/short"));
     assert_eq!(refused.status(), 408);
     assert!(
         (Duration::from_millis(100)..Duration::from_millis(900)).contains(&start.elapsed()),
@@ -251,7 +254,7 @@ fn a_route_waits_for_bodies_as_long_as_its_body_timeout_says() {
         start.elapsed()
     );
     // Longer than the root allows.
-    thread::sleep(Duration::from_millis(1600));
+    assert_eq!(received(usual).status(), 408);
     slow.write_all(b"x").unwrap();
     assert_eq!(received(slow).status(), 200);
 }
@@ -262,13 +265,16 @@ fn the_body_timeout_of_a_route_holds_over_http_2() {
     let (server, _folder) = patient_and_impatient();
     for (path, expected) in [("/short", "408"), ("/long", "200")] {
         let mut curl = Command::new("curl");
-        curl.args(["-sS", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_code}", "-T", "-", "-X", "POST"]);
+        curl.args(["-sS", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_code}", "-T", ".", "-X", "POST"]);
         curl.arg(format!("http://{}{path}", server.address()));
         let mut curl = curl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = curl.stdin.take().unwrap();
-        input.write_all(b"x").unwrap();
-        thread::sleep(Duration::from_millis(1600));
-        drop(input);
+        let mut input = curl.stdin.take();
+        input.as_mut().unwrap().write_all(b"x").unwrap();
+        if expected == "200" {
+            // Longer than the root allows.
+            assert_eq!(received(begin(&server, "/usual")).status(), 408);
+            input.take();
+        }
         let output = curl.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{path} {output:?}");
     }

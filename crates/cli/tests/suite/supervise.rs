@@ -11,10 +11,9 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
-    time::{Duration, Instant},
 };
 
-use crate::running::{TIMEOUT, output, serow};
+use crate::running::{TIMEOUT, eventually, output, serow};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -28,7 +27,7 @@ impl Supervisor {
     /// Starts one with these options and this command, and waits until its workers are up. `{}` is its folder.
     fn start(options: &[&str], command: &[&str]) -> Self {
         let supervisor = Self::start_in(tempfile::tempdir().unwrap(), options, command);
-        supervisor.wait_for("a status", || supervisor.read("status").is_some());
+        wait_for("a status", || supervisor.read("status").is_some());
         supervisor
     }
 
@@ -71,21 +70,17 @@ impl Supervisor {
         output(["supervise", what].iter().chain(&files))
     }
 
-    fn wait_for(&self, what: &str, condition: impl Fn() -> bool) {
-        let began = Instant::now();
-        while !condition() {
-            assert!(began.elapsed() < TIMEOUT, "{what}: {}", self.read("log").unwrap_or_default());
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
     /// The worker's environment, which it wrote into a file with the number of its generation behind the name.
     fn environment(&self, generation: u32) -> Vec<(String, String)> {
         let name = format!("environment.{generation}");
-        self.wait_for(&name, || self.read(&name).is_some_and(|text| text.contains("COMPLETE=")));
+        wait_for(&name, || self.read(&name).is_some_and(|text| text.contains("COMPLETE=")));
         let text = self.read(&name).unwrap();
         text.lines().filter_map(|line| line.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
     }
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    eventually(what, || condition().then_some(()));
 }
 
 impl Drop for Supervisor {
@@ -156,7 +151,7 @@ fn a_stale_socket_is_replaced_by_one_for_everybody() {
     let folder = tempfile::tempdir().unwrap();
     drop(UnixListener::bind(folder.path().join("a.sock")).unwrap());
     let supervisor = Supervisor::start_in(folder, &["--path={}/a.sock", "--interval=50ms"], &["sleep", "1000"]);
-    supervisor.wait_for("a status", || supervisor.read("status").is_some());
+    wait_for("a status", || supervisor.read("status").is_some());
     let socket = supervisor.path("a.sock");
     let line = format!("removing existing socket file:{}\n", socket.display());
     assert!(supervisor.read("log").unwrap().contains(&line));
@@ -197,7 +192,7 @@ fn the_log_says_what_happens() {
     let command = ["sh", "-c", "trap 'exit 3' USR2; trap 'exit 4' TERM; while :; do sleep 0.01; done"];
     let mut supervisor = Supervisor::start(&["--interval=200ms", "--signal-on-hup=sigusr2"], &command);
     supervisor.signal(Signal::HUP);
-    supervisor.wait_for("the old one's end", || supervisor.log().contains("old worker PID died"));
+    wait_for("the old one's end", || supervisor.log().contains("old worker PID died"));
     supervisor.signal(Signal::INT);
     assert!(supervisor.child.wait().unwrap().success());
     let expected = "\
@@ -233,7 +228,7 @@ fn a_restart_that_fails_comes_back_and_says_so() {
     assert!(rest.starts_with("times, the last time with exit status:768;"), "{line}");
     assert!(supervisor.read("status").unwrap().starts_with("1:"));
     fs::remove_file(supervisor.path("broken")).unwrap();
-    supervisor.wait_for("the next start", || supervisor.read("status").is_some_and(|status| !status.starts_with("1:")));
+    wait_for("the next start", || supervisor.read("status").is_some_and(|status| !status.starts_with("1:")));
     // A few failures are no reason to give up.
     let twice = "test $SERVER_STARTER_GENERATION -gt 1 -a $SERVER_STARTER_GENERATION -lt 4 && exit 3; exec sleep 1000";
     let supervisor = Supervisor::start(&interval, &["sh", "-c", twice]);
@@ -256,7 +251,7 @@ fn variables_of_files_are_read_again() {
     assert_eq!(value(&environment, "ENVDIR"), variables.to_str());
     fs::write(variables.join("A"), "2").unwrap();
     fs::remove_file(variables.join("B")).unwrap();
-    supervisor.wait_for("a status", || supervisor.read("status").is_some());
+    wait_for("a status", || supervisor.read("status").is_some());
     supervisor.signal(Signal::HUP);
     let environment = supervisor.environment(2);
     assert_eq!((value(&environment, "A"), value(&environment, "B")), (Some("2"), None));
@@ -269,14 +264,13 @@ fn in_the_background_it_goes_on() {
     let mut supervisor =
         Supervisor::start_in(folder, &options, &["sh", "-c", "readlink /proc/self/fd/0; pwd; exec sleep 1000"]);
     assert!(supervisor.child.wait().unwrap().success());
-    supervisor.wait_for("a status", || supervisor.read("status").is_some());
+    wait_for("a status", || supervisor.read("status").is_some());
     let pid = supervisor.read("pid").unwrap();
     assert_ne!(pid.trim_end(), supervisor.child.id().to_string());
     assert!(supervisor.path("a.sock").exists());
     let folder = supervisor.folder.path().canonicalize().unwrap();
     let said = format!("/dev/null\n{}\n", folder.display());
-    supervisor
-        .wait_for("what the command says", || supervisor.read("daemon.log").is_some_and(|log| log.contains(&said)));
+    wait_for("what the command says", || supervisor.read("daemon.log").is_some_and(|log| log.contains(&said)));
     let second = supervisor.control("--daemonize");
     assert_eq!(second.status.code(), Some(2), "no command");
     assert_eq!(supervisor.control("--stop").status.code(), Some(0));
@@ -294,7 +288,7 @@ fn a_worker_has_to_answer() {
     let options = ["--path={}/a.sock", "--interval=50ms", "--start-timeout=300ms", &health("none?{generation}")];
     let supervisor = Supervisor::start_in(tempfile::tempdir().unwrap(), &options, &worker);
     let line = "new worker PID is not healthy after 0.3 secs, sending KILL\n";
-    supervisor.wait_for(line, || supervisor.log().contains(line));
+    wait_for(line, || supervisor.log().contains(line));
     assert_eq!(supervisor.read("status"), None);
 }
 
@@ -309,7 +303,7 @@ fn several_workers_run_at_a_time() {
     let (_, first) = status.lines().next().unwrap().split_once(':').unwrap();
     kill_process(Pid::from_raw(first.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     let is_whole = |status: &String| status.lines().count() == 3 && status.contains("3:");
-    supervisor.wait_for("a third generation", || supervisor.read("status").as_ref().is_some_and(is_whole));
+    wait_for("a third generation", || supervisor.read("status").as_ref().is_some_and(is_whole));
 }
 
 #[test]
@@ -348,17 +342,17 @@ fn a_worker_ends_with_a_supervisor_that_is_killed() {
     let worker = "trap 'echo told > {}/told; exit' USR1; echo ready > {}/ready; while :; do sleep 0.05; done";
     let options = ["--port=127.0.0.1:0", "--interval=50ms", "--signal-on-term=USR1"];
     let supervisor = Supervisor::start(&options, &["sh", "-c", worker]);
-    supervisor.wait_for("the trap", || supervisor.read("ready").is_some());
+    wait_for("the trap", || supervisor.read("ready").is_some());
     supervisor.signal(Signal::KILL);
-    supervisor.wait_for("the signal", || supervisor.read("told").is_some());
+    wait_for("the signal", || supervisor.read("told").is_some());
 }
 
 #[test]
 fn a_second_signal_kills_workers_that_ignore_the_first() {
     let worker = ["sh", "-c", "trap '' TERM; echo ready > {}/ready; exec sleep 1000"];
     let supervisor = Supervisor::start(&["--interval=50ms"], &worker);
-    supervisor.wait_for("the trap", || supervisor.read("ready").is_some());
-    supervisor.wait_for("the end", || {
+    wait_for("the trap", || supervisor.read("ready").is_some());
+    wait_for("the end", || {
         supervisor.signal(Signal::TERM);
         supervisor.read("pid").is_none()
     });
@@ -404,9 +398,7 @@ fn what_cannot_be_is_said_in_a_line() {
 fn a_command_that_is_not_there_fails_to_start() {
     let options = ["--interval=50ms"];
     let supervisor = Supervisor::start_in(tempfile::tempdir().unwrap(), &options, &["/nowhere/at/all"]);
-    supervisor.wait_for("two failures", || {
-        supervisor.read("log").is_some_and(|log| log.matches("failed to start").count() > 1)
-    });
+    wait_for("two failures", || supervisor.read("log").is_some_and(|log| log.matches("failed to start").count() > 1));
     let log = supervisor.read("log").unwrap();
     assert!(log.contains("failed to exec /nowhere/at/all: No such file or directory"), "{log}");
     assert!(log.contains("seems to have failed to start, exit status:65280\n"), "{log}");

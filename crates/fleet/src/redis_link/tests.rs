@@ -111,7 +111,7 @@ impl Instance {
 }
 
 /// Waits until something holds that another thread or process does.
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {
         assert!(Instant::now() < deadline, "not within 20 s: {what}");

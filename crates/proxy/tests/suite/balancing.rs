@@ -5,19 +5,15 @@ use std::{collections::HashMap, io::Write, net::TcpStream, time::Duration};
 use serow::{Request, Response};
 use serow_proxy::{Balancing, ForwardingSettings, HashKey, ServerSettings, UpstreamSettings};
 
-use crate::support::{Origin, Proxied, read_response, server};
+use crate::support::{Origin, Proxied, held, read_response, server, until};
 
-/// Servers that answer with their number, each after so many milliseconds.
-fn origins(pauses: &[u64]) -> Vec<Origin> {
-    let origin = |(number, &pause): (usize, &u64)| {
-        Origin::serve(move |_: Request| async move {
-            if pause > 0 {
-                tokio::time::sleep(Duration::from_millis(pause)).await;
-            }
-            Response::text(number.to_string())
-        })
-    };
-    pauses.iter().enumerate().map(origin).collect()
+/// A server that answers with its number.
+fn origin(number: usize) -> Origin {
+    Origin::serve(move |_: Request| async move { Response::text(number.to_string()) })
+}
+
+fn origins(count: usize) -> Vec<Origin> {
+    (0..count).map(origin).collect()
 }
 
 fn proxied(origins: &[Origin], weights: &[u16], balancing: Balancing) -> Proxied {
@@ -44,7 +40,7 @@ fn ask(client: &mut TcpStream, target: &str, fields: &str) -> usize {
 
 #[test]
 fn turns_follow_the_weights() {
-    let origins = origins(&[0, 0, 0]);
+    let origins = origins(3);
     let proxied = proxied(&origins, &[5, 1, 1], Balancing::RoundRobin);
     let mut client = proxied.connect();
     let found: Vec<_> = (0..70).map(|_| ask(&mut client, "/", "")).collect();
@@ -62,7 +58,7 @@ fn the_same_value_has_the_same_server() {
         (HashKey::Header("x-id".to_owned()), "/", "x-id: VALUE\r\n"),
         (HashKey::Cookie("id".to_owned()), "/", "cookie: a=b; id=VALUE\r\n"),
     ];
-    let mut origins = origins(&[0, 0, 0]);
+    let mut origins = origins(3);
     for (key, target, fields) in cases {
         let proxied = proxied(&origins, &[1, 1, 1], Balancing::Hash(key.clone()));
         let mut client = proxied.connect();
@@ -91,20 +87,26 @@ fn the_same_value_has_the_same_server() {
 
 #[test]
 fn slow_servers_get_fewer_requests() {
-    // Longer than the others' requests take together, also on a busy machine.
-    let origins = origins(&[3000, 0]);
     for balancing in [Balancing::LeastRequests, Balancing::Latency] {
+        let (slow, release) = held("0");
+        let origins = [slow, origin(1)];
         let proxied = proxied(&origins, &[1, 1], balancing.clone());
+        let servers = || proxied.upstream.report().servers;
         // One request waits at the slow server, while many others come and go.
         let mut counts = [0; 2];
-        let mut clients: Vec<_> = (0..2).map(|_| proxied.connect()).collect();
-        clients.iter_mut().for_each(|client| send(client, "/", ""));
+        let mut clients = Vec::new();
+        while servers()[0].active == 0 {
+            let mut client = proxied.connect();
+            send(&mut client, "/", "");
+            clients.push(client);
+            until(|| servers().iter().map(|server| server.requests).sum::<u64>() == clients.len() as u64);
+        }
         let mut quick = proxied.connect();
-        std::thread::sleep(Duration::from_millis(50));
         for _ in 0..20 {
             counts[ask(&mut quick, "/", "")] += 1;
         }
         assert!(counts[1] >= 19, "{balancing:?} {counts:?}");
+        release.send(true).unwrap();
         clients.iter_mut().for_each(|client| assert!(answer(client) < 2));
     }
 }

@@ -7,7 +7,7 @@ use serow::{Body, Request, Response, StatusCode};
 
 use serow_proxy::{ForwardingSettings, PassiveSettings, UpstreamSettings};
 
-use crate::support::{Origin, Proxied, read_response};
+use crate::support::{Origin, Proxied, held, read_response, until};
 
 #[test]
 fn a_request_and_its_response_go_through() {
@@ -93,6 +93,7 @@ fn another_protocol_goes_through() {
 }
 
 /// A server that answers each connection's first request as if more could come, and then closes it.
+/// Tells the request's line when the connection is closed.
 fn hasty() -> (std::net::SocketAddr, std::sync::mpsc::Receiver<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (seen, sees) = std::sync::mpsc::channel();
@@ -101,8 +102,9 @@ fn hasty() -> (std::net::SocketAddr, std::sync::mpsc::Receiver<String>) {
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
             let head = crate::support::read_head(&mut connection);
-            let _ = seen.send(head.lines().next().unwrap_or_default().to_owned());
             let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+            drop(connection);
+            let _ = seen.send(head.lines().next().unwrap_or_default().to_owned());
         }
     });
     (address, sees)
@@ -114,12 +116,8 @@ fn connections_that_servers_close_cost_nothing() {
     let proxied = Proxied::new(&[address]);
     let mut client = proxied.connect();
     for number in 0..40 {
+        // A request that cannot be retried is not sent on a closed connection.
         let method = if number % 2 == 0 { "GET" } else { "POST" };
-        if method == "POST" {
-            // A request that cannot be retried is not sent on a closed connection; a close that is in flight meanwhile
-            // cannot be detected.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
         client.write_all(format!("{method} /{number} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
         let response = read_response(&mut client);
         assert!(response.starts_with("HTTP/1.1 200 ") && response.ends_with("ok"), "{response}");
@@ -195,23 +193,29 @@ fn silent_servers_time_out() {
 
 #[test]
 fn requests_wait_while_servers_are_full() {
-    let origin = Origin::serve(|_: Request| async move {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        Response::text("done")
-    });
+    let (origin, release) = held("done");
     let mut server = crate::support::server(origin.address());
     server.max_requests = Some(2);
     let mut settings = serow_proxy::UpstreamSettings::new("test", vec![server]);
     settings.queue.length = 4;
     let proxied = Proxied::with(settings, serow_proxy::ForwardingSettings::default());
-    let mut clients: Vec<_> = (0..8).map(|_| proxied.connect()).collect();
-    for client in &mut clients {
+    let ask = || {
+        let mut client = proxied.connect();
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        client
+    };
+    let mut clients: Vec<_> = (0..6).map(|_| ask()).collect();
+    until(|| proxied.upstream.report().waiting == 4);
+    for _ in 0..2 {
+        let response = read_response(&mut ask());
+        assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
     }
-    let responses: Vec<_> = clients.iter_mut().map(read_response).collect();
-    let done = responses.iter().filter(|response| response.ends_with("done")).count();
-    let refused = responses.iter().filter(|response| response.starts_with("HTTP/1.1 503 ")).count();
-    assert_eq!((done, refused), (6, 2), "{responses:?}");
+    assert_eq!(proxied.upstream.report().servers[0].active, 2);
+    release.send(true).unwrap();
+    for client in &mut clients {
+        let response = read_response(client);
+        assert!(response.ends_with("done"), "{response}");
+    }
     assert!(proxied.upstream.servers().iter().all(|server| server.active() == 0));
 }
 

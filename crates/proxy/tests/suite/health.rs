@@ -314,10 +314,13 @@ fn one_check_at_a_time_and_each_in_its_time() {
     assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(counts.1.load(Ordering::Relaxed), 1);
     drop(background_tasks);
-    // The last one may be on its way yet.
-    thread::sleep(Duration::from_millis(200));
+    // The last one may be on its way yet. Meanwhile, another server is checked as often.
+    let other = Origin::serve(|_: Request| async { Response::text("soon") });
+    let other = self::upstream(&other.address().to_string(), quick(http(HttpCheck::default())));
+    let _background_tasks = BackgroundTasks::start(vec![other.clone()]).unwrap();
+    until(|| report(&other).check.unwrap().rise >= 10);
     let checks = counts.2.load(Ordering::Relaxed);
-    thread::sleep(Duration::from_millis(200));
+    until(|| report(&other).check.unwrap().rise >= 20);
     assert_eq!(counts.2.load(Ordering::Relaxed), checks, "nobody checks any more");
 }
 

@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -238,7 +238,9 @@ fn a_server_that_does_not_read_holds_up_the_client() {
 
 #[test]
 fn goaway_lets_open_streams_finish() {
-    let origin = Scripted::serve(Limits::default(), |peer| {
+    let (go_on, second) = mpsc::channel::<()>();
+    let second = Mutex::new(second);
+    let origin = Scripted::serve(Limits::default(), move |peer| {
         let Some((first, path)) = peer.request() else { return };
         if peer.number > 0 {
             assert_eq!(path, "/second");
@@ -248,7 +250,7 @@ fn goaway_lets_open_streams_finish() {
         peer.go_away(first);
         peer.data(first, &Bytes::from_static(b"the first half"), false);
         // The proxy sends nothing more here; the connection ends with the stream.
-        std::thread::sleep(Duration::from_millis(300));
+        let _ = second.lock().unwrap().recv();
         peer.data(first, &Bytes::from_static(b", and the second"), true);
         assert!(peer.request().is_none(), "a request behind GOAWAY");
     });
@@ -257,6 +259,7 @@ fn goaway_lets_open_streams_finish() {
     let first = client.get("/first");
     client.bytes(first, 14);
     assert_eq!(client.response(client.get("/second")).text(), "of the second connection");
+    go_on.send(()).unwrap();
     assert_eq!(client.response(first).text(), "the first half, and the second");
 }
 

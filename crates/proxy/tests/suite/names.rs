@@ -62,7 +62,9 @@ fn servers_come_and_go_with_the_addresses_of_their_name() {
     for manner in [Manner::Failing, Manner::Well] {
         name_server.set_addresses("app.example", 1, &["127.0.0.2", "127.0.0.3"]);
         name_server.answer(manner);
-        std::thread::sleep(Duration::from_millis(1500));
+        let asked = name_server.ids().len();
+        // A and AAAA of this answer and of the next one.
+        until(|| name_server.ids().len() >= asked + 4);
         assert_eq!(upstream.report().generation, before + 1);
     }
 }
@@ -172,8 +174,17 @@ fn servers_are_kept_while_name_servers_fail() {
         let settings = ResolverSettings { hold: Duration::ZERO, ..asking(&name_server) };
         let _background_tasks = BackgroundTasks::start_with(vec![upstream.clone()], settings).unwrap();
         name_server.answer(manner);
-        std::thread::sleep(Duration::from_secs(3));
-        assert_eq!(names(&upstream), ["127.0.0.2:1"]);
+        let asked = name_server.ids().len();
+        until(|| {
+            assert_eq!(names(&upstream), ["127.0.0.2:1"], "{manner:?}");
+            name_server.ids().len() >= asked + 4
+        });
+        name_server.set_addresses("app.example", 1, &["127.0.0.3"]);
+        name_server.answer(Manner::Well);
+        until(|| {
+            assert_ne!(names(&upstream), [""; 0], "{manner:?}");
+            names(&upstream) == ["127.0.0.3:1"]
+        });
     }
 }
 

@@ -5,12 +5,13 @@ use std::{
     net::TcpStream,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::Duration,
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serow::{Address, Error, HandlerExt, Request, Response, Server, Stopper, TlsSettings};
 use serow_tls::{Certificates, SelfSigned};
+
+use crate::support::TIMEOUT;
 
 /// A server with a client's settings, which trust it.
 struct Running {
@@ -49,7 +50,7 @@ impl Running {
 
     fn connect(&self) -> Client {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let connection = ClientConnection::new(Arc::clone(&self.config), "localhost".try_into().unwrap()).unwrap();
         StreamOwned::new(connection, stream)
     }
@@ -119,13 +120,15 @@ fn handlers_see_the_local_address() {
 #[test]
 fn a_handshake_under_way_when_the_server_stops_is_completed() {
     let server = Running::new();
+    let mut silent = TcpStream::connect(server.address).unwrap();
     let mut client = server.connect();
     // The ClientHello, and the server's answer to it.
     client.conn.write_tls(&mut client.sock).unwrap();
     client.sock.peek(&mut [0]).unwrap();
     server.stopper.stop();
-    // Far beyond what a connection has that says nothing.
-    thread::sleep(Duration::from_secs(1));
+    // As long as a connection has that says nothing.
+    silent.set_read_timeout(Some(TIMEOUT)).unwrap();
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let answer = rest(&mut client).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\r\nconnection: close\r\n"), "{answer}");

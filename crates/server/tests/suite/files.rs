@@ -5,7 +5,7 @@ use std::{
     io::{self, ErrorKind, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serow::{Body, FileRange, FileVersion, Request, Response};
@@ -135,10 +135,10 @@ fn a_file_truncated_meanwhile_is_cut() {
 fn a_file_changed_meanwhile_is_cut_if_a_version_was_promised() {
     let change = |path: &Path| {
         let mut file = OpenOptions::new().write(true).open(path).unwrap();
-        // The clock of the file system moves in steps.
-        std::thread::sleep(Duration::from_millis(30));
         file.seek(SeekFrom::Start(60 << 20)).unwrap();
         file.write_all(b"changed").unwrap();
+        // The clock of the file system moves in steps.
+        file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
     };
     for spoken in BOTH {
         let outcome = changed_meanwhile("changed", spoken, true, change);

@@ -1,6 +1,9 @@
 //! Bytes of one exchange never become part of another, however an exchange ends.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serow::{KnownHeader, Limits, Request, Response, Server, StatusCode};
 use serow_http2::{BodyLength, ErrorCode};
@@ -119,25 +122,17 @@ fn what_is_left_of_a_body_over_http_1_is_never_a_request() {
             let server = seen.server();
             let mut client = server.connect();
             let context = request.lines().next().unwrap_or_default().to_owned() + &format!(" whole: {whole}");
-            let mut writer = client.twin();
             let text = format!("{request}{NEXT}");
-            let writing = std::thread::spawn(move || {
-                // In pieces, each of which a read may see alone.
-                for piece in text.as_bytes().chunks(if whole { text.len() } else { text.len().div_ceil(40) }) {
-                    if writer.try_send(piece).is_err() {
-                        return;
-                    }
-                    if !whole {
-                        std::thread::sleep(std::time::Duration::from_millis(1));
-                    }
-                }
-            });
+            // In pieces, each of which a read may see alone.
+            let (pieces, pause) = if whole { (1, 0) } else { (40, 1) };
+            let pieces = text.as_bytes().chunks(text.len().div_ceil(pieces)).map(<[u8]>::to_vec).collect();
+            let writing = client.write_beside(pieces, Duration::from_millis(pause));
             let text = all_of(&mut client, after);
             assert!(!text.contains("/evil"), "{context}: {text}");
             let answered = text.matches("/next").count();
             assert_eq!(answered, usize::from(after == After::Next), "{context} {after:?}: {text}");
             drop(client);
-            let _ = writing.join();
+            writing.end();
             seen.has_no_smuggled_request(&context);
         }
     }

@@ -105,7 +105,9 @@ fn idle_connections_of_every_kind_make_room_for_ten_new_ones() {
 fn half_finished_handshakes_make_room_for_new_connections() {
     let server = limited(3).timeouts(patient()).listen("127.0.0.1:0").listen_tls("127.0.0.1:0").workers(1);
     let server = server.tls(serow::TlsSettings::self_signed().unwrap());
-    let server = Running::of(server.bind().unwrap(), hello);
+    let server = server.bind().unwrap();
+    let status = server.status();
+    let server = Running::of(server, hello);
     let serow::Address::Tcp(tls) = server.addresses[1] else { panic!("no TCP address") };
     // The beginning of a ClientHello, which says that 512 bytes follow.
     let clients = (0..3).map(|_| {
@@ -115,7 +117,7 @@ fn half_finished_handshakes_make_room_for_new_connections() {
     });
     let clients: Vec<_> = clients.collect();
     // So that they come to their places before the next client does, by another listener.
-    std::thread::sleep(Duration::from_millis(300));
+    eventually("they have begun", || status.report().connections.open == 3);
     assert_eq!(server.connect().get("/").text(), "hello");
     drop(clients);
 }
@@ -125,7 +127,9 @@ fn the_limit_is_that_of_all_workers_and_listeners() {
     const LIMIT: usize = 3;
     const WORKERS: usize = 3;
     let server = limited(LIMIT).listen("127.0.0.1:0").listen("127.0.0.1:0").workers(WORKERS);
-    let server = Running::of(server.bind().unwrap(), |request: Request| async move {
+    let server = server.bind().unwrap();
+    let status = server.status();
+    let server = Running::of(server, |request: Request| async move {
         if request.target.path() == "/wait" {
             std::future::pending::<()>().await;
         }
@@ -136,30 +140,24 @@ fn the_limit_is_that_of_all_workers_and_listeners() {
     for client in &mut clients {
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     }
+    let is_answered = |client: &Client| {
+        let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+        rustix::net::recv(client, &mut [0; 1][..], flags).is_ok()
+    };
     // Whoever was let in is answered; the others wait, whichever worker they came to.
-    std::thread::sleep(Duration::from_millis(300));
-    let mut served = Vec::new();
-    let mut waiting = Vec::new();
-    for mut client in clients {
-        let mut byte = [0];
-        match rustix::net::recv(&client, &mut byte, rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT) {
-            Ok(_) => {
-                assert_eq!(client.answer().text(), "hello");
-                served.push(client);
-            }
-            Err(_) => waiting.push(client),
-        }
+    eventually("all that were let in are answered", || {
+        let answered = clients.iter().filter(|client| is_answered(client)).count();
+        answered >= LIMIT && status.report().connections.open == answered as u64
+    });
+    let (mut served, waiting): (Vec<_>, Vec<_>) = clients.into_iter().partition(is_answered);
+    for client in &mut served {
+        assert_eq!(client.answer().text(), "hello");
     }
     // Workers that accept at the same moment may each let one in beyond it, but for the one that fills it.
     assert!((1..LIMIT + WORKERS).contains(&served.len()), "{} at the same time", served.len());
     served.truncate(LIMIT);
     while let Some(client) = served.pop() {
         drop(client);
-        eventually("another one is let in", || {
-            waiting.iter().any(|client| {
-                let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
-                rustix::net::recv(client, &mut [0; 1][..], flags).is_ok()
-            })
-        });
+        eventually("another one is let in", || waiting.iter().any(is_answered));
     }
 }

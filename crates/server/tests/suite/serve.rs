@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 #[cfg(feature = "tls")]
@@ -15,7 +14,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serow::{BoxedHandler, HandlerExt, ListeningSocket, Request, Response, Server};
 #[cfg(feature = "tls")]
 use serow::{Certificates, SelfSigned, TlsSettings};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::support::{Client, eventually};
 
@@ -35,12 +34,13 @@ async fn it_finishes_requests_in_progress_when_the_signal_comes() {
     let (signal, signalled) = oneshot::channel::<()>();
     let has_begun = Arc::new(AtomicBool::new(false));
     let begun = Arc::clone(&has_begun);
+    let (go, wait) = watch::channel(false);
     let handler = move |request: Request| {
-        let begun = Arc::clone(&begun);
+        let (begun, mut wait) = (Arc::clone(&begun), wait.clone());
         async move {
             if request.target.path() == "/slow" {
                 begun.store(true, Ordering::Release);
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                let _ = wait.wait_for(|go| *go).await;
             }
             "hello"
         }
@@ -50,9 +50,12 @@ async fn it_finishes_requests_in_progress_when_the_signal_comes() {
     let slow = tokio::task::spawn_blocking(move || Client::tcp(address).get("/slow").text().to_owned());
     blocking(move || eventually("the request begins", || has_begun.load(Ordering::Acquire))).await;
     signal.send(()).unwrap();
+    let is_refusing = move || std::net::TcpStream::connect(address).is_err();
+    blocking(move || eventually("it listens no more", is_refusing)).await;
+    go.send(true).unwrap();
     assert_eq!(slow.await.unwrap(), "hello");
     serving.await.unwrap().unwrap();
-    assert!(std::net::TcpStream::connect(address).is_err(), "it listens no more");
+    assert!(is_refusing());
 }
 
 #[tokio::test(flavor = "multi_thread")]

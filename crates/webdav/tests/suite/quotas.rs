@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
 };
@@ -34,9 +34,11 @@ fn state(site: &Site, path: &str) -> (u64, u64) {
     (value("quota-available-bytes"), value("quota-used-bytes"))
 }
 
-/// A body that begins when it may.
+/// A body that begins when so many are waited for.
 struct Late {
-    may_begin: Arc<AtomicBool>,
+    awaited: Arc<AtomicUsize>,
+    wanted: usize,
+    is_awaited: bool,
     rest: usize,
     is_length_known: bool,
 }
@@ -49,7 +51,10 @@ impl http_body::Body for Late {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if !self.may_begin.load(Ordering::Relaxed) {
+        if !std::mem::replace(&mut self.is_awaited, true) {
+            self.awaited.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.awaited.load(Ordering::Relaxed) < self.wanted {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -65,7 +70,7 @@ impl http_body::Body for Late {
 
 /// A body whose length the server does not know in advance.
 fn stream(rest: usize) -> Body {
-    Body::stream(Late { may_begin: Arc::new(true.into()), rest, is_length_known: false })
+    Body::stream(Late { awaited: Arc::default(), wanted: 0, is_awaited: false, rest, is_length_known: false })
 }
 
 #[test]
@@ -129,10 +134,19 @@ fn refused_uploads_give_their_room_back() {
 fn uploads_at_the_same_time_share_the_room() {
     for is_length_known in [true, false] {
         let site = site(WriteMode::Dav, 2_500);
-        let may_begin = Arc::new(AtomicBool::new(false));
-        let body = || Body::stream(Late { may_begin: Arc::clone(&may_begin), rest: 1_000, is_length_known });
-        let statuses =
-            site.upload_at_once((0..6).map(|_| body()).collect(), || may_begin.store(true, Ordering::Relaxed));
+        let awaited = Arc::new(AtomicUsize::new(0));
+        // Those whose length is known are let in as long as there is room for them.
+        let wanted = if is_length_known { 2 } else { 6 };
+        let body = || {
+            Body::stream(Late {
+                awaited: Arc::clone(&awaited),
+                wanted,
+                is_awaited: false,
+                rest: 1_000,
+                is_length_known,
+            })
+        };
+        let statuses = site.upload_at_once((0..6).map(|_| body()).collect());
         let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
         assert!(count(201) <= 2 && count(201) + count(507) == 6, "{statuses:?}");
         if is_length_known {

@@ -1,6 +1,6 @@
 //! A folder with a handler, and what requests to it get.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf};
 
 use serow_files::{CacheLimits, Files, FilesSettings};
 use serow_message::{Body, Method, Request, Response, Target};
@@ -8,7 +8,7 @@ use serow_webdav::{Dav, DavSite, WriteSettings};
 use tempfile::TempDir;
 use tokio::{
     runtime::{Builder, Runtime},
-    task::{LocalSet, spawn_blocking},
+    task::LocalSet,
 };
 
 /// A folder that clients may change, and its handler.
@@ -83,9 +83,8 @@ impl Site {
         })
     }
 
-    /// The statuses of uploads of these bodies, each to a name of its own. What is between their beginnings and the bodies
-    /// is done in between.
-    pub(crate) fn upload_at_once(&self, bodies: Vec<Body>, in_between: impl FnOnce()) -> Vec<u16> {
+    /// The statuses of uploads of these bodies, each to a name of its own.
+    pub(crate) fn upload_at_once(&self, bodies: Vec<Body>) -> Vec<u16> {
         let tasks = LocalSet::new();
         let uploads = bodies.into_iter().enumerate().map(|(number, body)| {
             let mut request = Request::get("/");
@@ -96,8 +95,6 @@ impl Site {
         });
         let uploads: Vec<_> = uploads.collect();
         self.runtime.block_on(tasks.run_until(async {
-            spawn_blocking(|| std::thread::sleep(Duration::from_millis(300))).await.unwrap();
-            in_between();
             let mut statuses = Vec::new();
             for upload in uploads {
                 statuses.push(upload.await.unwrap().status.as_u16());

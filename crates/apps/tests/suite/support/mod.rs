@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test needs a part of this")]
 
 use std::{
+    fmt::Debug,
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     num::NonZero,
@@ -40,6 +41,25 @@ pub fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
         }
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until this is so.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    eventually(|| if is_so() { Ok(()) } else { Err(format!("it never happened: {what}")) });
+}
+
+/// Waits until an answer has come to rest: many times, it is the one before. Each question goes through the server and the
+/// application, so whoever could go on has had its turn.
+pub fn at_rest<T: PartialEq + Debug>(mut question: impl FnMut() -> T) -> T {
+    let (mut last, mut times) = (question(), 0);
+    eventually(|| {
+        let answer = question();
+        times = if answer == last { times + 1 } else { 0 };
+        last = answer;
+        if times == 10 { Ok(()) } else { Err(format!("it does not come to rest: {last:?}")) }
+    });
+    last
 }
 
 /// The settings of an application of one file, with two workers, in a folder of its own.

@@ -9,9 +9,12 @@ use std::{
 };
 
 use serow_client::Destination;
-use serow_load::{Errors, LoadError, Plan, Requests, Run};
+use serow_load::{Errors, Interval, LoadError, Plan, Requests, Run};
 
 use super::{VERSIONS, batch, plan, run, server::Counting};
+
+/// Longer than a run goes on that somebody stops.
+const LONG: Duration = Duration::from_secs(100);
 
 /// A server of raw bytes: says this to each connection that has said something, and closes it.
 fn raw(answer: &'static [u8]) -> Destination {
@@ -61,12 +64,18 @@ fn a_server_that_goes_and_comes_back() {
     for (version, streams) in VERSIONS {
         let server = Counting::start();
         let Destination::Tcp(address) = server.tcp() else { panic!("a port") };
-        let plan =
-            Plan { count: None, duration: Some(Duration::from_millis(900)), ..plan(server.tcp(), version, streams) };
-        let running = thread::spawn(move || run(plan));
-        thread::sleep(Duration::from_millis(300));
+        let run = Run::new(Plan { count: None, duration: Some(LONG), ..plan(server.tcp(), version, streams) });
+        let load = run.stopper();
+        let (failing, failed) = mpsc::channel();
+        let watch = move |step: &Interval| {
+            if step.errors > 0 {
+                let _ = failing.send(());
+            }
+        };
+        let running = thread::spawn(move || run.run(watch, |results| results).unwrap());
+        server.wait_for(1);
         server.stop();
-        thread::sleep(Duration::from_millis(200));
+        failed.recv_timeout(LONG).unwrap();
         let back = serow::Server::new().listen(address.to_string()).workers(1).ignore_signals().bind().unwrap();
         let stopper = back.stopper();
         let (sender, requests) = mpsc::channel();
@@ -79,11 +88,12 @@ fn a_server_that_goes_and_comes_back() {
                 }
             })
         });
+        requests.recv_timeout(LONG).expect("it came back");
+        load.stop();
         let results = running.join().unwrap();
         stopper.stop();
         serving.join().unwrap().unwrap();
-        let after = requests.iter().count() as u64;
-        assert!(after > 0, "{version:?}: it came back");
+        let after = 1 + requests.iter().count() as u64;
         assert!(results.errors.connect > 0, "{version:?}: {:?}", results.errors);
         // Whatever reached a server was answered or counted as lost.
         let (answered, lost) = (results.requests, results.errors.unanswered() - results.errors.connect);
@@ -259,16 +269,18 @@ fn whoever_stops_it_gets_what_was_done() {
             let server = Counting::start();
             let warm_up = Duration::from_secs(warm_up);
             let requests = Requests::Fixed(vec![(1, batch("GET", path, ""))]);
-            let duration = Some(Duration::from_secs(100));
+            let duration = Some(LONG);
             let run =
                 Run::new(Plan { requests, duration, warm_up, count: None, ..plan(server.tcp(), version, streams) });
             let stopper = run.stopper();
-            thread::spawn(move || {
-                thread::sleep(Duration::from_millis(200));
-                stopper.stop();
-            });
             let began = Instant::now();
-            let results = run.run(|_| {}, |results| results).unwrap();
+            let results = thread::scope(|scope| {
+                scope.spawn(|| {
+                    server.wait_for(if path == "/" { 1000 } else { 1 });
+                    stopper.stop();
+                });
+                run.run(|_| {}, |results| results).unwrap()
+            });
             assert!(began.elapsed() < Duration::from_secs(5), "{version:?} {path}");
             assert!(results.interrupted, "{version:?} {path}");
             assert_eq!(results.requests > 0, path == "/" && warm_up.is_zero(), "{version:?} {path}");

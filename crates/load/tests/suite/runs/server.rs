@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serow::{Address, Request, Response, Server, StatusCode, Stopper};
@@ -59,6 +59,15 @@ impl Counting {
     /// Requests so far.
     pub(crate) fn count(&self) -> u64 {
         self.counts.requests.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it has had so many requests.
+    pub(crate) fn wait_for(&self, requests: u64) {
+        let began = Instant::now();
+        while self.count() < requests {
+            assert!(began.elapsed() < Duration::from_secs(20), "{} requests", self.count());
+            thread::yield_now();
+        }
     }
 
     /// Bytes of their bodies.

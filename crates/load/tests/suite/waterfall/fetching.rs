@@ -1,6 +1,6 @@
 //! What is recorded of a server that does what a test wants.
 
-use std::{future, net::SocketAddr, time::Duration};
+use std::{future, io::Read, net::SocketAddr, time::Duration};
 
 use http::Version;
 use serow_client::{ClientEncryption, Destination, Dialer, TlsClientSettings, TlsConnector, Trust};
@@ -8,6 +8,7 @@ use serow_http2::{ErrorCode, StreamId};
 use serow_load::waterfall::{
     Ending, FetchError, Outcome, Plan, Recording, Resource, Signals, fetch, read_resource_specs,
 };
+use tokio::sync::oneshot;
 
 use super::peer::{NOT_FOUND, OK, Peer, serve};
 
@@ -209,16 +210,15 @@ fn silence() {
 
 #[test]
 fn somebody_stops_it() {
-    let (address, server) = serve(|peer| {
+    let (asking, asked) = oneshot::channel();
+    let (address, server) = serve(move |peer| {
         peer.request();
+        asking.send(()).unwrap();
         peer.wait_for_the_end();
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let plan = plan(address, &["/a"]);
-    let recording = runtime.block_on(async {
-        let stop = tokio::time::sleep(Duration::from_millis(50));
-        fetch(&plan, stop).await.unwrap()
-    });
+    let recording = runtime.block_on(fetch(&plan, async { asked.await.unwrap() })).unwrap();
     server.join().unwrap();
     assert_eq!((&recording.ending, recording.missing()), (&Ending::Interrupted, 1));
 
@@ -228,8 +228,15 @@ fn somebody_stops_it() {
     let encryption = ClientEncryption { connector, server_name: "localhost".to_owned(), protocol: None };
     let destination = Destination::Tcp(listener.local_addr().unwrap());
     let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), timeout: TIMEOUT }, ..plan };
-    let error =
-        runtime.block_on(async { fetch(&plan, tokio::time::sleep(Duration::from_millis(50))).await }).unwrap_err();
+    let (greeting, greeted) = oneshot::channel();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        greeting.send(()).unwrap();
+        stream
+    });
+    let error = runtime.block_on(fetch(&plan, async { greeted.await.unwrap() })).unwrap_err();
+    server.join().unwrap();
     assert!(matches!(error, FetchError::Interrupted), "{error:?}");
 }
 

@@ -13,10 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow::{BoundServer, BoxedHandler, Handler, HandlerExt, Server, Status, Stopper};
+use serow::{BoundServer, BoxedHandler, Handler, HandlerExt, Request, Response, Server, Status, Stopper};
 use serow_proxy::{
     ForwardingSettings, Proxy, ServerAddress, ServerLocation, ServerSettings, Upstream, UpstreamSettings,
 };
+use tokio::sync::watch;
 
 /// A server that runs until this is dropped.
 pub struct Origin {
@@ -145,6 +146,19 @@ pub fn server(address: SocketAddr) -> ServerSettings {
     ServerSettings::new(found)
 }
 
+/// A server that answers with this text when the test releases it.
+pub fn held(text: &'static str) -> (Origin, watch::Sender<bool>) {
+    let (release, held) = watch::channel(false);
+    let origin = Origin::serve(move |_: Request| {
+        let mut held = held.clone();
+        async move {
+            let _ = held.wait_for(|is_released| *is_released).await;
+            Response::text(text)
+        }
+    });
+    (origin, release)
+}
+
 /// A server at this address that speaks HTTP/2 in the clear.
 pub fn multiplexing_server(address: SocketAddr) -> ServerSettings {
     ServerSettings::new(format!("h2c://{address}").parse().unwrap())
@@ -171,7 +185,8 @@ pub fn read_response(client: &mut TcpStream) -> String {
 }
 
 /// Waits until this is so; ten seconds at most.
-pub fn until(is_so: impl Fn() -> bool) {
+#[track_caller]
+pub fn until(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(10), "that takes too long");

@@ -39,7 +39,7 @@ pub enum Data {
 }
 
 /// How it answers.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manner {
     #[default]
     Well,

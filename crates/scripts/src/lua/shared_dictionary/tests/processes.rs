@@ -53,7 +53,9 @@ fn in_another_process() {
     match &*task {
         "add" => add(&dictionary),
         "change" => change(&dictionary),
-        "hold" => thread::sleep(Duration::from_secs(600)),
+        "hold" => loop {
+            thread::park();
+        },
         _ => unreachable!(),
     }
 }
