@@ -81,9 +81,9 @@ const LENGTH_DIGITS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) method: &'a str,
-    /// As it was received, encoded.
-    pub(crate) whole_path: &'a str,
-    /// The path at which the application is mounted, if the request's path begins with it.
+    /// Encoded, as it was received, behind the path at which the application is mounted.
+    pub(crate) whole_path: Cow<'a, str>,
+    /// The path at which the application is mounted.
     pub(crate) script_name: &'a str,
     /// The rest of the path.
     pub(crate) path: &'a str,
@@ -137,13 +137,12 @@ impl<'a> Facts<'a> {
             (None, None, Some(local)) => Port::Number(local.port()),
             (None, ..) => Port::Number(default_port),
         };
-        let whole_path = request.target.path();
-        let (script_name, path) = split_at_root(whole_path, &settings.root_path);
+        let MountedPath { whole, root, rest } = MountedPath::of(request.target.path(), &settings.root_path);
         Self {
             method: request.method.as_str(),
-            whole_path,
-            script_name,
-            path,
+            whole_path: whole,
+            script_name: root,
+            path: rest,
             query: request.target.query().unwrap_or_default(),
             target: origin,
             protocol: match request.version {
@@ -205,13 +204,27 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it
-/// is.
-fn split_at_root<'a>(path: &'a str, root: &'a str) -> (&'a str, &'a str) {
-    if root.is_empty() {
-        return ("", path);
+/// The path of a request to a mounted application.
+struct MountedPath<'a> {
+    whole: Cow<'a, str>,
+    /// SCRIPT_NAME (RFC 3875 §4.1.13).
+    root: &'a str,
+    /// PATH_INFO (RFC 3875 §4.1.5), encoded.
+    rest: &'a str,
+}
+
+impl<'a> MountedPath<'a> {
+    /// A path that is not below the root comes from a proxy that has removed it: the application is mounted there all
+    /// the same, and makes links with it.
+    fn of(path: &'a str, root: &'a str) -> Self {
+        let is_path = path.starts_with('/');
+        match behind_root(path, root) {
+            Some(rest) => Self { whole: path.into(), root, rest },
+            None if is_path => Self { whole: [root, path].concat().into(), root, rest: path },
+            // That of OPTIONS, `*`.
+            None => Self { whole: path.into(), root: "", rest: path },
+        }
     }
-    behind_root(path, root).map_or(("", path), |rest| (root, rest))
 }
 
 /// The part of a path behind a root. As the paths of routes, it is compared decoded, but for encoded slashes.

@@ -23,6 +23,7 @@ use crate::{
     script_option::OpenedScript,
     serving::{Served, Serving},
     static_files::StaticFiles,
+    web_concurrency,
 };
 
 /// The settings of `serow app`.
@@ -44,6 +45,7 @@ impl AppSettings {
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
         let AppArguments { application, command, mut run, static_files, responses, script, mut general } = arguments;
         environment_port::listen_there(&mut general)?;
+        web_concurrency::heed(&mut run)?;
         if !general.listening.trust.is_empty() {
             run.trust = Some(general.listening.trust.clone());
         }

@@ -3,7 +3,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | options and their values; those of the settings file too are in crate config | `command_line.rs`, `arguments/` |
-//! | `PORT`, where hosting platforms have a server listen | `environment_port.rs` |
+//! | `PORT` and `WEB_CONCURRENCY`, by which hosting platforms say where and how a server runs | `environment_port.rs`, `web_concurrency.rs` |
 //! | errors: of a command; of the command line | `command_error.rs`; `usage.rs` |
 //! | `serow files`, `proxy`, `app`, and what they share | `folder.rs`, `proxy.rs`, `app.rs`; `serving.rs` |
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
@@ -68,6 +68,7 @@ mod stop;
 mod supervise;
 mod upstream;
 mod usage;
+mod web_concurrency;
 
 use std::{env, process::ExitCode};
 

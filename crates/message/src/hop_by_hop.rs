@@ -70,7 +70,8 @@ impl Named {
 
 /// Whether proxies tell the client's address, how it asked, or what they can send in place of a response, in an extension
 /// field of this name. From anybody else, `X-Sendfile-Type` and `X-Accel-Mapping` would have an application name files
-/// to a server that does not send them: CVE-2025-61780 of Rack.
+/// to a server that does not send them: CVE-2025-61780 of Rack; and applications that read `X-Script-Name` and `X-Scheme`
+/// (Radicale, and those with Flask's recipe for a prefix) would write links to other paths.
 #[must_use]
 pub fn tells_of_client(name: &[u8]) -> bool {
     let begins = |start: &[u8]| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
@@ -90,7 +91,7 @@ fn is_usual_option(option: &[u8]) -> bool {
     matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
 }
 
-const OF_PROXIES: [&[u8]; 3] = [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping"];
+const OF_PROXIES: [&[u8]; 5] = [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping", b"x-script-name", b"x-scheme"];
 
 /// [`NAMES`] as a set.
 pub const SET: KnownNames = KnownNames::of(&NAMES);

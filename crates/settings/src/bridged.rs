@@ -45,14 +45,7 @@ pub fn application(
         None => Interpreter::of(interface, &folder),
     };
     let program = Program { interface, application, interpreter };
-    if options.out_of_band_gc.is_some() && interface != Interface::Rack {
-        let text = "`out-of-band-gc` is for Ruby only: leave it out";
-        return Err(SettingError::new("out-of-band-gc", text));
-    }
-    if options.app_transfer_timeout.is_some() && interface == Interface::Asgi {
-        let text = "`app-transfer-timeout` is not for ASGI, whose responses block no others: leave it out";
-        return Err(SettingError::new("app-transfer-timeout", text));
-    }
+    refuse_meaningless(&options, interface)?;
     if !options.refork_after.is_empty() {
         refuse_reforking(&options, interface)?;
     }
@@ -69,7 +62,7 @@ pub fn application(
     settings.preload = options.preload;
     settings.out_of_band_gc = options.out_of_band_gc.map(Count::get);
     settings.refork_after = options.refork_after.iter().map(|count| count.get().into()).collect();
-    settings.websocket = websocket(&options, interface)?;
+    settings.websocket = websocket(&options);
     settings.development = options.dev;
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }
@@ -88,22 +81,33 @@ fn root_path(options: &str) -> Result<String, SettingError> {
     }
 }
 
-/// How WebSockets are carried, where the interface has such.
-fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSocketSettings, SettingError> {
+/// Refuses settings that mean nothing for this interface.
+fn refuse_meaningless(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
+    const RUBY: &str = "is for Ruby only";
+    const WEBSOCKETS: &str = "is for ASGI's WebSockets only";
+    const SYNCHRONOUS: &str = "is not for ASGI, whose event loop waits for parts of a response without blocking others";
+    let (is_ruby, is_asgi) = (interface == Interface::Rack, interface == Interface::Asgi);
     let given = [
-        ("websocket-ping", options.websocket_ping.is_some()),
-        ("max-message", options.max_message.is_some()),
-        ("websocket-compression", options.websocket_compression.is_some()),
+        ("out-of-band-gc", options.out_of_band_gc.is_some(), is_ruby, RUBY),
+        ("app-transfer-timeout", options.app_transfer_timeout.is_some(), !is_asgi, SYNCHRONOUS),
+        ("websocket-ping", options.websocket_ping.is_some(), is_asgi, WEBSOCKETS),
+        ("max-message", options.max_message.is_some(), is_asgi, WEBSOCKETS),
+        ("websocket-compression", options.websocket_compression.is_some(), is_asgi, WEBSOCKETS),
     ];
-    if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
-        return Err(SettingError::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
+    match given.iter().find(|(_, is_given, is_right, _)| *is_given && !is_right) {
+        Some((key, _, _, why)) => Err(SettingError::new(key, format!("`{key}` {why}: leave it out"))),
+        None => Ok(()),
     }
+}
+
+/// How WebSockets are carried.
+fn websocket(options: &ApplicationOptions) -> WebSocketSettings {
     let usual = WebSocketSettings::default();
-    Ok(WebSocketSettings {
+    WebSocketSettings {
         ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
         message: options.max_message.map_or(usual.message, Size::in_memory),
         compression: options.websocket_compression.unwrap_or(usual.compression),
-    })
+    }
 }
 
 /// The reason why workers cannot be reforked.
@@ -153,8 +157,10 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
             )));
         }
     };
-    let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !text.ends_with(".py");
     let path = Path::new(text);
+    // A file for mod_wsgi, or the module `wsgi` of a package.
+    let is_file = text.ends_with(".py") || text.ends_with(".wsgi") && path.is_file();
+    let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !is_file;
     let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
     let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
@@ -177,6 +183,28 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        options::without_options,
+        values::{Count, Span},
+    };
+
+    #[test]
+    fn settings_of_other_interfaces_are_refused() {
+        let of_options = |change: fn(&mut ApplicationOptions)| {
+            let mut options = without_options::<ApplicationOptions>();
+            change(&mut options);
+            [Interface::Rack, Interface::Psgi, Interface::Wsgi, Interface::Asgi].map(|interface| {
+                let refused = refuse_meaningless(&options, interface);
+                refused.map_or_else(|error| error.to_string().contains(": leave it out"), |()| false)
+            })
+        };
+        assert_eq!(of_options(|_| {}), [false; 4]);
+        let transfer = of_options(|options| options.app_transfer_timeout = Some(Span(Duration::from_secs(9))));
+        assert_eq!(transfer, [false, false, false, true]);
+        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false]);
+        let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
+        assert_eq!(collections, [false, true, true, true]);
+    }
 
     #[test]
     fn names_say_which_interface() {

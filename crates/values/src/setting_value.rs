@@ -37,7 +37,7 @@ pub enum Unquoted {
     Nothing,
     /// Numbers; text is possible too.
     Numbers,
-    /// Nothing but numbers.
+    /// Nothing but numbers; in quotes, those from the environment.
     OnlyNumbers,
     /// `true` and `false`, which mean `on` and `off`.
     Switches,
@@ -59,7 +59,10 @@ pub fn serialize<T: SettingValue, S: Serializer>(value: &T, serializer: S) -> Re
 /// What [`deserialize`] takes.
 pub fn schema<T: SettingValue>() -> Schema {
     let mut schema = match T::UNQUOTED {
-        Unquoted::Nothing | Unquoted::OnlyNumbers => T::schema(),
+        Unquoted::Nothing => T::schema(),
+        Unquoted::OnlyNumbers => {
+            json!({ "anyOf": [T::schema(), { "type": "string", "pattern": "^(\\$\\{[A-Z].*\\}|[0-9]+)$" }] })
+        }
         Unquoted::Numbers => json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, T::schema()] }),
         Unquoted::Switches => json!({ "anyOf": [{ "type": "boolean" }, T::schema()] }),
     };
@@ -104,10 +107,10 @@ impl<T: SettingValue> Visitor<'_> for ValueVisitor<T> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         match T::UNQUOTED {
-            Unquoted::OnlyNumbers if text.parse::<T>().is_ok() => {
-                Err(E::custom(format!("write {text}, without quotes")))
+            // A number from the environment, as in "${WEB_CONCURRENCY}", is in quotes.
+            Unquoted::OnlyNumbers => {
+                text.parse().map_err(|_| E::custom(format!("expected {}, not {text:?}", T::expected())))
             }
-            Unquoted::OnlyNumbers => Err(E::custom(format!("expected {}, not {text:?}", T::expected()))),
             _ => Self::read(text),
         }
     }

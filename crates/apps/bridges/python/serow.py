@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import traceback
+import types
 
 PACKET = 512 * 1024  # longer than any packet
 PIECE = 64 * 1024  # of a body: two fit into the socket's buffer
@@ -145,9 +146,9 @@ def work(application, settings, descriptors):
 
 
 def load(name):
-    """Loads the application: `module`, `module:name`, `module:factory()`, or a file instead of the module."""
+    """Loads the application: `module`, `module:name`, `module:factory()`, or a file (.py, .wsgi) instead of the module."""
     place, _, wanted = name.partition(':')
-    module = importlib.import_module(module_of_file(place) if place.endswith('.py') else place)
+    module = run_file(place) if is_for_mod_wsgi(place) else importlib.import_module(name_of_module(place))
     wanted = wanted or next((candidate for candidate in NAMES if hasattr(module, candidate)), None)
     if not wanted:
         raise Unusable(f"{place} has neither 'application' nor 'app': say {place}:NAME")
@@ -162,6 +163,26 @@ def load(name):
     if not callable(found):
         raise Unusable(f'{name} is a {type(found).__name__}, which cannot be called')
     return found
+
+
+def is_for_mod_wsgi(place):
+    """Whether this is a file as for mod_wsgi; otherwise a name that ends like one is that of a module in a package."""
+    return place.endswith('.wsgi') and os.path.isfile(place)
+
+
+def run_file(path):
+    """Runs a file that cannot be imported by its name, as mod_wsgi does: in a module with a name of its own. Its code is
+    not cached: that of a file with this name and .py would have the same place."""
+    module = types.ModuleType('_serow_wsgi')
+    module.__file__ = os.path.abspath(path)
+    sys.modules[module.__name__] = module
+    with open(path, 'rb') as file:
+        exec(compile(file.read(), module.__file__, 'exec'), module.__dict__)
+    return module
+
+
+def name_of_module(place):
+    return module_of_file(place) if place.endswith('.py') else place
 
 
 def module_of_file(path):

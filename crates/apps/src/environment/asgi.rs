@@ -27,7 +27,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
     write_constants(protocol, marshal);
     let version = facts.protocol.trim_start_matches("HTTP/");
     // Unlike elsewhere, the path has the root as well (ASGI's HTTP specification, from 2.3 on).
-    let path = decoded(facts.whole_path);
+    let path = decoded(&facts.whole_path);
     let path = String::from_utf8_lossy(&path);
     let scheme = match (protocol, facts.scheme) {
         (Protocol::Http, scheme) => scheme,
@@ -39,7 +39,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
         marshal.name(name.as_bytes());
         marshal.utf8(value);
     }
-    for (name, value) in [("raw_path", facts.whole_path), ("query_string", facts.query)] {
+    for (name, value) in [("raw_path", &*facts.whole_path), ("query_string", facts.query)] {
         marshal.name(name.as_bytes());
         marshal.bytes(value.as_bytes());
     }

@@ -51,18 +51,14 @@ fn mounted_applications_get_their_root_path() {
         let (mut settings, folder) = settings(interface, file, code);
         settings.root_path = "/shop".to_owned();
         let running = Running::new((settings, folder));
-        for (target, expected) in [
-            ("/shop/cart", "/shop /cart /shop/cart"),
-            ("/shop", "/shop  /shop"),
-            ("/shop/", "/shop / /shop/"),
-            ("/shops", " /shops /shops"),
-            ("/", " / /"),
-            ("/SHOP/", " /SHOP/ /SHOP/"),
-            ("/a/shop/", " /a/shop/ /a/shop/"),
-            ("/%73hop/x", "/shop /x /%73hop/x"),
-            ("/sho%70", "/shop  /sho%70"),
-        ] {
-            assert_eq!(content(&running.get(target)), expected, "{interface:?} {target}");
+        let below = [("/shop/cart", "/cart"), ("/shop", ""), ("/shop/", "/"), ("/%73hop/x", "/x"), ("/sho%70", "")];
+        for (target, path) in below {
+            assert_eq!(content(&running.get(target)), format!("/shop {path} {target}"), "{interface:?}");
+        }
+        // A proxy has removed the root; the path of ASGI has it nevertheless.
+        let removed = if interface == Interface::Asgi { "/shop" } else { "" };
+        for target in ["/shops", "/", "/SHOP/", "/a/shop/"] {
+            assert_eq!(content(&running.get(target)), format!("/shop {target} {removed}{target}"), "{interface:?}");
         }
         assert_eq!(content(&running.post("/shop/x", b"abc")), "/shop /x /shop/x", "{interface:?}");
     }

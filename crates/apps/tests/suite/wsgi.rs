@@ -516,6 +516,10 @@ nested.deeper = Thing('deeper')
         std::fs::write(folder.path().join("a/b/c.py"), "from . import sibling\napp = sibling.app").unwrap();
         let sibling = "import sys\ndef app(e, s):\n    s('200 OK', [])\n    return [__name__.encode()]";
         std::fs::write(folder.path().join("a/b/sibling.py"), sibling).unwrap();
+        // Not the module of the package; nor would its name be one.
+        std::fs::write(folder.path().join("a/wsgi.py"), "app = None").unwrap();
+        std::fs::write(folder.path().join("a.wsgi"), "import a.b.c\napplication, app = a.b.c.app, None").unwrap();
+        std::fs::write(folder.path().join("my-site.wsgi"), "from main import *\n").unwrap();
         settings.program.application = application.to_owned();
         settings.preload = preload;
         settings.run.processes = NonZero::<usize>::MIN;
@@ -532,6 +536,9 @@ nested.deeper = Thing('deeper')
         ("main:nested.method", "nested"),
         ("a.b.c", "a.b.sibling"),
         ("a/b/c.py", "b.sibling"),
+        ("a.wsgi", "a.b.sibling"),
+        ("my-site.wsgi", "application"),
+        ("my-site.wsgi:app", "app"),
     ];
     for (place, (application, expected)) in cases.into_iter().enumerate() {
         let running = Running::new(start(application, place % 2 == 0));

@@ -38,6 +38,8 @@ pub struct ApplicationOptions {
     pub check_path: Option<String>,
 
     /// Worker processes, or copies of the program [default: the number of --workers; 1 for a program]
+    ///
+    /// `serow app` takes the variable WEB_CONCURRENCY of the environment before the default.
     #[arg(long, value_name = "N")]
     pub processes: Option<Count<1, 1024>>,
 

@@ -32,7 +32,7 @@ pub(crate) fn serow<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> 
     let mut command = Command::new(env!("CARGO_BIN_EXE_serow"));
     command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
     // The certificate for development of whoever runs the tests is none of theirs.
-    command.env_remove("PORT");
+    command.env_remove("PORT").env_remove("WEB_CONCURRENCY");
     command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).env_remove("STATE_DIRECTORY");
     command
 }
