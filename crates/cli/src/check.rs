@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     lines.extend(warnings(&configuration).map(|warning| format!("warning: {warning}")));
+    lines.extend(configuration.notes.iter().map(|note| format!("note: {note}")));
     for application in &configuration.applications {
         let name = application.name();
         let interpreter = application.interpreter().map_err(|why| CommandError::report(format!("{name}: {why}")))?;

@@ -13,6 +13,7 @@ pub(crate) mod internal;
 pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod matching;
+pub(crate) mod notes;
 mod own_settings;
 pub(crate) mod paths;
 pub(crate) mod policies;
@@ -62,13 +63,15 @@ use serow_settings::{
     renewed_files, shares, unusable_files,
 };
 
-/// What a settings file in this folder means; where it means nothing, why is noted.
+/// What a settings file in this folder means; where it means nothing, why is noted, and elsewhere what is
+/// valid and probably not meant.
 #[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(
     table: RootTable,
     folder: &Path,
     host: &ApplicationHost,
     problems: &Problems,
+    notes: &Problems,
 ) -> Option<Configuration> {
     let RootTable {
         account,
@@ -85,6 +88,7 @@ pub(crate) fn of(
         sites,
     } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
+    notes::of_sites(&sites, folder, notes);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
@@ -147,6 +151,7 @@ pub(crate) fn of(
         folders,
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
+        notes: Vec::new(),
     })
 }
 

@@ -114,6 +114,7 @@ impl Generation {
         let sandbox = SandboxState::enter(sandbox)?;
         // By that user as well.
         warn_of_folders(&configuration);
+        configuration.notes.iter().for_each(|note| tracing::warn!("{note}"));
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
         let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;

@@ -43,6 +43,7 @@ use crate::{
         or_off::OrOff,
         policies::PolicySettings,
         sites::{RouteSettings, RouteTable, SiteContent, SiteTable},
+        texts::Texts,
         upstreams::ProxyTable,
     },
     values::{Count, NetworkRule, Size},
@@ -204,10 +205,9 @@ impl Routing<'_> {
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
         let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
-        let written = settings.path.as_deref();
-        let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
+        let (written, name) = (settings.only_path().unwrap_or_default().to_owned(), settings.paths());
         let trusted = handler.trust().map(trusted);
-        let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
+        let path = self.path(settings.path.as_ref(), &place.key("path"));
         let expression = settings.path_regex.as_deref();
         let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
             None => None,
@@ -229,9 +229,7 @@ impl Routing<'_> {
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
-            HandlerTable::Files(files) => {
-                self.files(*files, (written.unwrap_or_default(), site.dav), compression, &place.key("files"))
-            }
+            HandlerTable::Files(files) => self.files(*files, (&written, site.dav), compression, &place.key("files")),
             HandlerTable::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
             }
@@ -246,10 +244,10 @@ impl Routing<'_> {
         let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
-            ..self.around_content(&action, &policy, (name, &matched), (settings.internal, follows), site, &place)?
+            ..self.around_content(&action, &policy, (&name, &matched), (settings.internal, follows), site, &place)?
         };
         let (action, answering) = in_phases(action, phases);
-        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: name, trusted, logs };
         // What leads to an internal route has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
@@ -309,6 +307,29 @@ impl Routing<'_> {
         };
         let internal = site.internal.filter(|_| follows).cloned();
         Some(PhaseSettings { cache, mirror, internal, ..PhaseSettings::default() })
+    }
+
+    /// The paths of a route; all, if it names none.
+    fn path(&self, texts: Option<&Texts>, place: &Place) -> Option<PathPattern> {
+        let Some(Texts(texts)) = texts else { return Some(PathPattern::any()) };
+        if let [text] = &texts[..] {
+            return self.text(text, place);
+        }
+        let patterns = texts.iter().enumerate().map(|(number, text)| self.text(text, &place.element(number)));
+        let patterns = patterns.collect::<Vec<_>>().into_iter().collect::<Option<Vec<PathPattern>>>()?;
+        for (number, pattern) in patterns.iter().enumerate() {
+            let others = patterns.iter().enumerate().filter(|(other, _)| *other != number);
+            // Of two that are the same, the second is too many.
+            let covers = |(other, covering): &(usize, &PathPattern)| {
+                covering.covers(pattern) && (*other < number || !pattern.covers(covering))
+            };
+            if let Some((_, covering)) = others.into_iter().find(covers) {
+                let text = format!("{pattern} is one of the paths of {covering} beside it: leave it out");
+                return self.noted(Err(Problem::of_value(place.element(number), text)));
+            }
+        }
+        let text = "there is no path: name one, as in path = \"/*\"";
+        self.noted(PathPattern::any_of(patterns).ok_or_else(|| Problem::of_value(place.clone(), text)))
     }
 
     fn expression(&self, text: &str, place: &Place) -> Option<Expression> {
