@@ -19,6 +19,7 @@ pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
+pub(crate) mod route_paths;
 pub(crate) mod routing;
 pub(crate) mod script_redis;
 pub(crate) mod scripting;
@@ -59,7 +60,7 @@ use crate::{
 use serow_settings::{
     ApplicationHost, ServerSettings, SettingError,
     descriptor_shares::Shares,
-    options::{AcmeOptions, GeneralOptions, ListingChoice},
+    options::{AcmeOptions, GeneralOptions, ListingChoice, SymlinksChoice},
     renewed_files, shares, unusable_files,
 };
 
@@ -238,7 +239,9 @@ impl FilesTable {
     fn served_folder(&self, folder: &Path) -> ServedFolder {
         let is_next = self.settings.missing == MissingChoice::Next;
         let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;
-        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed, is_written: self.is_written() }
+        let links_leave = matches!(self.folder.content.symlinks, SymlinksChoice::Owner | SymlinksChoice::All);
+        let path = paths::resolved(&self.settings.root, folder);
+        ServedFolder { path, is_listed, is_written: self.is_written(), links_leave }
     }
 }
 
