@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serow::{Address, BoundServer};
 use serow_config::printable::on_one_line;
 use serow_settings::Encryption;
+use serow_site::Site;
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
 pub(crate) fn announce(line: &str) {
@@ -28,9 +29,10 @@ pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
 }
 
 /// What is served and where it can be seen.
-pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encryption>) -> String {
+pub(crate) fn line(served: &str, server: &BoundServer, site: &Site, encryption: Option<&Encryption>) -> String {
     let places = server.urls().zip(server.addresses());
-    let mut urls: Vec<_> = places.map(|(url, address)| format!("{url}{}", reach(address))).collect();
+    let mut urls: Vec<_> =
+        places.map(|(url, address)| format!("{}{}", with_hosts(&url, site, address), reach(address))).collect();
     // Several sockets of one address that belong to one thread.
     urls.dedup();
     let mut line = format!("Serving {served} at {}", urls.join(" and "));
@@ -44,6 +46,26 @@ pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encry
     line
 }
 
+/// The URLs that lead to sites, where the host in this one does not.
+fn with_hosts(url: &str, site: &Site, address: &Address) -> String {
+    let listener = match address {
+        Address::Tcp(address) => Some(*address),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    };
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // The port is behind the last colon that is not in an address of IPv6.
+    let port = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
+    let (host, port) = authority.split_at(port.unwrap_or(authority.len()));
+    let Some(hosts) = site.hosts_in_place_of(host, listener) else { return url.to_owned() };
+    let named = hosts.iter().take(MAX_HOSTS).map(|host| format!("{scheme}://{host}{port}{path}"));
+    let named = named.collect::<Vec<_>>().join(" and ");
+    match hosts.len().checked_sub(MAX_HOSTS) {
+        None | Some(0) => named,
+        Some(more) => format!("{named} and {more} more"),
+    }
+}
+
 /// The clients that reach an address whose URL looks like one of this machine only.
 fn reach(address: &Address) -> &'static str {
     match address {
@@ -53,9 +75,14 @@ fn reach(address: &Address) -> &'static str {
     }
 }
 
+/// Hosts of sites that the line has room for.
+const MAX_HOSTS: usize = 3;
+
 #[cfg(test)]
 mod tests {
     use serow::Server;
+    use serow_router::{Action, FixedResponse, Route, Router, Site as RouterSite};
+    use serow_site::{SitePolicies, SiteScripts};
 
     use super::*;
 
@@ -68,8 +95,37 @@ mod tests {
         ] {
             let server = Server::new().listen(listen).workers(1).ignore_signals().bind().unwrap();
             let Some(Address::Tcp(address)) = server.addresses().next() else { panic!("no port") };
-            let said = line("it", &server, None).replace(&address.port().to_string(), "PORT");
+            let said = line("it", &server, &site(&[&[]]), None).replace(&address.port().to_string(), "PORT");
             assert_eq!(said, expected);
+        }
+    }
+    /// Sites with these hosts.
+    fn site(sites: &[&[&str]]) -> Site {
+        let of_hosts = |hosts: &&[&str]| {
+            let route = Route::new("/*".parse().unwrap(), Action::Respond(FixedResponse::new(200).unwrap()));
+            let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
+            RouterSite { hosts, ..RouterSite::new(vec![route]) }
+        };
+        let router = Router::new(sites.iter().map(of_hosts).collect()).unwrap();
+        Site::Routed { router, policies: SitePolicies::default(), scripts: SiteScripts::default() }
+    }
+
+    #[test]
+    fn the_urls_that_are_announced_lead_to_sites() {
+        let address = Address::Tcp("[::]:8080".parse().unwrap());
+        for (hosts, url, expected) in [
+            (&[&["example.com"][..], &[]][..], "http://localhost:8080/", "http://localhost:8080/"),
+            (&[&["localhost"], &["a.example"]], "http://localhost:8080/", "http://localhost:8080/"),
+            (&[&["example.com", "www.example.com"]], "http://localhost:8080/", "http://example.com:8080/"),
+            (&[&["a.example"], &["b.example"]], "https://[::1]/", "https://a.example/ and https://b.example/"),
+            (&[&["127.0.0.1"]], "http://127.0.0.1:8080/", "http://127.0.0.1:8080/"),
+            (
+                &[&["a"], &["b"], &["c"], &["d"], &["e"]],
+                "http://127.0.0.1:8080/",
+                "http://a:8080/ and http://b:8080/ and http://c:8080/ and 2 more",
+            ),
+        ] {
+            assert_eq!(with_hosts(url, &site(hosts), &address), expected, "{hosts:?}");
         }
     }
 }

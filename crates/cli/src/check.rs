@@ -6,12 +6,15 @@ use std::{
 };
 
 use rustix::process::geteuid;
-use serow::Versions;
+use serow::{Address, Versions};
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printable::on_one_line};
 use serow_net::process::become_user;
 use serow_settings::{ListenerSettings, Purpose, ServerSettings};
 
-use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError, script_test};
+use crate::{
+    application_host::application_host, arguments::CheckArguments, command_error::CommandError, examination,
+    script_test,
+};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
@@ -20,6 +23,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     }
     let path = &arguments.settings.file;
     let configuration = serow_config::read(path, &application_host()).map_err(CommandError::from)?;
+    if let Some(request) = &arguments.request {
+        return examination::print(&configuration, request, &arguments.header);
+    }
     let mut lines = vec![format!("{} is right: {}", path.display(), summary(&configuration))];
     let mut explanation = String::new();
     if arguments.explain {
@@ -28,6 +34,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     lines.extend(warnings(&configuration).map(|warning| format!("warning: {warning}")));
+    lines.extend(hosts_only(&configuration).map(|note| format!("note: {note}")));
+    lines.extend(configuration.notes.iter().map(|note| format!("note: {note}")));
     for application in &configuration.applications {
         let name = application.name();
         let interpreter = application.interpreter().map_err(|why| CommandError::report(format!("{name}: {why}")))?;
@@ -46,6 +54,24 @@ fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
     let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
     let names = server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners));
     dates.chain(names).chain(open_to_changes(&configuration.folders, &server.listeners))
+}
+
+/// That the address of the server alone leads to no site.
+fn hosts_only(configuration: &Configuration) -> Option<String> {
+    let listeners = &configuration.server.listeners;
+    // With TLS, clients ask for the names in certificates.
+    if listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
+        return None;
+    }
+    let hosts = listeners.iter().find_map(|listener| match &listener.address {
+        Address::Tcp(address) => configuration.site.hosts_in_place_of("localhost", Some(*address)),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    })?;
+    let host = hosts.first().copied().unwrap_or("example.com");
+    Some(format!(
+        "each site has hosts, so requests for others, such as localhost or an address, get 421: to try the server, write \
+         curl -H 'Host: {host}' …, or leave `hosts` out in one site"
+    ))
 }
 
 /// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a

@@ -21,7 +21,7 @@ use crate::{
     arguments::FilesArguments,
     command_error::CommandError,
     descriptors, environment_port, error_log,
-    project::{self, FoundApplication},
+    project::{self, FoundApplication, FoundSources},
     script_option::OpenedScript,
     serving::{Served, Serving},
     usage,
@@ -84,8 +84,12 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     let handler = Files::with_settings(&folder, files.clone()).map_err(FolderError)?;
     require_pages(&folder, &files)?;
-    let served =
-        ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off, is_written: write.is_some() };
+    let served = ServedFolder {
+        path: folder.clone(),
+        is_listed: files.listing != Listing::Off,
+        is_written: write.is_some(),
+        links_leave: false,
+    };
     if let Some(unreadable) = served.unreadable() {
         tracing::warn!("{unreadable}");
     }
@@ -106,9 +110,19 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the
-/// folder was named: who writes `serow` there probably wants the application.
+/// folder was named: who writes `serow` there probably wants the application. The same for source code that has to be
+/// built, or that others run.
 fn name_application(folder: Option<&Path>, files: &FilesSettings) -> Result<(), CommandError> {
     let path = folder.unwrap_or(Path::new("."));
+    if project::applications(path).is_empty()
+        && folder.is_none()
+        && let Some(FoundSources { file, kind, remedy }) = project::sources(path)
+    {
+        return Err(CommandError::Usage(format!(
+            "this folder contains {kind} ({file}): {remedy}; to serve the files of the folder, with the source code, write \
+             serow ."
+        )));
+    }
     if files.fallback.is_some() || files.index.iter().any(|index| path.join(index).is_file()) {
         return Ok(());
     }

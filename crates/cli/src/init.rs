@@ -12,7 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{arguments::InitArguments, command_error::CommandError, project};
+use crate::{
+    arguments::InitArguments,
+    command_error::CommandError,
+    project::{self, FoundSources},
+};
 
 /// What a folder contains: one handler that was chosen, and others.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,6 +44,11 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
         return Err(InitError::NoFolder(folder.clone()).into());
     }
     let contents = Contents::of(folder);
+    if let Handler::Site(".") | Handler::Folder = contents.chosen
+        && let Some(found) = project::sources(folder)
+    {
+        return Err(InitError::Sources(found).into());
+    }
     let text = text::of(&contents);
     if arguments.print {
         return io::stdout().write_all(text.as_bytes()).map_err(CommandError::output);
@@ -103,6 +112,8 @@ impl Handler {
 #[derive(Debug)]
 enum InitError {
     NoFolder(PathBuf),
+    /// All that could be served is source code.
+    Sources(FoundSources),
     Exists(PathBuf),
     Write(PathBuf, io::Error),
 }
@@ -111,6 +122,11 @@ impl fmt::Display for InitError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFolder(path) => write!(formatter, "there is no folder {}: name another one", path.display()),
+            Self::Sources(FoundSources { file, kind, remedy }) => write!(
+                formatter,
+                "this folder contains {kind} ({file}), and its files would be published: {remedy}; with that command, \
+                 write app = {{ command = [\"…\"] }} below [[site]] into {NAME} yourself"
+            ),
             Self::Exists(path) => write!(
                 formatter,
                 "{path} exists and stays as it is: remove it first, or see with --print what would be written",
@@ -127,7 +143,7 @@ impl Error for InitError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Write(_, error) => Some(error),
-            Self::NoFolder(_) | Self::Exists(_) => None,
+            Self::NoFolder(_) | Self::Exists(_) | Self::Sources(_) => None,
         }
     }
 }

@@ -44,6 +44,7 @@ mod completions;
 mod descriptors;
 mod environment_port;
 mod error_log;
+mod examination;
 mod folder;
 mod init;
 mod maintenance;

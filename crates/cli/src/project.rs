@@ -5,15 +5,19 @@
 //! | Rack, PSGI | here: the names of their files are conventions |
 //! | Django and other Python | `project/python.rs` |
 //! | Node.js, Procfile | `project/programs.rs` |
+//! | source code that Serow runs only when it is built, or behind another program | `project/sources.rs` |
 
 mod programs;
 mod python;
+mod sources;
 
 use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
+
+pub(crate) use self::sources::{FoundSources, sources};
 
 /// An application in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -45,6 +45,8 @@ pub(crate) enum Reason {
     SyslogName,
     /// It does not exist yet: what is created later has no rule.
     TemporaryFolder,
+    /// Symbolic links in this folder may lead anywhere.
+    Links(PathBuf),
     /// It is not known what to allow.
     Place(PlaceError),
     /// The kernel has no Landlock, or it failed.
@@ -87,7 +89,10 @@ pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Res
     let logs = configuration.logs.destinations();
     require_no_programs(configuration, &logs)?;
     let mut paths = Vec::new();
-    for ServedFolder { path, is_written, .. } in &configuration.folders {
+    for ServedFolder { path, is_written, links_leave, .. } in &configuration.folders {
+        if *links_leave {
+            return Err(Reason::Links(path.clone()));
+        }
         paths.extend(places_of(path, FileAccess::Read)?);
         if *is_written {
             // The folder as such: what is put in its place later can be read only, until a reload.
@@ -189,6 +194,7 @@ impl fmt::Display for Reason {
             Self::DnsCommand => f.write_str("a program changes DNS records"),
             Self::LogCommand => f.write_str("the access log runs a command"),
             Self::SyslogName => f.write_str("the name of the syslog server is resolved by libraries of the system"),
+            Self::Links(path) => write!(f, "symbolic links may lead out of {} (`symlinks`)", path.display()),
             Self::TemporaryFolder => f.write_str("the folder for spooled bodies (TMPDIR) does not exist"),
             Self::Place(error) => error.fmt(f),
             Self::Kernel(unrestricted) => unrestricted.fmt(f),

@@ -126,7 +126,7 @@ impl Serving {
         };
         let endpoint =
             admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
-        let announcement = announcement::line(name, &server, encryption.as_ref());
+        let announcement = announcement::line(name, &server, &site, encryption.as_ref());
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;

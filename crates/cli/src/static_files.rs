@@ -35,7 +35,8 @@ impl StaticOptions {
         let settings = FilesSettings { cache, ..FilesSettings::default() };
         let files = Files::with_settings(&folder, settings)
             .map_err(|error| SettingError::new("static", format!("`static`: {error}")))?;
-        if let Some(unreadable) = (ServedFolder { path: folder, is_listed: false, is_written: false }).unreadable() {
+        let served = ServedFolder { path: folder, is_listed: false, is_written: false, links_leave: false };
+        if let Some(unreadable) = served.unreadable() {
             tracing::warn!("{unreadable}");
         }
         Ok(StaticFiles { files: Some(files) })

@@ -94,6 +94,8 @@ pub struct Configuration {
     pub sandbox: SandboxChoice,
     /// How long requests in flight may take in a generation that a reload replaced.
     pub reload_grace: Duration,
+    /// What is valid and probably not meant, and where: a line for each.
+    pub notes: Vec<String>,
 }
 
 /// Reads and checks a settings file. Folders and certificates are opened.
@@ -174,7 +176,13 @@ fn understand(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Resul
     with_document(sources, |document, problems| {
         let table = read_root(document, problems)?;
         // What is half read would seem to mean less than it does.
-        if problems.is_empty() { meaning::of(table, folder, host, problems) } else { None }
+        if !problems.is_empty() {
+            return None;
+        }
+        let notes = Problems::default();
+        let configuration = meaning::of(table, folder, host, problems, &notes)?;
+        let notes = notes.faults(document).iter().map(|fault| sources.line(fault)).collect();
+        Some(Configuration { notes, ..configuration })
     })
 }
 

@@ -13,11 +13,13 @@ pub(crate) mod internal;
 pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod matching;
+pub(crate) mod notes;
 mod own_settings;
 pub(crate) mod paths;
 pub(crate) mod policies;
 pub(crate) mod proxying;
 pub(crate) mod route_numbers;
+pub(crate) mod route_paths;
 pub(crate) mod routing;
 pub(crate) mod script_redis;
 pub(crate) mod scripting;
@@ -58,17 +60,19 @@ use crate::{
 use serow_settings::{
     ApplicationHost, ServerSettings, SettingError,
     descriptor_shares::Shares,
-    options::{AcmeOptions, GeneralOptions, ListingChoice},
+    options::{AcmeOptions, GeneralOptions, ListingChoice, SymlinksChoice},
     renewed_files, shares, unusable_files,
 };
 
-/// What a settings file in this folder means; where it means nothing, why is noted.
+/// What a settings file in this folder means; where it means nothing, why is noted, and elsewhere what is
+/// valid and probably not meant.
 #[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(
     table: RootTable,
     folder: &Path,
     host: &ApplicationHost,
     problems: &Problems,
+    notes: &Problems,
 ) -> Option<Configuration> {
     let RootTable {
         account,
@@ -85,6 +89,7 @@ pub(crate) fn of(
         sites,
     } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
+    notes::of_sites(&sites, folder, notes);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
@@ -147,6 +152,7 @@ pub(crate) fn of(
         folders,
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
+        notes: Vec::new(),
     })
 }
 
@@ -233,7 +239,9 @@ impl FilesTable {
     fn served_folder(&self, folder: &Path) -> ServedFolder {
         let is_next = self.settings.missing == MissingChoice::Next;
         let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;
-        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed, is_written: self.is_written() }
+        let links_leave = matches!(self.folder.content.symlinks, SymlinksChoice::Owner | SymlinksChoice::All);
+        let path = paths::resolved(&self.settings.root, folder);
+        ServedFolder { path, is_listed, is_written: self.is_written(), links_leave }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct ServedFolder {
     pub is_listed: bool,
     /// Whether clients may change what is in it.
     pub is_written: bool,
+    /// Whether symbolic links may lead out of it.
+    pub links_leave: bool,
 }
 
 /// A folder that this process, as it is, may not use: all requests below it get 403.

@@ -52,6 +52,11 @@ impl Sources {
         source.map_or_else(String::new, |SourceText { name, text, start }| fault.moved_back(*start).show(name, text))
     }
 
+    /// What a fault is and where, on one line.
+    pub fn line(&self, fault: &Fault) -> String {
+        self.show(fault).lines().next().unwrap_or_default().to_owned()
+    }
+
     /// The path of the settings file, as it is shown.
     pub fn name(&self) -> &str {
         self.texts.first().map_or("", |source| &source.name)

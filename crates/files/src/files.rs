@@ -12,6 +12,7 @@ use serow_message::{Body, Handler, KnownHeader, Method, Request, Response, Statu
 use crate::{
     clock::Clock,
     error::FilesError,
+    examined::Examined,
     folder::Folder,
     listing,
     location::redirect_target,
@@ -115,6 +116,12 @@ impl Files {
         };
         lookup.cache.settle();
         response
+    }
+
+    /// What the path of a request leads to, in words.
+    #[must_use]
+    pub fn examine(&self, request: &Request) -> Examined {
+        Examined::of(&self.site, request.target.path())
     }
 
     /// The folder itself, for handlers that change what is in it.

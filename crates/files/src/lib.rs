@@ -12,13 +12,14 @@
 //! | the cache knows the undecoded path; an entry younger than a second needs no system call | `lookup.rs`, `cache.rs` |
 //! | on a cache miss the path is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
 //! | the root is opened, unless it was a moment ago for this request or another | `open_folders.rs` |
-//! | the file is opened beneath the root, which the kernel enforces | `root.rs` |
+//! | the file is opened beneath the root, which the kernel enforces; links may leave it only where the settings say so | `root.rs`, `owned_links.rs` |
+//! | source code and keys are not sent | `withheld.rs` |
 //! | a small file is read as one version | `stable_read.rs` |
 //! | all its forms are prepared, with their header fields | `resource.rs`, `representation.rs` |
 //! | Accept-Encoding selects one form; a large file that has changed in the meantime is looked up again | `lookup.rs`, `resource.rs`, the crate `serow-coding` |
 //! | conditions are evaluated, ranges cut, and the response is built | `send.rs`, `representation.rs`, `precondition.rs`, `ranges.rs` |
 //! | large bodies are sent from the file, copied, compressed or in parts | `copied_range.rs`, `compression.rs`, `multipart.rs` |
-//! | without a file: a redirect, a listing, the "not found" page or an error status | `files.rs`, `listing.rs`, `not_found.rs` |
+//! | without a file: a redirect, a listing, the "not found" page or an error status; the log says why | `files.rs`, `listing.rs`, `not_found.rs`, `examined.rs` |
 //!
 //! # Consistent responses
 //!
@@ -52,16 +53,19 @@ mod clock;
 mod compression;
 mod copied_range;
 mod error;
+mod examined;
 mod files;
 mod folder;
 mod freshness;
 mod listing;
 mod location;
+mod log_limit;
 mod lookup;
 mod media_type;
 mod multipart;
 mod not_found;
 mod open_folders;
+mod owned_links;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -76,6 +80,7 @@ mod site;
 mod stable_read;
 mod unopened;
 mod validator;
+mod withheld;
 
 pub use serow_coding::{Coding, CompressibleTypes, Levels};
 pub use serow_message::Pattern;
@@ -83,6 +88,7 @@ pub use serow_message::Pattern;
 pub use self::{
     clock::Clock,
     error::FilesError,
+    examined::{Examined, Missing},
     files::Files,
     folder::Folder,
     freshness::{Freshness, FreshnessRule},
@@ -92,4 +98,5 @@ pub use self::{
     root::{OpenError, OpenFile, Opened, Root, Symlinks, below},
     settings::{CacheLimits, Compression, FilesSettings, Listing},
     validator::{EntityTag, tags},
+    withheld::Sensitive,
 };

@@ -34,7 +34,7 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
     let query = request.target.query().unwrap_or_default();
     let format = Format::of(settings.listing, request, query);
     let title = request.target.path().to_owned();
-    let reader = match Reader::new(listed, settings.hidden, settings.listing_limit) {
+    let reader = match Reader::new(listed, settings) {
         Ok(reader) => reader,
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };

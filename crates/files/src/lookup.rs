@@ -91,7 +91,7 @@ impl Lookup {
         let path = RequestPath::from_decoded(target.as_deref().unwrap_or(folder), site.settings.hidden);
         let Ok(path) = path else { return false };
         let Ok(root) = self.root(site, (site.clock.milliseconds)()) else { return false };
-        match resolve(&root, &site.settings.index, &path, true) {
+        match resolve(&root, site, &path, true) {
             Ok(Resolved::File(..)) => true,
             Ok(Resolved::Folder(..)) => site.settings.listing != Listing::Off,
             Ok(Resolved::WithoutSlash) | Err(_) => false,
@@ -149,10 +149,10 @@ impl Lookup {
     ) -> Result<usize, NoFile> {
         let root = self.root(site, now).inspect_err(|_| self.cache.forget(key))?;
         let is_folder = requested.is_folder() || path.is_folder();
-        let mut resolved = resolve(&root, &site.settings.index, path, is_folder);
+        let mut resolved = resolve(&root, site, path, is_folder);
         if matches!(resolved, Err(OpenError::Exhausted)) {
             self.cache.close_files();
-            resolved = resolve(&root, &site.settings.index, path, is_folder);
+            resolved = resolve(&root, site, path, is_folder);
         }
         let reason = match resolved {
             Ok(Resolved::File(location, file)) => {
@@ -223,23 +223,27 @@ impl Lookup {
     }
 }
 
-enum Resolved {
+/// What a path leads to.
+pub(crate) enum Resolved {
+    /// A file, and where it lies.
     File(Vec<u8>, OpenFile),
+    /// A folder without an index.
     Folder(Vec<u8>, OwnedFd),
+    /// A folder that was not asked for as one.
     WithoutSlash,
 }
 
 /// Opens the file at a path, or the index of a folder. `is_folder`: the client requested a folder, or a rule leads to
 /// one.
-fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
+pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
     let location = path.relative().to_vec();
     match root.open_below(&location)? {
         // A file is not a folder, in spite of the slash at the end.
-        Opened::File(_) if path.is_folder() => Err(OpenError::NotFound),
+        Opened::File(_) if path.is_folder() || site.withheld.contains(&location) => Err(OpenError::NotFound),
         Opened::File(file) => Ok(Resolved::File(location, file)),
         Opened::Folder(_) if !is_folder => Ok(Resolved::WithoutSlash),
         Opened::Folder(folder) => {
-            for name in index {
+            for name in site.settings.index.iter().filter(|name| !site.withheld.contains(name.as_bytes())) {
                 let inner = below(&location, name.as_bytes());
                 match root.open_below(&inner) {
                     Ok(Opened::File(file)) => return Ok(Resolved::File(inner, file)),

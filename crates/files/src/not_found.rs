@@ -3,7 +3,7 @@
 
 use serow_message::{KnownHeader, Request, Response, StatusCode, weight::weighted};
 
-use crate::{cache::Answer, lookup::Lookup, representation::put, resource::Form, send::send, site::Site};
+use crate::{cache::Answer, examined, lookup::Lookup, representation::put, resource::Form, send::send, site::Site};
 
 /// The response to a request whose path does not lead to anything.
 pub(crate) fn not_found(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
@@ -22,6 +22,7 @@ fn fallback_or_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Resp
     {
         return send(site, lookup, file, request);
     }
+    examined::log(site, request);
     if let Some(page) = &site.not_found
         && let Some(place) = lookup.find_page(site, page)
         && let Answer::Found(resource) = lookup.cache.answer(place)

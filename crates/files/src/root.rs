@@ -1,11 +1,16 @@
 //! The folder that is served, and opening what lies beneath it.
 //!
 //! The kernel keeps every path within the folder (`openat2` with `RESOLVE_BENEATH`): a symbolic link that leaves it, or
-//! a folder that is moved away while a path is walked, is refused where no check of strings could see it.
+//! a folder that is moved away while a path is walked, is refused where no check of strings could see it. Only where the
+//! settings say so, links may leave the folder.
 
 use std::{
+    ffi::OsStr,
     fs::File,
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,7 +21,7 @@ use rustix::{
 };
 use serow_message::FileVersion;
 
-use crate::{error::FilesError, unopened};
+use crate::{error::FilesError, owned_links, unopened};
 
 /// What symbolic links may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +32,11 @@ pub enum Symlinks {
     WithinRoot,
     /// Paths with a symbolic link in them answer 404.
     Refuse,
+    /// They are followed wherever they lead, if the link and its target have the same owner: who may create links in the
+    /// folder publishes no files of others.
+    SameOwner,
+    /// They are followed wherever they lead.
+    All,
 }
 
 /// An open folder, beneath which everything served lies. Clones share the descriptor.
@@ -151,19 +161,35 @@ impl Root {
             .then_some(described)
     }
 
-    fn open_descriptor(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    pub(crate) fn open_descriptor(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let path = if path.is_empty() { b"." } else { path };
-        match self.walk {
-            Walk::Kernel => self.open_by_kernel(path, flags),
-            Walk::ByName => self.open_by_name(path, flags),
+        match (self.symlinks, self.walk) {
+            (Symlinks::SameOwner, _) => owned_links::open(&self.folder.descriptor, path, flags),
+            (_, Walk::Kernel) => self.open_by_kernel(path, flags),
+            (Symlinks::All, Walk::ByName) => {
+                rustix::io::retry_on_intr(|| fs::openat(&self.folder.descriptor, path, flags, Mode::empty()))
+            }
+            (Symlinks::WithinRoot | Symlinks::Refuse, Walk::ByName) => self.open_by_name(path, flags),
         }
     }
 
+    /// What links may do in it.
+    pub(crate) fn symlinks(&self) -> Symlinks {
+        self.symlinks
+    }
+
+    /// The path of a name below it, for messages.
+    pub(crate) fn shown(&self, path: &[u8]) -> PathBuf {
+        self.folder.path.join(OsStr::from_bytes(path))
+    }
+
     fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        if self.symlinks == Symlinks::Refuse {
-            resolve |= ResolveFlags::NO_SYMLINKS;
-        }
+        let links = match self.symlinks {
+            Symlinks::All => ResolveFlags::empty(),
+            Symlinks::Refuse => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+            Symlinks::WithinRoot | Symlinks::SameOwner => ResolveFlags::BENEATH,
+        };
+        let resolve = links | ResolveFlags::NO_MAGICLINKS;
         let mut tries = AGAIN_TRIES;
         loop {
             match fs::openat2(&self.folder.descriptor, path, flags, Mode::empty(), resolve) {
@@ -193,7 +219,7 @@ impl Root {
 }
 
 impl OpenError {
-    fn of(errno: Errno) -> Self {
+    pub(crate) fn of(errno: Errno) -> Self {
         match errno {
             // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
             // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system cannot
@@ -238,7 +264,7 @@ fn explained(path: &Path, error: Errno) -> FilesError {
 }
 
 /// To pass through a folder needs only search permission, which `O_PATH` asks for.
-const FOLDER_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(crate) const FOLDER_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// `O_NONBLOCK`: opening a FIFO must not wait for a writer that never comes. `O_NOCTTY`: nor may a terminal become ours.
 const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
@@ -326,6 +352,45 @@ mod tests {
         // What the first fence lets nobody ask for, the kernel refuses too.
         assert_eq!(open(&within, "../secret"), not_found);
         assert_eq!(open(&within, "/etc/passwd"), not_found);
+    }
+
+    #[test]
+    fn links_leave_the_root_where_the_settings_say_so() {
+        let place = playground();
+        let path = place.path().join("root");
+        let all = Root::open(&path, Symlinks::All).unwrap();
+        let all_by_name = Root { walk: Walk::ByName, ..all.clone() };
+        let owned = Root::open(&path, Symlinks::SameOwner).unwrap();
+        let not_found = Err(OpenError::NotFound);
+        let is_root = rustix::process::geteuid().is_root();
+        for (path, expected) in [
+            ("", Ok("folder")),
+            ("file", Ok("file")),
+            ("folder/inner/deep", Ok("file")),
+            ("to-file", Ok("file")),
+            ("to-folder", Ok("folder")),
+            ("to-folder/inner/deep", Ok("file")),
+            ("folder/up", Ok("file")),
+            ("folder/out-and-in", Ok("file")),
+            ("to-secret", Ok("file")),
+            ("parent/secret", Ok("file")),
+            ("parent/root/folder/inner", Ok("folder")),
+            ("file/deep", not_found),
+            ("to-file/deep", not_found),
+            ("circle", not_found),
+            ("dangling", not_found),
+            ("nothing", not_found),
+            ("fifo", not_found),
+            ("socket", not_found),
+        ] {
+            assert_eq!(open(&all, path), expected, "{path} with all links");
+            assert_eq!(open(&all_by_name, path), expected, "{path} with all links by name");
+            assert_eq!(open(&owned, path), expected, "{path} with links of the same owner");
+        }
+        assert_eq!(open(&all, "absolute"), Ok("file"));
+        assert_eq!(open(&all, "magic"), not_found, "a magic link");
+        // /etc/passwd is root's.
+        assert_eq!(open(&owned, "absolute"), if is_root { Ok("file") } else { not_found });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serow_coding::{Coding, CompressibleTypes, Levels};
 
-use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
+use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks, withheld::Sensitive};
 
 /// How a folder is served; the default suits a web site.
 ///
@@ -48,6 +48,8 @@ pub struct FilesSettings {
     pub upload_form: bool,
     /// Names that begin with a dot.
     pub hidden: Hidden,
+    /// Source code and keys.
+    pub sensitive: Sensitive,
     /// Symbolic links.
     pub symlinks: Symlinks,
     /// Whether large files that have rested are handed to the kernel to send (`sendfile`), which copies nothing.
@@ -56,6 +58,8 @@ pub struct FilesSettings {
     pub zero_copy: bool,
     /// What may be kept in memory, for each core.
     pub cache: CacheLimits,
+    /// How the log names the place of the folder in the settings, as in `site example.com, route 1`. Default: not at all.
+    pub place: String,
 }
 
 impl Default for FilesSettings {
@@ -74,9 +78,11 @@ impl Default for FilesSettings {
             not_found: None,
             upload_form: false,
             hidden: Hidden::default(),
+            sensitive: Sensitive::default(),
             symlinks: Symlinks::default(),
             zero_copy: true,
             cache: CacheLimits::default(),
+            place: String::new(),
         }
     }
 }

@@ -7,11 +7,13 @@ use serow_message::{Headers, KnownHeader};
 use crate::{
     clock::Clock,
     error::FilesError,
+    examined::MissingLog,
     freshness::Freshness,
     media_type::MediaTypes,
     request_path::{Hidden, RequestPath},
     root::Root,
     settings::FilesSettings,
+    withheld::Withheld,
 };
 
 /// A folder, and what the settings mean for it.
@@ -20,6 +22,8 @@ pub(crate) struct Site {
     pub(crate) root: PathBuf,
     pub(crate) settings: FilesSettings,
     pub(crate) media_types: MediaTypes,
+    pub(crate) withheld: Withheld,
+    pub(crate) missing_log: MissingLog,
     pub(crate) clock: Clock,
     pub(crate) fallback: Option<RequestPath>,
     pub(crate) not_found: Option<RequestPath>,
@@ -34,6 +38,8 @@ impl Site {
         Ok(Self {
             root: absolute,
             media_types: MediaTypes::new(&settings.media_types, &settings.default_media_type),
+            withheld: Withheld::of(&settings),
+            missing_log: MissingLog::default(),
             clock: Clock::default(),
             fallback: page("fallback", settings.fallback.as_deref())?,
             not_found: page("not_found", settings.not_found.as_deref())?,

@@ -36,6 +36,9 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
         if let Some(earlier) = answers_all(before, route) {
             return Err(RouterError::Unreachable { site, route: number, earlier });
         }
+        if let Some((path, earlier)) = unreachable_path(before, route) {
+            return Err(RouterError::UnreachablePath { site, route: number, path, earlier });
+        }
     }
     Ok(())
 }
@@ -43,13 +46,27 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
 /// The route before this one that takes all its requests. What comes out of a rewrite has not been seen by the routes
 /// before that, so only those behind the last rewrite count.
 fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
+    answers(before, route, |earlier| earlier.path.covers(&route.path))
+}
+
+/// The first of several paths of a route whose requests never come to it, and the route before it that takes them.
+fn unreachable_path<H>(before: &[Route<H>], route: &Route<H>) -> Option<(String, usize)> {
+    let mut paths = route.path.alternatives();
+    paths.find_map(|path| {
+        let earlier = answers(before, route, |earlier| earlier.path.covers_one(path))?;
+        Some((path.as_str().to_owned(), earlier))
+    })
+}
+
+/// The route before this one that takes all its requests for paths that it covers.
+fn answers<H>(before: &[Route<H>], route: &Route<H>, covers: impl Fn(&Route<H>) -> bool) -> Option<usize> {
     let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
     let takes_all = |earlier: &Route<H>| {
         !is_try(earlier)
             // A script that chooses a name passes the routes of other names by.
             && (route.name.is_none() || earlier.name == route.name)
             && earlier.methods.include(&route.methods)
-            && earlier.path.covers(&route.path)
+            && covers(earlier)
             && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
     };
     before.iter().skip(first).position(takes_all).map(|place| first + place)

@@ -34,6 +34,17 @@ pub enum RouterError {
         /// The one that answers all its requests.
         earlier: usize,
     },
+    /// One of several paths of a route for which no request comes to it.
+    UnreachablePath {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+        /// The path.
+        path: String,
+        /// The route that answers all its requests.
+        earlier: usize,
+    },
     /// A destination with more stars than the path of its route.
     Stars {
         /// The site.
@@ -88,6 +99,7 @@ impl RouterError {
             Self::HostTwice { site, .. }
             | Self::WithoutHostsTwice { site, .. }
             | Self::Unreachable { site, .. }
+            | Self::UnreachablePath { site, .. }
             | Self::Stars { site, .. }
             | Self::Loop { site, .. }
             | Self::LastRewrite { site, .. }
@@ -107,6 +119,7 @@ impl RouterError {
                 renumber(earlier);
             }
             Self::Unreachable { site, .. }
+            | Self::UnreachablePath { site, .. }
             | Self::Stars { site, .. }
             | Self::Loop { site, .. }
             | Self::LastRewrite { site, .. }
@@ -125,6 +138,9 @@ impl RouterError {
             Self::Unreachable { route, earlier, .. } => {
                 Self::Unreachable { site, route: number(route), earlier: number(earlier) }
             }
+            Self::UnreachablePath { route, path, earlier, .. } => {
+                Self::UnreachablePath { site, route: number(route), path, earlier: number(earlier) }
+            }
             Self::Stars { route, stars, .. } => Self::Stars { site, route: number(route), stars },
             Self::Loop { route, .. } => Self::Loop { site, route: number(route) },
             Self::LastRewrite { route, .. } => Self::LastRewrite { site, route: number(route) },
@@ -140,6 +156,7 @@ impl RouterError {
         match self {
             Self::HostTwice { .. } | Self::WithoutHostsTwice { .. } => None,
             Self::Unreachable { route, .. }
+            | Self::UnreachablePath { route, .. }
             | Self::Stars { route, .. }
             | Self::Loop { route, .. }
             | Self::LastRewrite { route, .. }
@@ -173,6 +190,10 @@ impl fmt::Display for RouterError {
                     formatter,
                     " is never reached: route {earlier} takes all its requests; put it before that one, or remove it"
                 )
+            }
+            Self::UnreachablePath { path, earlier, .. } => {
+                let earlier = earlier + 1;
+                write!(formatter, ": no request for {path} comes here: route {earlier} takes them all; leave the path out")
             }
             Self::Stars { stars: 0, .. } => formatter.write_str(
                 ": the path has no star that could fill those of the destination: write one, or leave them out",

@@ -7,7 +7,8 @@ use serow_message::{Pattern, percent};
 /// A pattern that paths of requests can fit: each `*` stands for any text, slashes included.
 ///
 /// It begins with `/` or `*`. With a slash it is compared with the whole path (`/assets/*`); without one, with the last
-/// name of it (`*.css`). The path is compared decoded and cleaned: see [the crate](crate#paths).
+/// name of it (`*.css`). The path is compared decoded and cleaned: see [the crate](crate#paths). Several can stand for one:
+/// see [`Self::any_of`].
 ///
 /// ```
 /// use serow_router::PathPattern;
@@ -19,49 +20,90 @@ use serow_message::{Pattern, percent};
 pub struct PathPattern {
     text: String,
     pattern: Pattern,
+    /// Further patterns, of which a path may fit one instead.
+    others: Box<[Self]>,
 }
 
 impl PathPattern {
     /// The pattern that all paths fit, `/*`.
     #[must_use]
     pub fn any() -> Self {
-        Self { text: "/*".to_owned(), pattern: Pattern::new("/*") }
+        Self::one("/*")
     }
 
-    /// As it was written.
+    /// A pattern that the paths fit which fit one of these; nothing for none.
+    ///
+    /// ```
+    /// use serow_router::PathPattern;
+    ///
+    /// let paths = ["/grafana", "/grafana/*"].map(|path| path.parse().unwrap());
+    /// assert_eq!(PathPattern::any_of(paths.into()).unwrap().to_string(), "/grafana, /grafana/*");
+    /// ```
     #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
+    pub fn any_of(patterns: Vec<Self>) -> Option<Self> {
+        let mut patterns = patterns.into_iter();
+        let mut first = patterns.next()?;
+        first.others = first.others.into_iter().chain(patterns).collect();
+        Some(first)
+    }
+
+    fn one(text: &str) -> Self {
+        Self { text: text.to_owned(), pattern: Pattern::new(text), others: Box::default() }
     }
 
     #[inline]
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
-        self.pattern.matches(path)
+        self.pattern.matches(path) || !self.others.is_empty() && self.others_match(path)
     }
 
+    #[inline(never)]
+    fn others_match(&self, path: &[u8]) -> bool {
+        self.others.iter().any(|other| other.matches(path))
+    }
+
+    /// What the stars of the first pattern stand for that the path fits.
     pub(crate) fn captures<'path>(&self, path: &'path [u8]) -> Vec<&'path [u8]> {
-        self.pattern.captures(path).unwrap_or_default()
+        self.alternatives().find_map(|one| one.pattern.captures(path)).unwrap_or_default()
     }
 
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.pattern.covers(&other.pattern)
+    /// Whether it is certain that all paths that fit the other fit this one too.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        other.alternatives().all(|theirs| self.covers_one(theirs))
     }
 
-    /// A path that fits, whose stars stand for what no other pattern names.
-    pub(crate) fn sample(&self) -> Vec<u8> {
-        let mut path = Vec::with_capacity(self.text.len() + 1);
-        if !self.text.starts_with('/') {
-            path.push(b'/');
-        }
-        // It occurs in no UTF-8, so in no pattern.
-        path.extend(self.text.bytes().map(|byte| if byte == b'*' { 0xff } else { byte }));
-        path
+    /// The same for one of several patterns.
+    pub(crate) fn covers_one(&self, other: &Self) -> bool {
+        self.alternatives().any(|own| own.pattern.covers(&other.pattern))
     }
 
-    /// How many stars it has.
+    /// The patterns of which a path fits one.
+    pub(crate) fn alternatives(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// This pattern without the others.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// For each pattern a path that fits, whose stars stand for what no other pattern names.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.alternatives().map(|one| {
+            let mut path = Vec::with_capacity(one.text.len() + 1);
+            if !one.text.starts_with('/') {
+                path.push(b'/');
+            }
+            // It occurs in no UTF-8, so in no pattern.
+            path.extend(one.text.bytes().map(|byte| if byte == b'*' { 0xff } else { byte }));
+            path
+        })
+    }
+
+    /// How many stars it has; of several patterns, the one with the fewest counts.
     #[must_use]
     pub fn stars(&self) -> usize {
-        self.pattern.stars()
+        self.alternatives().map(|one| one.pattern.stars()).min().unwrap_or_default()
     }
 }
 
@@ -72,18 +114,23 @@ impl FromStr for PathPattern {
         if text.is_empty() {
             return Err(InvalidPath::Empty);
         }
+        // As nginx and people who think of `path-regex` write them.
+        if text.starts_with(['^', '~']) {
+            return Err(InvalidPath::Expression);
+        }
         check(text)?;
         // Without either, it would be compared with the last name of the path: whoever writes "ws" means "/ws".
         if !text.starts_with(['/', '*']) {
             return Err(InvalidPath::Relative);
         }
-        Ok(Self { text: text.to_owned(), pattern: Pattern::new(text) })
+        Ok(Self::one(text))
     }
 }
 
 impl fmt::Display for PathPattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
+        formatter.write_str(&self.text)?;
+        self.others.iter().try_for_each(|other| write!(formatter, ", {other}"))
     }
 }
 
@@ -118,6 +165,8 @@ pub enum InvalidPath {
     WithoutSlash,
     /// The pattern of a path begins with a slash or a star.
     Relative,
+    /// A regular expression, which this is not.
+    Expression,
     /// The query and the fragment are not parts of the path.
     Query,
     /// A request with NUL in its path is refused.
@@ -136,6 +185,9 @@ impl fmt::Display for InvalidPath {
             Self::Relative => {
                 "a path begins with / or *: write / before it, or */ for the same name in every folder, as in \"*/ws\""
             }
+            Self::Expression => {
+                "this is a regular expression: write it as `path-regex`; in `path`, * is the only wildcard"
+            }
             Self::Query => "the query is not a part of the path: leave out ? and #, and what follows",
             Self::Nul => "no path holds NUL: leave it out",
             Self::Encoded => "paths are compared decoded: write the character itself in place of % and two digits",
@@ -152,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_can_fit_a_path() {
-        use InvalidPath::{Empty, Encoded, NeverClean, Nul, Query, Relative};
+        use InvalidPath::{Empty, Encoded, Expression, NeverClean, Nul, Query, Relative};
         let cases = [
             ("/", None),
             ("/*", None),
@@ -172,6 +224,8 @@ mod tests {
             ("/a*.", None),
             ("", Some(Empty)),
             ("a/b", Some(Relative)),
+            ("^/api/[0-9]+?$", Some(Expression)),
+            ("~ /api", Some(Expression)),
             ("/a?b", Some(Query)),
             ("/a#b", Some(Query)),
             ("/a\0", Some(Nul)),
@@ -189,5 +243,35 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(text.parse::<PathPattern>().err(), expected, "{text}");
         }
+    }
+    #[test]
+    fn several_patterns_fit_what_one_of_them_fits() {
+        let pattern = |text: &str| {
+            let parts = text.split_whitespace().map(|part| part.parse().unwrap());
+            PathPattern::any_of(parts.collect()).unwrap()
+        };
+        for (patterns, path, captures) in [
+            ("/grafana /grafana/*", "/grafana", Some(&[][..])),
+            ("/grafana /grafana/*", "/grafana/a/b", Some(&["a/b"])),
+            ("/grafana /grafana/*", "/grafanas", None),
+            ("/a/*/* *.css", "/x/y.css", Some(&["y"])),
+            ("/a/*/* *.css", "/a/b/c.css", Some(&["b", "c.css"])),
+        ] {
+            let (pattern, path) = (pattern(patterns), path.as_bytes());
+            assert_eq!(pattern.matches(path), captures.is_some(), "{patterns}");
+            let expected: Vec<_> = captures.unwrap_or_default().iter().map(|text| text.as_bytes()).collect();
+            assert_eq!(pattern.captures(path), expected, "{patterns}");
+        }
+        for (one, other, expected) in [
+            ("/*", "/a /b/*", true),
+            ("/a /b/*", "/b/c", true),
+            ("/a /b/*", "/a /b/c", true),
+            ("/a /b/*", "/a /c", false),
+            ("/a", "/a /b", false),
+        ] {
+            assert_eq!(pattern(one).covers(&pattern(other)), expected, "{one} and {other}");
+        }
+        assert_eq!((pattern("/a/*/* /b/*").stars(), pattern("/a/* /a").stars()), (1, 0));
+        assert_eq!(PathPattern::any_of(Vec::new()), None);
     }
 }

@@ -41,6 +41,12 @@ impl<H> Router<H> {
         self
     }
 
+    /// The proxies that may name the client.
+    #[must_use]
+    pub fn trusted(&self) -> &TrustedProxies {
+        &self.table.trusted
+    }
+
     /// Finds the route of a request, and rewrites the request as the route says. `attempt` has the handler of an
     /// [`Action::Try`](crate::Action::Try) answer, if it can; without a response, the request goes on to the next routes.
     #[inline]
@@ -88,6 +94,17 @@ impl<H> Router<H> {
                 }
             }
         }
+    }
+
+    /// The hosts of each site, as they are written; none for a site that has all others.
+    pub fn hosts(&self) -> impl Iterator<Item = &[String]> {
+        self.table.hosts.iter().map(Vec::as_slice)
+    }
+
+    /// Whether requests for a host come to a site.
+    #[must_use]
+    pub fn serves(&self, host: &str) -> bool {
+        self.table.serves(host)
     }
 
     /// The number of the site that a request is for, in the order of [`Self::new`]: for what surrounds the responses

@@ -316,10 +316,13 @@ impl Routes {
         })
     }
 
-    /// Whether a browser that follows this redirect gives up. It is tried with a path whose stars stand for a text that
-    /// no route names, so it holds for nearly all paths.
+    /// Whether a browser that follows this redirect gives up. It is tried with paths whose stars stand for a text that
+    /// no route names, so it holds for nearly all paths of a pattern.
     fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
-        let mut path = pattern.sample();
+        pattern.samples().any(|path| self.is_endless_from(path, outcome))
+    }
+
+    fn is_endless_from(&self, mut path: Vec<u8>, outcome: &Outcome) -> bool {
         let (request, nobody) = (Request::default(), TrustedProxies::default());
         let client = RequestClient::new(&nobody);
         let start = Start { tries: false, is_sample: true, ..Start::default() };

@@ -24,6 +24,8 @@ use crate::{
 pub(crate) struct Table {
     index: SiteIndex,
     sites: Vec<Routes>,
+    /// The hosts of each site, as they are written.
+    pub(crate) hosts: Vec<Vec<String>>,
     /// The proxies whose word about the client of a request is taken.
     pub(crate) trusted: TrustedProxies,
     misdirected: FixedResponse,
@@ -55,6 +57,8 @@ impl Table {
         for (number, site) in sites.iter().enumerate() {
             conflicts::check(number, &site.routes)?;
         }
+        let of_site = |site: &Site<H>| site.hosts.iter().map(ToString::to_string).collect();
+        let hosts = sites.iter().map(of_site).collect();
         let mut handlers = Vec::new();
         let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut handlers)).collect();
         for (site, routes) in sites.iter().enumerate() {
@@ -65,7 +69,12 @@ impl Table {
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
         let trusted = TrustedProxies::default();
-        Ok((Self { index, sites, trusted, misdirected, not_implemented }, handlers))
+        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, handlers))
+    }
+
+    /// Whether requests for a host come to a site.
+    pub(crate) fn serves(&self, host: &str) -> bool {
+        self.index.find(Some(host)).is_some()
     }
 
     /// Decides what a request comes to, and gives it the path that rewrites made.

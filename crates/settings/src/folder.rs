@@ -1,7 +1,8 @@
 //! How a folder is served.
 
 use serow_files::{
-    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
+    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Sensitive,
+    Symlinks,
 };
 
 use super::SettingError;
@@ -17,6 +18,12 @@ pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<Fi
     if content.quota.is_some() && content.write == WriteChoice::Off {
         let text = "`quota` limits what clients upload, which `write` has to allow, as in write = \"put\"";
         return Err(SettingError::new("quota", text));
+    }
+    let leaves = matches!(content.symlinks, SymlinksChoice::Owner | SymlinksChoice::All);
+    if content.write != WriteChoice::Off && leaves {
+        let text = "`write` and `symlinks` cannot be combined like this: links would lead clients out of the folder that \
+                    they may change; write symlinks = \"within\", or a route of its own without `write`";
+        return Err(SettingError::new("symlinks", text));
     }
     let upload_form = content.write == WriteChoice::Form;
     if upload_form && !matches!(content.listing, ListingChoice::On | ListingChoice::Html) {
@@ -50,9 +57,17 @@ pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<Fi
         hidden: if content.hidden { Hidden::Serve } else { Hidden::Refuse },
         symlinks: match content.symlinks {
             SymlinksChoice::Within => Symlinks::WithinRoot,
+            SymlinksChoice::Owner => Symlinks::SameOwner,
+            SymlinksChoice::All => Symlinks::All,
             SymlinksChoice::None => Symlinks::Refuse,
         },
+        // A folder that clients fill is theirs: what they have sent, they get.
+        sensitive: match content.sensitive || content.write != WriteChoice::Off {
+            true => Sensitive::Serve,
+            false => Sensitive::Refuse,
+        },
         zero_copy: content.sendfile.is_on(),
+        place: String::new(),
     })
 }
 
@@ -123,6 +138,31 @@ mod tests {
         }
         let error = folder_settings(options(&["--write=put", "--rewrite=/a=/b"]), 128).unwrap_err();
         assert!(error.text.contains("cannot be combined"));
+    }
+
+    #[test]
+    fn links_out_of_a_folder_that_clients_change_are_refused() {
+        for (symlinks, write, is_right) in [
+            ("owner", "off", true),
+            ("all", "off", true),
+            ("none", "dav", true),
+            ("within", "put", true),
+            ("owner", "put", false),
+            ("all", "form", false),
+            ("all", "dav", false),
+        ] {
+            let arguments = ["--symlinks", symlinks, "--write", write];
+            assert_eq!(folder_settings(options(&arguments), 128).is_ok(), is_right, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn source_code_is_served_where_the_settings_or_a_folder_of_clients_ask_for_it() {
+        for (arguments, expected) in
+            [(&[][..], Sensitive::Refuse), (&["--sensitive"], Sensitive::Serve), (&["--write=put"], Sensitive::Serve)]
+        {
+            assert_eq!(folder_settings(options(arguments), 128).unwrap().sensitive, expected, "{arguments:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serow_scripts::ChosenRoute;
 
 use crate::{
     RouteHandler, SitePolicies,
-    site_handler::{respond, routed as routed_by_path},
+    site_handler::{refused, respond, routed as routed_by_path},
     site_response::SiteResponse,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let Some(ChosenRoute(name)) = request.extensions.remove() else { return routed_by_path(router, policies, request) };
     match router.route_named(&name, &mut request, RouteHandler::attempt) {
-        Some(routed) => respond(routed, request, |request| policies.of(router, request)),
+        Some(routed) => respond(routed, request, |request, response| refused(router, policies, request, response)),
         None => {
             warn(&name, &request);
             SiteResponse::Ready(Some(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)))

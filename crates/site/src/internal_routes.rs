@@ -80,7 +80,7 @@ impl InternalRoutes {
     pub(crate) fn respond(&self, mut request: Request) -> SiteResponse {
         let router = self.shared.router.of_thread();
         let routed = router.route(&mut request, RouteHandler::attempt);
-        respond(routed, request, |_| Some(Arc::clone(&self.shared.phases)))
+        respond(routed, request, |_, response| (response, Some(Arc::clone(&self.shared.phases))))
     }
 
     /// Logs what is wrong with a response, at most ten times a second.

@@ -11,6 +11,8 @@
 //! | folder, application or proxy | `content.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
 //! | sites with addresses of their own | `sites_by_address.rs` |
+//! | what the log says where no site or route takes a request | `refusals.rs` |
+//! | what would become of a request, in words | `examination.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
@@ -25,6 +27,7 @@
 mod cache;
 mod chosen_route;
 mod content;
+mod examination;
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;
@@ -33,6 +36,7 @@ mod per_thread;
 mod phases;
 mod policy;
 mod received_request;
+mod refusals;
 mod route_handler;
 mod scripts;
 mod serving;
@@ -49,6 +53,7 @@ pub use self::{
         DiskCounts, FolderError, IgnoredQuery, PurgingClients, ResponseCache, RouteCache, StatusField, prepare_folder,
     },
     content::Content,
+    examination::{Finding, connection_to},
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},

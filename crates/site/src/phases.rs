@@ -49,11 +49,11 @@ pub struct PhaseSettings {
 /// The phases in front of a content.
 pub(crate) struct Phases {
     pub(crate) policy: Arc<RoutePolicy>,
-    scripts: Scripts,
-    mirror: Option<Mirror>,
+    pub(crate) scripts: Scripts,
+    pub(crate) mirror: Option<Mirror>,
     /// Its keys have whatever this content looks at.
-    cache: Option<ResponseCache>,
-    internal: Option<InternalRoutes>,
+    pub(crate) cache: Option<ResponseCache>,
+    pub(crate) internal: Option<InternalRoutes>,
 }
 
 /// The end of a request's way through the phases.

@@ -17,6 +17,8 @@ pub struct RouteHandler {
     content: Content,
     /// None where requests reach the content at once.
     front: Option<Front>,
+    /// How people find it in the settings, as in `route 1, /static/*`.
+    place: Arc<str>,
 }
 
 /// The phases in front of a content.
@@ -33,7 +35,28 @@ impl RouteHandler {
     pub fn new(content: Content, settings: PhaseSettings) -> Self {
         let front = |phases| Front { phases: Arc::new(phases), waiting: Arc::new(PerThread::new(content.clone())) };
         let front = settings.in_front_of(&content).map(front);
-        Self { content, front }
+        Self { content, front, place: Arc::default() }
+    }
+
+    /// The same, which people find at this place of the settings.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        Self { place: place.into(), ..self }
+    }
+
+    /// How people find it in the settings.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Its content.
+    pub(crate) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// The phases in front of its content, if there are any.
+    pub(crate) fn phases(&self) -> Option<&Phases> {
+        self.front.as_ref().map(|front| &*front.phases)
     }
 
     /// Handles one request.

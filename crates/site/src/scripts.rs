@@ -128,6 +128,11 @@ impl ScriptedSite {
         Self { scripts, site: Box::new(site), waiting }
     }
 
+    /// The server behind them.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
     #[inline(never)]
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         let later = || {

@@ -14,7 +14,7 @@ use crate::{
     MaintenanceSwitch, RouteHandler, RoutePolicy, ScriptedSite, SiteScripts, SitesByAddress, chosen_route,
     phases::{Phases, Target},
     policy::Source,
-    received_request,
+    received_request, refusals,
     serving::TlsPolicy,
     site_response::SiteResponse,
     strict_transport::StrictTransport,
@@ -72,15 +72,26 @@ impl Site {
 #[inline]
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let routed = router.route(&mut request, RouteHandler::attempt);
-    respond(routed, request, |request| policies.of(router, request))
+    respond(routed, request, |request, response| refused(router, policies, request, response))
 }
 
-/// The response to a request that was routed so; `site` finds the phases of the request's site.
+/// The response to a request that no route takes, and the phases of its site.
+#[cold]
+pub(crate) fn refused(
+    router: &Router<RouteHandler>,
+    policies: &SitePolicies,
+    request: &Request,
+    response: Response,
+) -> (Response, Option<Arc<Phases>>) {
+    (refusals::explained(router, request, response), policies.of(router, request))
+}
+
+/// The response to a request that was routed so; `refused` has what becomes of a refusal of the router.
 #[inline]
 pub(crate) fn respond(
     routed: Routed<'_, RouteHandler>,
     request: Request,
-    site: impl FnOnce(&Request) -> Option<Arc<Phases>>,
+    refused: impl FnOnce(&Request, Response) -> (Response, Option<Arc<Phases>>),
 ) -> SiteResponse {
     match routed {
         Routed::Handler { handler, headers } => {
@@ -93,10 +104,13 @@ pub(crate) fn respond(
         Routed::Attempt { handler, response } | Routed::Answer { handler: Some(handler), response } => {
             handler.respond_with(request, response)
         }
-        Routed::Answer { handler: None, response } => match site(&request) {
-            Some(phases) => phases.respond(request, Target::Response(response), Source::Router),
-            None => SiteResponse::Ready(Some(response)),
-        },
+        Routed::Answer { handler: None, response } => {
+            let (response, phases) = refused(&request, response);
+            match phases {
+                Some(phases) => phases.respond(request, Target::Response(response), Source::Router),
+                None => SiteResponse::Ready(Some(response)),
+            }
+        }
     }
 }
 

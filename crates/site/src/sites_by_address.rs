@@ -20,6 +20,11 @@ impl SitesByAddress {
         Self { own, otherwise: Box::new(otherwise) }
     }
 
+    /// The sites of a listener.
+    pub(crate) fn reached_by(&self, listener: Option<SocketAddr>) -> &Site {
+        self.own.iter().find(|(own, _)| Some(*own) == listener).map_or(&self.otherwise, |(_, site)| site)
+    }
+
     /// The sites of a connection.
     pub(crate) fn of(&self, connection: &Connection) -> &Site {
         let own = connection.local().and_then(|local| self.own.iter().find(|(listener, _)| takes(*listener, local)));

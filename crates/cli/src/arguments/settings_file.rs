@@ -22,6 +22,18 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) explain: bool,
 
+    /// Say what would become of this request, in place of checking: 'GET /static/a.css', 'GET https://example.com/'.
+    ///
+    /// Site, route, access and content are named in the order of a request, and the file that would be sent. Serow starts
+    /// nothing, runs no script, and asks no other server. The client is on this machine; without a host in the
+    /// request or in --header, the host is the first one of the settings.
+    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["explain", "script_test"])]
+    pub(crate) request: Option<String>,
+
+    /// Header field of that request (repeatable): 'Cookie: beta=1'.
+    #[arg(long, value_name = "FIELD", requires = "request")]
+    pub(crate) header: Vec<String>,
+
     /// Run the cases of this test of a script, in place of checking a settings file; can be repeated.
     ///
     /// A case is a request and what is expected of the response; docs/scripts.md shows how a test is written.

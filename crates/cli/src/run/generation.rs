@@ -113,7 +113,7 @@ impl Generation {
         // Before there is another thread: what is restricted is one of them, and those that it starts.
         let sandbox = SandboxState::enter(sandbox)?;
         // By that user as well.
-        warn_of_folders(&configuration);
+        warn_of_settings(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
         let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
@@ -208,7 +208,7 @@ impl Generation {
         let terms = Terms {
             admin,
             admin_token: settings.admin_token,
-            announcement: announcement::line(&sites, &server, settings.encryption.as_ref()),
+            announcement: announcement::line(&sites, &server, &site, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
         };
@@ -311,14 +311,15 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
     })
 }
 
-/// Warns of folders that this user cannot read, or that others change.
-fn warn_of_folders(configuration: &Configuration) {
+/// Warns of folders that this user cannot read, or that others change, and of what the settings probably do not mean.
+fn warn_of_settings(configuration: &Configuration) {
     for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
         tracing::warn!("{unreadable}");
     }
     if let Some(warning) = open_to_changes(&configuration.folders, &configuration.server.listeners) {
         tracing::warn!("{warning}");
     }
+    configuration.notes.iter().for_each(|note| tracing::warn!("{note}"));
 }
 
 fn counted_sites(count: usize) -> String {

@@ -93,10 +93,10 @@ fn a_command_has_every_line() {
     let folder = site();
     let log = folder.path().join("access.log");
     let mut server = Running::start(folder.path(), &["--access-log", &format!("| cat >>{}", log.display())]);
-    server.get("/1");
+    server.get("/a.txt?1");
     // While it runs, and not only at its end.
-    assert!(lines_of(&log, 1)[0].contains("GET /1 HTTP/1.1"));
-    server.get("/2");
+    assert!(lines_of(&log, 1)[0].contains("GET /a.txt?1 HTTP/1.1"));
+    server.get("/a.txt?2");
     assert_eq!(server.stop().code(), Some(0));
     assert_eq!(lines_of(&log, 0).len(), 2);
     assert_eq!(server.last_lines(), [""; 0]);

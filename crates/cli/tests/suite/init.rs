@@ -192,3 +192,26 @@ fn lines(mut command: Command) -> impl Iterator<Item = String> {
         line.unwrap()
     })
 }
+
+#[test]
+fn source_code_is_neither_served_nor_written_into_a_settings_file_by_itself() {
+    for (files, kind, remedy) in [
+        (&["index.php", "wp-config.php"][..], "WordPress (wp-config.php)", "frankenphp"),
+        (&["composer.json", "public/index.php"], "PHP (composer.json)", "frankenphp"),
+        (&["Cargo.toml", "src/main.rs"], "a Rust program (Cargo.toml)", "cargo build --release"),
+        (&["Cargo.toml", "index.html"], "a Rust program (Cargo.toml)", "cargo build --release"),
+        (&["go.mod"], "a Go program (go.mod)", "go build"),
+        (&["mix.exs"], "an Elixir application (mix.exs)", "mix phx.server"),
+        (&["pom.xml"], "a Java application (pom.xml)", "java -jar"),
+        (&["build.gradle"], "a Java application (build.gradle)", "java -jar"),
+    ] {
+        let folder = folder(files);
+        for (arguments, code) in [(&[][..], 2), (&["files"], 2), (&["init"], 1), (&["init", "--print"], 1)] {
+            let output = run(folder.path(), arguments);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{arguments:?} {said}");
+            assert!(said.contains(kind) && said.contains(remedy), "{arguments:?} {said}");
+            assert!(output.stdout.is_empty() && !folder.path().join("serow.toml").exists(), "{arguments:?}");
+        }
+    }
+}

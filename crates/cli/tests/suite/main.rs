@@ -34,6 +34,7 @@ mod options;
 mod proxy;
 mod purge;
 mod rates;
+mod reasons;
 mod responses;
 mod route_logs;
 mod route_metrics;

@@ -66,6 +66,51 @@ fn symlinks() {
     assert_ne!(server.get("/without.txt").status(), 200);
     let server = Running::start(folder.path(), &["--symlinks", "none"]);
     assert_ne!(server.get("/within.txt").status(), 200);
+    let server = Running::start(folder.path(), &["--symlinks", "all"]);
+    assert_eq!((server.get("/within.txt").status(), server.get("/without.txt").status()), (200, 200));
+}
+
+#[test]
+fn links_of_deployments_are_followed_where_the_owner_is_the_same() {
+    let place = tempfile::tempdir().unwrap();
+    let write_below = |name: &str| write(place.path(), name, "uploaded");
+    write_below("cap/shared/system/u.txt");
+    write_below("cap/releases/1/public/index.html");
+    write_below("laravel/storage/app/public/u.txt");
+    write_below("laravel/public/index.html");
+    let link = |target: &str, link: &str| symlink(target, place.path().join(link)).unwrap();
+    link("releases/1", "cap/current");
+    link("../../../shared/system", "cap/releases/1/public/system");
+    symlink(place.path().join("laravel/storage/app/public"), place.path().join("laravel/public/storage")).unwrap();
+    for (root, path) in [("cap/current/public", "/system/u.txt"), ("laravel/public", "/storage/u.txt")] {
+        let within = Running::start(&place.path().join(root), &[]);
+        assert_eq!(within.get(path).status(), 404, "{root}");
+        let line = within.line_with("the symbolic link");
+        assert!(line.contains("leaves the root: symlinks = \"owner\" or \"all\" follows it"), "{line}");
+        for symlinks in ["owner", "all"] {
+            let server = Running::start(&place.path().join(root), &["--symlinks", symlinks]);
+            assert_eq!(server.get(path).text(), "uploaded", "{root} {symlinks}");
+        }
+    }
+}
+
+#[test]
+fn source_code_and_keys() {
+    let folder = site();
+    for name in ["index.php", "wp-config.php.bak", "site.key", "ca.pem", ".well-known/x"] {
+        write(folder.path(), name, "content");
+    }
+    let statuses = |options: &[&str]| {
+        let server = Running::start(folder.path(), options);
+        let paths = ["/index.php", "/wp-config.php.bak", "/site.key", "/ca.pem", "/.well-known/x"];
+        paths.map(|path| server.get(path).status())
+    };
+    assert_eq!(statuses(&[]), [404, 404, 404, 404, 200]);
+    assert_eq!(statuses(&["--type", "pem=application/x-pem-file"]), [404, 404, 404, 200, 200]);
+    assert_eq!(statuses(&["--sensitive"]), [200; 5]);
+    assert_eq!(statuses(&["--write", "put"]), [200; 5]);
+    let listing = Running::start(folder.path(), &["--index", "none.html"]).get("/?format=json").text().to_owned();
+    assert!(listing.contains("a.txt") && !listing.contains("php") && !listing.contains("key"), "{listing}");
 }
 
 #[test]

@@ -71,6 +71,8 @@ fn requests_are_shown_on_a_terminal() {
     let line = server.line();
     assert!(line.starts_with("GET /a.txt \u{1b}[32m200\u{1b}[0m 1 B ") && line.ends_with(" ms"), "{line:?}");
     assert_eq!(server.get("/missing"), 404);
+    let line = server.line();
+    assert!(line.contains("WARN") && line.contains("GET /missing: no file "), "{line:?}");
     assert!(server.line().starts_with("GET /missing \u{1b}[33m404\u{1b}[0m "));
 }
 

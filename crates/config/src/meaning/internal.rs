@@ -68,7 +68,7 @@ pub(crate) fn roots(routes: &[RouteTable], folder: &Path) -> Vec<InternalRoot> {
     let mut roots: Vec<InternalRoot> = Vec::new();
     for route in routes {
         let HandlerTable::Files(files) = &route.handler else { continue };
-        let path = route.settings.path.as_deref().unwrap_or_default();
+        let path = route.settings.only_path().unwrap_or_default();
         let prefix = if files.settings.strip_prefix { path.trim_end_matches("/*") } else { "" };
         let written = resolved(&files.settings.root, folder);
         let folders = [std::path::absolute(&written).ok(), fs::canonicalize(&written).ok()];

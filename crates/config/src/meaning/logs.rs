@@ -228,7 +228,9 @@ impl SiteTable {
         let SiteContent::Routes(routes) = &self.content else { return BTreeSet::new() };
         let scopes = routes.iter().filter_map(|route| {
             let expression = || route.settings.path_regex.as_ref()?.parse::<Expression>().ok();
-            let path = || route.settings.path.as_ref()?.parse::<PathPattern>().ok();
+            let paths = || route.settings.path.iter().flat_map(|paths| &paths.0);
+            let patterns = || paths().map(|path| path.parse()).collect::<Result<Vec<PathPattern>, _>>().ok();
+            let path = || PathPattern::any_of(patterns()?);
             let of_path = || path().map(|path| Scope::default().of_stars(path.stars()));
             expression().map(|expression| Scope::default().of_expression(&expression)).or_else(of_path)
         });

@@ -5,8 +5,8 @@ use std::{cell::RefCell, collections::BTreeSet, fmt::Display, path::Path, rc::Rc
 use serow_document::{Place, Problem, Problems};
 use serow_files::{Files, Listing, Rewrite};
 use serow_router::{
-    Action, FixedResponse, HostPattern, InvalidRedirect, InvalidResponse, Methods, PathPattern, Redirect,
-    RewriteTarget, Route, Router, Site,
+    Action, FixedResponse, HostPattern, InvalidRedirect, InvalidResponse, Methods, Redirect, RewriteTarget, Route,
+    Router, Site,
 };
 use serow_site::{
     Content, InternalRoutes, Mirror, MirrorSettings, PhaseSettings, RouteHandler, RoutePolicy, Scripts,
@@ -31,6 +31,7 @@ use crate::{
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
+        route_paths::{self, of_route, shown},
         scripting::Scripting,
         site_listeners::SiteListeners,
         site_places::{SitePlaces, of_router},
@@ -114,7 +115,7 @@ impl Routing<'_> {
         let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
-            SiteContent::Files(files) => self.files(*files, (EVERYTHING, None), compression, &place.key("files")),
+            SiteContent::Files(files) => self.only_files(*files, compression, &name, &place.key("files")),
             SiteContent::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
             }
@@ -152,8 +153,8 @@ impl Routing<'_> {
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
         let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
         let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
-        let (action, answering) =
-            in_phases(action, PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() });
+        let phases = PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() };
+        let (action, answering) = in_phases(action, phases, EVERYTHING);
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, answering, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
         let number = self.numbers.site(logs);
@@ -204,10 +205,9 @@ impl Routing<'_> {
     fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
         let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
-        let written = settings.path.as_deref();
-        let name = written.or(settings.path_regex.as_deref()).unwrap_or_default();
+        let (written, name) = (settings.only_path().unwrap_or_default().to_owned(), settings.paths());
         let trusted = handler.trust().map(trusted);
-        let path = written.map_or_else(|| Some(PathPattern::any()), |path| self.text(path, &place.key("path")));
+        let path = self.noted(route_paths::pattern(settings.path.as_ref(), &place.key("path")));
         let expression = settings.path_regex.as_deref();
         let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
             None => None,
@@ -227,10 +227,11 @@ impl Routing<'_> {
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
+        let shown = shown(site.name, Some(&place), &name);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Files(files) => {
-                self.files(*files, (written.unwrap_or_default(), site.dav), compression, &place.key("files"))
+                self.files(*files, (&written, site.dav), compression, (&shown, &place.key("files")))
             }
             HandlerTable::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
@@ -246,10 +247,10 @@ impl Routing<'_> {
         let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
-            ..self.around_content(&action, &policy, (name, &matched), (settings.internal, follows), site, &place)?
+            ..self.around_content(&action, &policy, (&name, &matched), (settings.internal, follows), site, &place)?
         };
-        let (action, answering) = in_phases(action, phases);
-        let numbered = NumberedRoute { site: site.name.to_owned(), path: name.to_owned(), trusted, logs };
+        let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));
+        let numbered = NumberedRoute { site: site.name.to_owned(), path: name, trusted, logs };
         // What leads to an internal route has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
@@ -359,12 +360,23 @@ impl Routing<'_> {
         self.noted(response.map_err(problem)).map(Action::Respond)
     }
 
+    /// The only folder of the site with this name.
+    fn only_files(
+        &self,
+        table: FilesTable,
+        compression: Option<&CompressionSetting>,
+        site: &str,
+        place: &Place,
+    ) -> Option<Action<Content>> {
+        self.files(table, (EVERYTHING, None), compression, (&shown(site, None, EVERYTHING), place))
+    }
+
     fn files(
         &self,
         table: FilesTable,
         (path, scope): (&str, Option<&Arc<DavScope>>),
         compression: Option<&CompressionSetting>,
-        place: &Place,
+        (shown, place): (&str, &Place),
     ) -> Option<Action<Content>> {
         let FilesTable { settings, folder } = table;
         if settings.root.as_os_str().is_empty() {
@@ -393,6 +405,7 @@ impl Routing<'_> {
         let codings = folder.content.compress.clone();
         let mut settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
         Policies::compress_folder(compression, &codings, &mut settings);
+        shown.clone_into(&mut settings.place);
         let prefix = if stripped.is_some() { path.trim_end_matches("/*") } else { "" };
         settings.rewrite.extend(stripped);
         if is_next {
@@ -467,11 +480,15 @@ impl Routing<'_> {
 }
 
 /// An action whose content is behind these phases, and the handler that passes on what the action itself answers.
-fn in_phases(action: Action<Content>, phases: PhaseSettings) -> (Action<RouteHandler>, Option<RouteHandler>) {
-    let answering = |phases| Some(RouteHandler::new(Content::Answer, phases));
+fn in_phases(
+    action: Action<Content>,
+    phases: PhaseSettings,
+    shown: &str,
+) -> (Action<RouteHandler>, Option<RouteHandler>) {
+    let answering = |phases| Some(RouteHandler::new(Content::Answer, phases).at(shown));
     match action {
-        Action::Handle(content) => (Action::Handle(RouteHandler::new(content, phases)), None),
-        Action::Try(content) => (Action::Try(RouteHandler::new(content, phases)), None),
+        Action::Handle(content) => (Action::Handle(RouteHandler::new(content, phases).at(shown)), None),
+        Action::Try(content) => (Action::Try(RouteHandler::new(content, phases).at(shown)), None),
         Action::Redirect(redirect) => (Action::Redirect(redirect), answering(phases)),
         Action::Respond(response) => (Action::Respond(response), answering(phases)),
         Action::Rewrite(target) => (Action::Rewrite(target), None),

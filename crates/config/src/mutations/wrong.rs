@@ -67,7 +67,7 @@ const WORDS: [(&str, &[&str]); 14] = [
     ("http", &["both", "1", "2"]),
     ("log-level", &["off", "error", "warn", "info", "debug", "trace"]),
     ("listing", &["on", "off", "html", "json"]),
-    ("symlinks", &["within", "none"]),
+    ("symlinks", &["within", "owner", "all", "none"]),
     ("sendfile", &["on", "off"]),
     ("compress", &["on", "off", "br", "zstd", "gzip"]),
     ("balance", &["round-robin", "least-requests", "latency"]),

@@ -17,6 +17,7 @@ use crate::{
         logs::LogSettings,
         matching::WhenTable,
         policies::PolicySettings,
+        texts::Texts,
         upstreams::ProxyTable,
     },
     values::{ListenRule, choice},
@@ -114,10 +115,11 @@ pub(crate) struct RouteTable {
 pub(crate) struct RouteSettings {
     /// Paths that the route matches: /assets/* matches the whole path, *.css the file name.
     ///
-    /// Each * matches any text, including slashes. The first matching route handles the request. Texts of the route can
-    /// name what the stars match: $1, $2.
+    /// Each * matches any text, including slashes; without one, only that very path matches. Several paths share a
+    /// route: ["/grafana", "/grafana/*"]. The first matching route handles the request. Texts of the route can name what
+    /// the stars match: $1, $2.
     #[serde(default)]
-    pub(crate) path: Option<String>,
+    pub(crate) path: Option<Texts>,
 
     /// Regular expression that the path matches, in place of `path`: "^/users/([0-9]+)$".
     ///
@@ -155,6 +157,22 @@ pub(crate) struct RouteSettings {
     /// removes the field. Values can have variables, as in "$host".
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
+}
+
+impl RouteSettings {
+    /// Its path, if there is only one.
+    pub(crate) fn only_path(&self) -> Option<&str> {
+        match &self.path.as_ref()?.0[..] {
+            [path] => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Its paths or its expression, as logs and metrics name the route.
+    pub(crate) fn paths(&self) -> String {
+        let paths = self.path.as_ref().map(|paths| paths.0.join(", "));
+        paths.or_else(|| self.path_regex.clone()).unwrap_or_default()
+    }
 }
 
 impl FromTable for SiteTable {

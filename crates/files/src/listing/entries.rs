@@ -4,7 +4,7 @@ use std::{io, os::fd::OwnedFd};
 
 use rustix::fs::{Dir, FileType, Stat};
 
-use crate::{request_path::Hidden, root::Root};
+use crate::{request_path::Hidden, root::Root, settings::FilesSettings, withheld::Withheld};
 
 /// A folder to be listed.
 pub(crate) struct Listed {
@@ -31,6 +31,7 @@ pub(super) struct Reader {
     path: Vec<u8>,
     folder: Dir,
     hidden: Hidden,
+    withheld: Withheld,
     limit: usize,
     entries: Vec<Entry>,
     /// Whether there were more than the limit.
@@ -38,13 +39,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(listed: Listed, hidden: Hidden, limit: usize) -> io::Result<Self> {
+    pub(super) fn new(listed: Listed, settings: &FilesSettings) -> io::Result<Self> {
         Ok(Self {
             root: listed.root,
             path: listed.path,
             folder: Dir::new(listed.folder)?,
-            hidden,
-            limit,
+            hidden: settings.hidden,
+            withheld: Withheld::of(settings),
+            limit: settings.listing_limit,
             entries: Vec::new(),
             is_cut: false,
         })
@@ -62,6 +64,10 @@ impl Reader {
                 continue;
             }
             let Some(stat) = self.root.describe(self.folder.fd()?, &self.path, name) else { continue };
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            if !is_folder && self.withheld.contains(name) {
+                continue;
+            }
             if self.entries.len() == self.limit {
                 self.is_cut = true;
                 return Ok(true);

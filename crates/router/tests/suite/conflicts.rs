@@ -1,7 +1,7 @@
 //! Sites that can never be reached as they are, or contradict themselves.
 
 use crate::support::{Named, With, attempt, handle, redirect, respond, rewrite, site};
-use serow_router::{Route, Router, RouterError, Site};
+use serow_router::{PathPattern, Route, Router, RouterError, Site};
 
 /// The error of a site with these routes, behind another site.
 fn error(routes: Vec<Route<Named>>) -> Option<RouterError> {
@@ -35,6 +35,39 @@ fn routes_that_are_never_reached() {
     ];
     for (place, (routes, expected)) in cases.into_iter().enumerate() {
         assert_eq!(error(routes), expected, "case {place}");
+    }
+}
+
+#[test]
+fn a_route_with_several_paths_is_refused_where_one_of_them_is_never_reached() {
+    let several = |paths: &[&str], route: Route<Named>| {
+        let paths = paths.iter().map(|path| path.parse().unwrap()).collect();
+        Route { path: PathPattern::any_of(paths).unwrap(), ..route }
+    };
+    let unreachable =
+        |path: &str| Some(RouterError::UnreachablePath { site: 1, route: 1, path: path.to_owned(), earlier: 0 });
+    for (first, second, expected) in [
+        (handle("/a", ""), several(&["/a", "/b"], handle("/", "")), unreachable("/a")),
+        (handle("/a/*", ""), several(&["/b", "/a/b"], handle("/", "")), unreachable("/a/b")),
+        (
+            several(&["/a", "/b"], handle("/", "")),
+            handle("/b", ""),
+            Some(RouterError::Unreachable { site: 1, route: 1, earlier: 0 }),
+        ),
+        (several(&["/a", "/b"], handle("/", "")), handle("/*", ""), None),
+        (
+            handle("/c", ""),
+            several(&["/a", "/b/*"], redirect("/", "/b/c", 302)),
+            Some(RouterError::Loop { site: 1, route: 1 }),
+        ),
+        (
+            handle("/c", ""),
+            several(&["/a", "/b/*"], redirect("/", "/d/*", 302)),
+            Some(RouterError::Stars { site: 1, route: 1, stars: 0 }),
+        ),
+    ] {
+        let shown = format!("{:?} {:?}", first.path, second.path);
+        assert_eq!(error(vec![first, second]), expected, "{shown}");
     }
 }
 

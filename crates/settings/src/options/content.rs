@@ -32,8 +32,19 @@ pub struct ContentOptions {
     #[arg(long)]
     pub hidden: bool,
 
-    /// Which symbolic links are followed: those that stay within the folder, or none.
-    #[arg(long, value_name = "within|none", default_value = "within", hide_possible_values = true)]
+    /// Serve and list source code and private keys: .php, .phtml, .phar, .inc, .env, .pem, .key, id_rsa and the like.
+    ///
+    /// Without it they answer 404, also as backups such as wp-config.php.bak. A media type for one of these endings serves
+    /// its files as well: --type pem=application/x-pem-file. With --write, all files are served.
+    #[arg(long)]
+    pub sensitive: bool,
+
+    /// Which symbolic links are followed: those that stay within the folder, those whose target has the same owner, all,
+    /// or none.
+    ///
+    /// owner and all follow links that leave the folder, as nginx does: Capistrano's public/system, Laravel's
+    /// public/storage. They cannot be combined with --write.
+    #[arg(long, value_name = "within|owner|all|none", default_value = "within", hide_possible_values = true)]
     pub symlinks: SymlinksChoice,
 
     /// Fallback file for missing pages: the start page of a single-page application.
@@ -128,6 +139,12 @@ pub enum SymlinksChoice {
     /// Those that stay within the folder.
     #[value(help = None)]
     Within,
+    /// Those whose target has the owner of the link, wherever it is.
+    #[value(help = None)]
+    Owner,
+    /// All, wherever they lead.
+    #[value(help = None)]
+    All,
     /// None.
     #[value(help = None)]
     None,

@@ -36,7 +36,7 @@ use super::{
     client_requests::{ClientRequest, ClientRequests},
     rate_limit::{Limited, RateLimit, whole_seconds},
 };
-use crate::cache::Identified;
+use crate::{cache::Identified, refusals};
 
 /// What a request must pass before it reaches the handler of a site or a route; by default nothing.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +108,7 @@ impl Guard {
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
         if !is_address_right && !is_identity_enough {
             self.refused_addresses.note(client);
+            refusals::log_address(client, request);
             return Admission::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
         }
         // The method of a preflight request is not that of the request it asks about.

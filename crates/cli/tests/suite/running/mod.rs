@@ -42,11 +42,21 @@ pub(crate) fn output<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) ->
     serow(arguments).output().unwrap()
 }
 
+/// A URL with the address of this machine in place of the host of a site.
+fn local(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, rest) = rest.split_at(rest.find([':', '/']).unwrap_or(rest.len()));
+    let is_address = host.starts_with(|first: char| first.is_ascii_digit() || first == '[') || host == "localhost";
+    if is_address { url.to_owned() } else { format!("{scheme}://127.0.0.1{rest}") }
+}
+
 /// A server that runs; it is killed at the end of the test.
 pub(crate) struct Running {
     pub(crate) child: Child,
     /// The line that it printed.
     pub(crate) announcement: String,
+    /// The URLs in it, with the address of this machine in place of the hosts of sites.
+    urls: Vec<String>,
     lines: Receiver<String>,
 }
 
@@ -73,8 +83,11 @@ impl Running {
                 }
             }
         });
-        let mut running = Self { child, announcement: String::new(), lines };
+        let mut running = Self { child, announcement: String::new(), urls: Vec::new(), lines };
         running.announcement = running.line_with("Serving ");
+        let urls = running.announcement.rsplit_once(" at ").unwrap().1.split(" and ");
+        running.urls = urls.filter(|url| !url.ends_with(" more")).map(local).collect();
+        running.urls.dedup();
         running
     }
 
@@ -101,13 +114,12 @@ impl Running {
 
     /// The URLs that were printed.
     pub(crate) fn urls(&self) -> Vec<&str> {
-        let (_, urls) = self.announcement.rsplit_once(" at ").unwrap();
-        urls.split(" and ").collect()
+        self.urls.iter().map(String::as_str).collect()
     }
 
     /// Host and port of the first URL.
     pub(crate) fn address(&self) -> &str {
-        self.urls()[0].trim_start_matches("http://").trim_end_matches('/')
+        self.urls[0].trim_start_matches("http://").trim_end_matches('/')
     }
 
     /// A connection to it.
@@ -176,6 +188,12 @@ impl Answer {
 /// One request and its response, after which the connection closes.
 pub(crate) fn exchange(mut stream: impl Read + Write, path: &str, headers: &str) -> Answer {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n").unwrap();
+    received(stream)
+}
+
+/// The same with these header lines only, of which one is the host.
+pub(crate) fn exchange_as(mut stream: impl Read + Write, path: &str, headers: &str) -> Answer {
+    write!(stream, "GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n").unwrap();
     received(stream)
 }
 

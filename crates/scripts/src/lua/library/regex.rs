@@ -10,7 +10,9 @@ struct RegexValue(Regex);
 pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
     let compile = lua.create_function(|lua, pattern: LuaString| {
         let pattern = pattern.to_string_lossy().to_string();
-        let compiled = RegexBuilder::new(&pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
+        // As `path-regex` has it: texts are bytes, and \w, \d and (?i) are those of ASCII.
+        let mut builder = RegexBuilder::new(&pattern);
+        let compiled = builder.unicode(false).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
         let compiled = compiled.map_err(|error| {
             let lines: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
             mlua::Error::runtime(format_args!("serow.regex {pattern:?}: {}", lines.join(" ")))
@@ -50,3 +52,33 @@ impl UserData for RegexValue {
 
 /// Bytes of a compiled expression: it lies outside of the memory of the state.
 const MAX_SIZE: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Built alone, the crate regex has no tables of Unicode here: `cargo test -p serow-scripts --features lua`.
+    #[test]
+    fn classes_and_case_are_those_of_ascii() {
+        let lua = Lua::new();
+        let serow = lua.create_table().unwrap();
+        provide(&lua, &serow).unwrap();
+        let regex: mlua::Function = serow.raw_get("regex").unwrap();
+        for (pattern, text, expected) in [
+            (r"^\d+$", "123", true),
+            (r"^\d+$", "12a", false),
+            (r"^\w+$", "a_1", true),
+            (r"^\w+$", "\u{e4}", false),
+            (r"a\sb", "a\tb", true),
+            (r"\bcat\b", "a cat.", true),
+            (r"\bcat\b", "concat", false),
+            (r"(?i)(semrush)", "SemrushBot", true),
+            (r"^\D\W\S$", "a-b", true),
+            ("\u{e4}+", "\u{e4}", true),
+        ] {
+            let compiled: mlua::AnyUserData = regex.call(pattern).unwrap();
+            let found: bool = mlua::ObjectLike::call_method(&compiled, "test", text).unwrap();
+            assert_eq!(found, expected, "{pattern} on {text}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Folders with source code that nobody wants to publish, and that Serow cannot run as it is.
+
+use std::{fs, path::Path};
+
+/// Source code in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundSources {
+    /// The file by which it was found.
+    pub(crate) file: &'static str,
+    /// The subject of the code, as in `a Rust program`.
+    pub(crate) kind: &'static str,
+    /// How it is served: a part of a sentence.
+    pub(crate) remedy: &'static str,
+}
+
+/// The source code in a folder, if there is some. A page for browsers beside it does not make it public.
+pub(crate) fn sources(folder: &Path) -> Option<FoundSources> {
+    let found = FILES.into_iter().find(|(file, ..)| folder.join(file).is_file());
+    let found = found.map(|(file, kind, remedy)| FoundSources { file, kind, remedy });
+    found.or_else(|| package(folder)).or_else(|| php(folder))
+}
+
+/// A project whose pages a bundler builds, or a program.
+fn package(folder: &Path) -> Option<FoundSources> {
+    let has_sources = ["src", "node_modules", "app", "lib"].iter().any(|name| folder.join(name).is_dir());
+    let is_project = folder.join("package.json").is_file() && has_sources;
+    is_project.then_some(FoundSources {
+        file: "package.json",
+        kind: "a Node.js project",
+        remedy: "to serve the pages that it builds, write npm run build, and then serow dist; to run a program, serow app -- \
+                 node server.js",
+    })
+}
+
+/// Any file in PHP.
+fn php(folder: &Path) -> Option<FoundSources> {
+    let is_php = |name: &std::ffi::OsStr| Path::new(name).extension().is_some_and(|ending| ending == "php");
+    let mut entries = fs::read_dir(folder).ok()?.flatten().take(MAX_ENTRIES);
+    entries.any(|entry| is_php(&entry.file_name())).then_some(FoundSources { file: "*.php", kind: "PHP", remedy: PHP })
+}
+
+const PHP: &str = "to run it, put a server for PHP behind Serow, such as FrankenPHP: serow app -- frankenphp php-server \
+                   --listen 127.0.0.1:{port}";
+
+const JAVA: &str = "to run it, build it, and write serow app -- java -jar with the name of the archive";
+
+const FILES: [(&str, &str, &str); 10] = [
+    ("composer.json", "PHP", PHP),
+    ("wp-config.php", "WordPress", PHP),
+    ("index.php", "PHP", PHP),
+    (
+        "Cargo.toml",
+        "a Rust program",
+        "to run it, write cargo build --release, and then serow app -- ./target/release/ and its name",
+    ),
+    ("go.mod", "a Go program", "to run it, write go build, and then serow app -- ./ and its name"),
+    ("mix.exs", "an Elixir application", "to run it, write serow app -- mix phx.server"),
+    ("pom.xml", "a Java application", JAVA),
+    ("build.gradle", "a Java application", JAVA),
+    ("build.gradle.kts", "a Java application", JAVA),
+    ("deno.json", "a Deno program", "to run it, write serow app -- deno task start"),
+];
+
+/// A folder with more entries is not searched to its end.
+const MAX_ENTRIES: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::tests::folder;
+
+    #[test]
+    fn source_code_is_found_by_its_files() {
+        for (files, expected) in [
+            (&[("composer.json", "")][..], Some("composer.json")),
+            (&[("wp-config.php", "")], Some("wp-config.php")),
+            (&[("index.php", ""), ("style.css", "")], Some("index.php")),
+            (&[("contact.php", ""), ("index.html", "")], Some("*.php")),
+            (&[("Cargo.toml", ""), ("src/main.rs", "")], Some("Cargo.toml")),
+            (&[("go.mod", "")], Some("go.mod")),
+            (&[("mix.exs", "")], Some("mix.exs")),
+            (&[("pom.xml", "")], Some("pom.xml")),
+            (&[("build.gradle", "")], Some("build.gradle")),
+            (&[("package.json", "{}"), ("index.html", ""), ("src/main.js", "")], Some("package.json")),
+            (&[("package.json", "{}"), ("index.html", "")], None),
+            (&[("index.html", ""), ("src/a.css", "")], None),
+            (&[("a.txt", "")], None),
+        ] {
+            assert_eq!(sources(folder(files).path()).map(|found| found.file), expected, "{files:?}");
+        }
+    }
+}
