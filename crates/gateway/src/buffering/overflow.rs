@@ -1,6 +1,7 @@
 //! Parts of responses that wait in files until slow clients read them.
 
 use std::{
+    fmt,
     fs::File,
     io,
     os::unix::fs::FileExt,
@@ -13,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{BufferError, BufferSettings, spool::SpoolShare, unnamed_file};
 
@@ -34,8 +35,16 @@ pub struct OverflowPart {
     /// The bytes of the file that were not read yet.
     offset: u64,
     length: u64,
-    /// A read in progress.
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    reading: Option<Reading>,
+}
+
+/// A read in progress.
+struct Reading(Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>);
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Reading")
+    }
 }
 
 impl OverflowFile {
@@ -58,7 +67,7 @@ impl OverflowFile {
             None => share.grow_fairly(length).map_err(full)?,
         }
         let folder = settings.folder.clone();
-        let written = spawn_blocking(move || {
+        let written = on_disk(move || {
             let file = match file {
                 Some(file) => file,
                 None => {
@@ -68,7 +77,7 @@ impl OverflowFile {
             };
             file.write(&pieces, length)
         });
-        written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(BufferError::Storage)
+        written.await.map_err(BufferError::Storage)
     }
 
     fn write(self: Arc<Self>, pieces: &[Bytes], length: u64) -> io::Result<OverflowPart> {
@@ -110,14 +119,14 @@ impl OverflowPart {
         let (file, offset, length) = (&self.file, self.offset, self.length.min(READ));
         let reading = self.reading.get_or_insert_with(|| {
             let file = Arc::clone(file);
-            spawn_blocking(move || {
-                // No more than a constant.
-                let mut bytes = vec![0; length as usize];
+            // No more than a constant. Of this thread, which also frees it: other threads keep what is freed for themselves.
+            let mut bytes = vec![0; length as usize];
+            Reading(Box::pin(on_disk(move || {
                 file.file.read_exact_at(&mut bytes, offset)?;
                 Ok(bytes.into())
-            })
+            })))
         });
-        let read = ready!(Pin::new(reading).poll(context)).unwrap_or_else(|panic| Err(io::Error::other(panic)));
+        let read = ready!(reading.0.as_mut().poll(context));
         self.reading = None;
         let read = read.inspect(|bytes: &Bytes| {
             self.offset += bytes.len() as u64;
@@ -127,5 +136,20 @@ impl OverflowPart {
     }
 }
 
-/// Bytes that are read at a time: what the kernel buffers for a slow client, more or less.
-const READ: u64 = 128 * 1024;
+/// Does this on another thread, since it blocks when the disk is slow.
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    // It is never closed.
+    let turn = TURNS.acquire().await.map_err(io::Error::other)?;
+    let done = spawn_blocking(move || {
+        let _turn = turn;
+        work()
+    });
+    done.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))
+}
+
+/// How many files are written and read at the same time: more would not make a disk faster, and hundreds of clients that
+/// read on at once would have hundreds of threads.
+static TURNS: Semaphore = Semaphore::const_new(8);
+
+/// Bytes that are read at a time: a fraction of what the kernel buffers for a client.
+const READ: u64 = 64 * 1024;
