@@ -44,7 +44,7 @@ pub(crate) struct Hijack {
 }
 
 impl Hijack {
-    /// The response to this request. Its head must arrive within this time. The worker is told when the client leaves.
+    /// The response to this request. Its head must arrive within this time. When the client leaves, the worker gets a message.
     pub(crate) async fn respond(
         self,
         request: &mut Request,

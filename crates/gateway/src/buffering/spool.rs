@@ -88,7 +88,7 @@ impl SpoolShare {
     ///
     /// The limit, if it would be exceeded; nothing is taken then.
     pub(super) fn grow(&mut self, bytes: u64) -> Result<(), u64> {
-        self.grow_leaving(bytes, 0)
+        self.grow_with_rest(bytes, 0)
     }
 
     /// Takes more bytes, as long as at least as many are left as it has then: of any number of shares, all can have an
@@ -99,10 +99,10 @@ impl SpoolShare {
     ///
     /// The limit, if less would be left; nothing is taken then.
     pub(super) fn grow_fairly(&mut self, bytes: u64) -> Result<(), u64> {
-        self.grow_leaving(bytes, self.bytes.saturating_add(bytes))
+        self.grow_with_rest(bytes, self.bytes.saturating_add(bytes))
     }
 
-    fn grow_leaving(&mut self, bytes: u64, left: u64) -> Result<(), u64> {
+    fn grow_with_rest(&mut self, bytes: u64, left: u64) -> Result<(), u64> {
         let limit = self.space.limit();
         let more =
             |used: u64| used.checked_add(bytes).filter(|sum| left.checked_add(*sum).is_some_and(|all| all <= limit));
