@@ -9,8 +9,9 @@ use std::{
 };
 
 use crate::support::{Running, body, settings, wait_until};
-use serow_apps::{Application, Interface};
+use serow_apps::{Application, ApplicationSettings, Interface};
 use serow_requirements::requires;
+use tempfile::TempDir;
 
 fn run(code: &str) -> Running {
     Running::new(settings(Interface::Wsgi, "main.py", code))
@@ -492,10 +493,9 @@ def app(environ, start_response):
     assert_eq!(body(&running.get("/well")), "/well");
 }
 
-#[test]
-fn applications_are_found_by_module_and_name() {
-    requires!("program:/usr/bin/python3");
-    let code = r#"
+/// Modules and files that have applications.
+fn found(application: &str, preload: bool) -> (ApplicationSettings, TempDir) {
+    let main = r#"
 import other
 class Thing:
     def method(self, environ, start_response):
@@ -507,24 +507,31 @@ def make(text='made', more=''): return Thing(text + more)
 application, app, nested, number = Thing('application'), Thing('app'), Thing('nested'), 5
 nested.deeper = Thing('deeper')
 "#;
-    let start = |application: &str, preload: bool| {
-        let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
-        std::fs::write(folder.path().join("other.py"), "").unwrap();
-        std::fs::write(folder.path().join("useless.py"), "app = None").unwrap();
-        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
-        std::fs::write(folder.path().join("a/b/__init__.py"), "").unwrap();
-        std::fs::write(folder.path().join("a/b/c.py"), "from . import sibling\napp = sibling.app").unwrap();
-        let sibling = "import sys\ndef app(e, s):\n    s('200 OK', [])\n    return [__name__.encode()]";
-        std::fs::write(folder.path().join("a/b/sibling.py"), sibling).unwrap();
+    let (mut settings, folder) = settings(Interface::Wsgi, "main.py", main);
+    std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+    let sibling = "import sys\ndef app(e, s):\n    s('200 OK', [])\n    return [__name__.encode()]";
+    for (file, code) in [
+        ("other.py", ""),
+        ("useless.py", "app = None"),
+        ("a/b/__init__.py", ""),
+        ("a/b/c.py", "from . import sibling\napp = sibling.app"),
+        ("a/b/sibling.py", sibling),
         // Not the module of the package; nor would its name be one.
-        std::fs::write(folder.path().join("a/wsgi.py"), "app = None").unwrap();
-        std::fs::write(folder.path().join("a.wsgi"), "import a.b.c\napplication, app = a.b.c.app, None").unwrap();
-        std::fs::write(folder.path().join("my-site.wsgi"), "from main import *\n").unwrap();
-        settings.program.application = application.to_owned();
-        settings.preload = preload;
-        settings.run.processes = NonZero::<usize>::MIN;
-        (settings, folder)
-    };
+        ("a/wsgi.py", "app = None"),
+        ("a.wsgi", "import a.b.c\napplication, app = a.b.c.app, None"),
+        ("my-site.wsgi", "from main import *\n"),
+    ] {
+        std::fs::write(folder.path().join(file), code).unwrap();
+    }
+    settings.program.application = application.to_owned();
+    settings.preload = preload;
+    settings.run.processes = NonZero::<usize>::MIN;
+    (settings, folder)
+}
+
+#[test]
+fn applications_are_found_by_module_and_name() {
+    requires!("program:/usr/bin/python3");
     let cases = [
         ("main", "application"),
         ("main.py", "application"),
@@ -541,7 +548,7 @@ nested.deeper = Thing('deeper')
         ("my-site.wsgi:app", "app"),
     ];
     for (place, (application, expected)) in cases.into_iter().enumerate() {
-        let running = Running::new(start(application, place % 2 == 0));
+        let running = Running::new(found(application, place % 2 == 0));
         assert_eq!(body(&running.get("/")), expected, "{application}");
     }
     let cases = [
@@ -556,7 +563,7 @@ nested.deeper = Thing('deeper')
         ("main:make(1, 2, 3)", "TypeError: make() takes"),
     ];
     for (place, (application, expected)) in cases.into_iter().enumerate() {
-        let (settings, _folder) = start(application, place % 2 == 0);
+        let (settings, _folder) = found(application, place % 2 == 0);
         let error = Application::new(settings, 1).run().unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("importlib"), "{application}: {error}");
     }

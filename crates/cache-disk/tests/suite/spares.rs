@@ -80,7 +80,7 @@ fn a_folder_that_disappears_costs_nothing_but_its_files() {
     fs::remove_dir(folder.join("new")).unwrap();
     assert!(process.insert("/c", "", "of a spare one"));
     eventually("it is written", || process.disk.counts().written == 3);
-    eventually("no other can be created", || spares(&folder).len() == 0);
+    eventually("no other can be created", || spares(&folder).is_empty());
     assert!(process.insert("/d", "", "in memory"));
     eventually("it is not written", || process.disk.counts().dropped == 1);
     assert_eq!(process.find("/d"), Some(("in memory".to_owned(), true)));
