@@ -22,7 +22,7 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Say what would become of this request, in place of checking: 'GET /static/a.css', 'GET https://example.com/'.
+    /// Say what would become of this request, in place of checking: `GET /static/a.css`, `GET https://example.com/`.
     ///
     /// Site, route, access and content are named in the order of a request, and the file that would be sent. Serow starts
     /// nothing, runs no script, and asks no other server. The client is on this machine; without a host in the
