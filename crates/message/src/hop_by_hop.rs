@@ -74,6 +74,10 @@ impl Named {
 /// (Radicale, and those with Flask's recipe for a prefix) would write links to other paths.
 #[must_use]
 pub fn tells_of_client(name: &[u8]) -> bool {
+    // As hardly any other name does.
+    if !matches!(name, [b'x' | b'X', b'-', ..]) {
+        return false;
+    }
     let begins = |start: &[u8]| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
     begins(b"x-forwarded-") || OF_PROXIES.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
@@ -119,6 +123,7 @@ mod tests {
             ("X-Forwarded-For", "x-forwarded-for", true),
             ("X-Forwarded-Port", "x-forwarded-port", true),
             ("x-real-ip", "X-Real-IP", true),
+            ("x-script-name", "X-Script-Name", true),
             ("forwarded", "forwarded", true),
         ];
         for (options, name, left) in cases {
