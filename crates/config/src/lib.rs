@@ -94,7 +94,7 @@ pub struct Configuration {
     pub sandbox: SandboxChoice,
     /// How long requests in flight may take in a generation that a reload replaced.
     pub reload_grace: Duration,
-    /// What is valid and probably not meant, and where: a line for each.
+    /// Settings that are valid and probably not meant, with their places: a line for each.
     pub notes: Vec<String>,
 }
 

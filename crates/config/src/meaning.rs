@@ -64,7 +64,7 @@ use serow_settings::{
     renewed_files, shares, unusable_files,
 };
 
-/// What a settings file in this folder means; where it means nothing, why is noted, and elsewhere what is
+/// The meaning of a settings file in this folder; where it means nothing, why is noted, and elsewhere what is
 /// valid and probably not meant.
 #[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(

@@ -52,7 +52,7 @@ impl Sources {
         source.map_or_else(String::new, |SourceText { name, text, start }| fault.moved_back(*start).show(name, text))
     }
 
-    /// What a fault is and where, on one line.
+    /// A fault and its place, on one line.
     pub fn line(&self, fault: &Fault) -> String {
         self.show(fault).lines().next().unwrap_or_default().to_owned()
     }

@@ -1,4 +1,4 @@
-//! What the path of a request leads to, in words: for the log, and for people who look for a mistake in their settings.
+//! Explains in words where the path of a request leads: for the log, and for people who look for a mistake in their settings.
 
 use std::{
     ffi::OsStr,
@@ -27,7 +27,7 @@ use crate::{
     site::Site,
 };
 
-/// What the path of a request leads to in a folder. Its text says it, with the file.
+/// Where the path of a request leads in a folder. Its text says it, with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
     /// To this file.
@@ -76,7 +76,7 @@ impl Default for MissingLog {
 }
 
 impl Examined {
-    /// What an encoded path leads to.
+    /// Examines an encoded path.
     pub(crate) fn of(site: &Site, encoded: &str) -> Self {
         let hidden = site.settings.hidden;
         let refused = |decoded: Result<RequestPath, PathRefused>| match decoded {

@@ -118,7 +118,7 @@ impl Files {
         response
     }
 
-    /// What the path of a request leads to, in words.
+    /// Explains in words where the path of a request leads.
     #[must_use]
     pub fn examine(&self, request: &Request) -> Examined {
         Examined::of(&self.site, request.target.path())

@@ -223,7 +223,7 @@ impl Lookup {
     }
 }
 
-/// What a path leads to.
+/// The end of a path.
 pub(crate) enum Resolved {
     /// A file, and where it lies.
     File(Vec<u8>, OpenFile),

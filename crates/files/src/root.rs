@@ -173,7 +173,7 @@ impl Root {
         }
     }
 
-    /// What links may do in it.
+    /// Which links are followed in it.
     pub(crate) fn symlinks(&self) -> Symlinks {
         self.symlinks
     }

@@ -53,14 +53,14 @@ fn without_copies(mut name: &[u8]) -> &[u8] {
     name
 }
 
-/// What PHP runs, what it includes, environments, and private keys.
+/// Source code that PHP runs or includes, environments, and private keys.
 const ENDINGS: [&[u8]; 12] =
     [b"php", b"phtml", b"phar", b"inc", b"phps", b"env", b"pem", b"key", b"p12", b"pfx", b"ppk", b"jks"];
 
 /// Keys of SSH.
 const KEYS: [&[u8]; 4] = [b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519"];
 
-/// What editors and people put behind a name.
+/// Endings that editors and people put behind a name.
 const COPIES: [&[u8]; 9] = [b"~", b".bak", b".old", b".orig", b".save", b".swp", b".gz", b".br", b".zst"];
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl PathPattern {
         self.others.iter().any(|other| other.matches(path))
     }
 
-    /// What the stars of the first pattern stand for that the path fits.
+    /// The texts that the stars stand for in the first pattern that the path fits.
     pub(crate) fn captures<'path>(&self, path: &'path [u8]) -> Vec<&'path [u8]> {
         self.alternatives().find_map(|one| one.pattern.captures(path)).unwrap_or_default()
     }

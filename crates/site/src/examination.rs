@@ -1,4 +1,4 @@
-//! What would become of a request, in words: for people who look for a mistake in their settings. It starts nothing,
+//! Explains in words what would become of a request: for people who look for a mistake in their settings. It starts nothing,
 //! and asks no application and no other server.
 
 use std::{cell::RefCell, net::IpAddr};
@@ -14,17 +14,17 @@ use crate::{
     refusals::{listed, name_of, no_site},
 };
 
-/// What a part of the server would do with a request.
+/// The action of a part of the server on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The part, as in `route`.
     pub subject: &'static str,
-    /// What it would do.
+    /// The action.
     pub text: String,
 }
 
 impl Site {
-    /// What would become of a request, in the order of its way. Sites with an address of their own are found by the port to
+    /// Examines a request, in the order of its way. Sites with an address of their own are found by the port to
     /// which the client has connected.
     #[must_use]
     pub fn examine(&self, mut request: Request) -> Vec<Finding> {
