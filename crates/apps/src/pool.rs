@@ -288,6 +288,11 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         has_nothing
     }
 
+    /// Retires all workers, before others join in their place.
+    pub(crate) fn retire_all(&mut self) {
+        self.workers.iter_mut().for_each(|worker| worker.draining = true);
+    }
+
     /// Whether anybody waits for a request of this worker.
     pub(crate) fn has_awaited_request(&self, number: WorkerNumber) -> bool {
         self.workers.iter().any(|worker| worker.number == number && worker.has_awaited_request())

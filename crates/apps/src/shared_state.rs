@@ -113,13 +113,18 @@ impl Shared {
         self.tickets.load(Ordering::Relaxed)
     }
 
-    /// A worker is ready for requests.
-    pub(crate) fn join(&self, link: &Arc<WorkerLink>, lifetime: Option<u64>) {
-        self.threads.announce(link);
+    /// Workers are ready for requests: each with the number of requests in its lifetime.
+    pub(crate) fn join(&self, joining: &[(Arc<WorkerLink>, Option<u64>)], others: OtherWorkers) {
+        joining.iter().for_each(|(link, _)| self.threads.announce(link));
         let concurrency = self.settings.concurrency.get();
         let held = {
             let mut pool = self.pool();
-            pool.join(link.number, Arc::clone(link), concurrency, lifetime);
+            if others == OtherWorkers::Retire {
+                pool.retire_all();
+            }
+            for (link, lifetime) in joining {
+                pool.join(link.number, Arc::clone(link), concurrency, *lifetime);
+            }
             pool.release()
         };
         // Meanwhile, some of them may have proved to crash workers.
@@ -266,6 +271,15 @@ impl Shared {
     pub(crate) fn pool(&self) -> MutexGuard<'_, Pool<Arc<Sent>, Arc<WorkerLink>>> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The workers that are in the pool when others join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherWorkers {
+    /// They go on.
+    Keep,
+    /// They get no more requests: once a client has had a response of the new code, no request is answered by the old.
+    Retire,
 }
 
 /// Receives the replies of each new worker to this thread.

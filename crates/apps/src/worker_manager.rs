@@ -54,7 +54,7 @@ pub(crate) trait Generation: Sized + 'static {
     fn startup_error(&self) -> Option<String>;
     /// Whether all of its processes have exited.
     fn has_ended(&self) -> bool;
-    /// Its processes serve requests from now on.
+    /// Its processes serve requests from now on, and those of other generations get no more.
     fn serve(&mut self);
     /// Its processes finish their requests and exit.
     fn retire(&mut self);
@@ -261,7 +261,7 @@ impl<G: Generation> WorkerManager<G> {
         let Some((_, answer)) = self.loading.take() else { return };
         match &outcome {
             Ok(()) => {
-                // The new ones first, so that some worker always serves.
+                // The new ones first, so that some worker always serves; they take over from all others in one step.
                 self.generations.iter_mut().filter(|generation| generation.number() == number).for_each(G::serve);
                 self.generations.iter_mut().filter(|generation| generation.number() != number).for_each(G::retire);
             }

@@ -203,6 +203,19 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
 }
 
 #[test]
+fn retired_workers_finish_what_they_have_and_get_nothing_more() {
+    let mut pool = with_workers(2);
+    let (a, worker) = ask(&mut pool, 'a');
+    assert_eq!(worker, Some(1));
+    pool.retire_all();
+    assert_eq!(ask(&mut pool, 'b').1, None);
+    pool.join(3, 3, 1, None);
+    assert_eq!(pool.next(NOW), Some((3, 'b')));
+    assert!(pool.finished(1, a, NOW).dismiss);
+    assert_eq!(pool.counts(), WorkerCounts { workers: 1, busy: 1, queued: 0 });
+}
+
+#[test]
 fn timed_out_requests_are_found() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');

@@ -15,7 +15,7 @@ use super::{
     template::TemplateMessage,
     worker::{Stage, Worker, WorkerMessage},
 };
-use crate::shared_state::Shared;
+use crate::shared_state::{OtherWorkers, Shared};
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Generation for BridgedGeneration {
 
     fn serve(&mut self) {
         self.phase = Phase::Serving;
-        self.activate_ready();
+        self.activate_ready(OtherWorkers::Retire);
     }
 
     fn retire(&mut self) {
@@ -212,7 +212,7 @@ impl BridgedGeneration {
                 worker.stage = Stage::Ready;
                 self.backoff.succeed();
                 if self.phase == Phase::Serving {
-                    self.activate_ready();
+                    self.activate_ready(OtherWorkers::Keep);
                 }
                 Ok(())
             }

@@ -17,17 +17,19 @@ use super::{
 };
 use crate::{
     settings::{Lifetime, RunSettings},
-    shared_state::OverdueWorkers,
+    shared_state::{OtherWorkers, OverdueWorkers},
     worker_link::WorkerLink,
 };
 
 impl BridgedGeneration {
     /// Ready workers serve requests from now on, instead of those that they replace.
-    pub(super) fn activate_ready(&mut self) {
+    pub(super) fn activate_ready(&mut self, others: OtherWorkers) {
+        let mut joining = Vec::new();
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
             worker.stage = Stage::Serving;
-            self.shared.join(&worker.link, self.shared.settings.run.lifetime.map(Lifetime::random));
+            joining.push((Arc::clone(&worker.link), self.shared.settings.run.lifetime.map(Lifetime::random)));
         }
+        self.shared.join(&joining, others);
         let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == Stage::Serving;
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
         // Workers that are marked for replacement leave, one for each new one.
