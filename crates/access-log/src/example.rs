@@ -68,6 +68,7 @@ impl Example {
         let first = attempts.begin(&servers[0]);
         attempts.note_failure(first, StatusCode::BAD_GATEWAY, Duration::from_micros(1_500));
         let second = attempts.begin(&servers[1]);
+        attempts.note_queue(second, Duration::from_micros(250));
         attempts.note_connection(second, Duration::ZERO);
         attempts.note_head(second, StatusCode::OK, Duration::from_millis(20));
         attempts.note_end(second, Duration::from_millis(1_030));

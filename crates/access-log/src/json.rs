@@ -79,9 +79,12 @@ fn attempts(served: &Served<'_>, line: &mut Vec<u8>) {
             Some(status) => line.extend_from_slice(status.as_str().as_bytes()),
             None => line.extend_from_slice(b"null"),
         }
-        for (name, time) in
-            [("connect", attempt.connect_time), ("header", attempt.header_time), ("response", attempt.response_time)]
-        {
+        for (name, time) in [
+            ("queue", attempt.queue_time),
+            ("connect", attempt.connect_time),
+            ("header", attempt.header_time),
+            ("response", attempt.response_time),
+        ] {
             // Writing to memory does not fail.
             let _ = write!(line, ",\"{name}\":");
             match time {
@@ -203,8 +206,8 @@ mod tests {
         example.asked_servers();
         let line = line(&example);
         let expected = concat!(
-            r#""whole":true,"upstream":[{"server":"127.0.0.1:9000","status":502,"connect":null,"header":null,"#,
-            r#""response":0.001500},{"server":"unix:/run/a.sock","status":200,"connect":0.000000,"header":0.020000,"#,
+            r#""whole":true,"upstream":[{"server":"127.0.0.1:9000","status":502,"queue":null,"connect":null,"header":null,"#,
+            r#""response":0.001500},{"server":"unix:/run/a.sock","status":200,"queue":0.000250,"connect":0.000000,"header":0.020000,"#,
             r#""response":1.030000}],"referer""#
         );
         assert!(line.contains(expected), "{line}");

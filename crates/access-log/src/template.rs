@@ -193,6 +193,7 @@ mod tests {
         let mut example = full();
         example.asked_servers();
         assert_eq!(line("$upstream_addr|$upstream_status", &example), "127.0.0.1:9000, unix:/run/a.sock|502, 200");
+        assert_eq!(line("$upstream_queue_time", &example), "-, 0.000");
         assert_eq!(line("$upstream_connect_time|$upstream_header_time", &example), "-, 0.000|-, 0.020");
         assert_eq!(line("$upstream_response_time", &example), "0.001, 1.030");
     }

@@ -61,6 +61,7 @@ names! {
     UpstreamResponseTime: "upstream_response_time";
     UpstreamConnectTime: "upstream_connect_time";
     UpstreamHeaderTime: "upstream_header_time";
+    UpstreamQueueTime: "upstream_queue_time";
     UpstreamCacheStatus: "upstream_cache_status";
     Connection: "connection";
     ConnectionRequests: "connection_requests";
@@ -163,6 +164,7 @@ impl Variable {
                     | Name::UpstreamResponseTime
                     | Name::UpstreamConnectTime
                     | Name::UpstreamHeaderTime
+                    | Name::UpstreamQueueTime
             ),
             Self::Request(_) | Self::ResponseField(_) | Self::ScriptField(_) | Self::Constant(_) | Self::Missing => {
                 false
@@ -219,6 +221,7 @@ impl Name {
             Self::UpstreamResponseTime => attempt_time(served, line, |attempt| attempt.response_time),
             Self::UpstreamConnectTime => attempt_time(served, line, |attempt| attempt.connect_time),
             Self::UpstreamHeaderTime => attempt_time(served, line, |attempt| attempt.header_time),
+            Self::UpstreamQueueTime => attempt_time(served, line, |attempt| attempt.queue_time),
             Self::UpstreamCacheStatus => match served.extensions.and_then(Extensions::get::<CacheStatus>) {
                 Some(status) => line.extend_from_slice(status.nginx_word().as_bytes()),
                 None => line.push(b'-'),

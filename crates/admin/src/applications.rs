@@ -8,6 +8,7 @@ use super::servers::{list, named, set, take_sum};
 pub(super) fn end(report: &mut Value) {
     for application in list(report, "applications") {
         MOMENTARY.iter().for_each(|key| set(application, key, 0.into()));
+        set(application, RUNNING, Value::Array(Vec::new()));
     }
 }
 
@@ -20,10 +21,21 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
     for (place, application) in applications.iter_mut().filter_map(Value::as_array_mut).flatten().enumerate() {
         if let Some(of_sum) = named(&sum, &application["name"], place) {
             take_sum(application, of_sum, &SUMS);
+            for key in [RUNNING, "queue_times", "work_times"].into_iter().filter(|key| of_sum[*key].is_array()) {
+                set(application, key, of_sum[key].clone());
+            }
         }
     }
     fields.insert("applications".to_owned(), applications.unwrap_or_else(|| Value::Array(Vec::new())));
 }
+
+/// Whether this is one of the requests that workers have now.
+pub(super) fn is_request(element: &Value) -> bool {
+    element["took_us"].is_u64()
+}
+
+/// The requests that workers have now.
+const RUNNING: &str = "running";
 
 /// What is so just now.
 const MOMENTARY: [&str; 3] = ["workers", "busy", "waiting"];
@@ -40,7 +52,9 @@ mod tests {
 
     fn report(workers: u64, waiting: u64, requests: u64) -> Value {
         let application = json!({ "name": "config.ru", "workers": workers, "busy": workers, "waiting": waiting,
-                                  "requests": requests, "replaced": 1, "deaths": 2 });
+                                  "requests": requests, "replaced": 1, "deaths": 2,
+                                  "queue_times": [{ "up_to_us": requests, "count": 1 }],
+                                  "running": [{ "worker": workers, "took_us": 5 }] });
         json!({ "version": "1", "workers": 1, "applications": [application] })
     }
 
@@ -54,7 +68,10 @@ mod tests {
         let mut nobody = sum.clone();
         total::identify(&mut sum, Some(&serving), 0);
         let expected = json!([{ "name": "config.ru", "workers": 4, "busy": 4, "waiting": 5, "requests": 111,
-                                "replaced": 3, "deaths": 6 }]);
+                                "replaced": 3, "deaths": 6,
+                                "queue_times": [{ "up_to_us": 1, "count": 1 }, { "up_to_us": 10, "count": 1 },
+                                                { "up_to_us": 100, "count": 1 }],
+                                "running": [{ "worker": 2, "took_us": 5 }, { "worker": 4, "took_us": 5 }] }]);
         assert_eq!(sum["applications"], expected);
         total::identify(&mut nobody, None, 0);
         assert_eq!(nobody["applications"], json!([]));

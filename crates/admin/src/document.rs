@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
 use serow_access_log::LineCounts;
 use serow_acme::CertificateReport;
-use serow_apps::ApplicationReport;
+use serow_apps::{ApplicationReport, DurationReport, RunningRequest};
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
 /// The document.
@@ -125,6 +125,24 @@ fn application(report: &ApplicationReport) -> Value {
         "requests": report.requests,
         "replaced": report.replaced,
         "deaths": report.deaths,
+        "queue_times": classes(&report.queue_times),
+        "work_times": classes(&report.work_times),
+        "running": report.running.iter().map(running).collect::<Vec<_>>(),
+    })
+}
+
+fn classes(report: &DurationReport) -> Vec<Value> {
+    let classes = report.classes.iter();
+    classes.map(|(limit, count)| json!({ "up_to_us": microseconds(*limit), "count": count })).collect()
+}
+
+fn running(request: &RunningRequest) -> Value {
+    json!({
+        "worker": request.worker,
+        "pid": request.pid,
+        "took_us": microseconds(request.took),
+        "method": request.method.as_str(),
+        "path": request.path,
     })
 }
 
@@ -206,7 +224,12 @@ mod tests {
             application: "config.ru".into(),
             interpreter: Interpreter::from_command(["ruby"]),
         };
-        vec![Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report()]
+        let mut report = Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report();
+        report.queue_times.classes.push((Duration::from_micros(7), 3));
+        report.work_times.classes.push((Duration::from_micros(7), 3));
+        let (took, method) = (Duration::from_micros(7), serow::Method::GET);
+        report.running.push(RunningRequest { worker: 1, pid: Some(7), took, method, path: "/".to_owned() });
+        vec![report]
     }
 
     fn certificates() -> Vec<CertificateReport> {

@@ -139,6 +139,17 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   applications[].requests            requests that needed a worker
   applications[].replaced            workers that were replaced, for their age or memory, or at their own request
   applications[].deaths              workers that crashed or exited, and those that exceeded the timeout of a request
+  applications[].queue_times[].up_to_us
+                                     the longest wait for a worker in this class
+  applications[].queue_times[].count requests in it, which a worker has finished; empty classes are not listed
+  applications[].work_times[].up_to_us
+                                     the longest time in this class for which a worker had a request
+  applications[].work_times[].count  requests in it
+  applications[].running[].worker    number of the worker of a request under way; 100 requests at most, oldest first
+  applications[].running[].pid       its process
+  applications[].running[].took_us   how long it has had the request
+  applications[].running[].method    method of the request
+  applications[].running[].path      path of the request, without the query
   mirrors[].name                     copies of requests (mirror): the site and the path of the route
   mirrors[].upstream                 the upstream that receives them
   mirrors[].sent                     copies that the upstream responded to

@@ -18,7 +18,7 @@
 //! | commands for maintenance | `maintenance_command.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
-//! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `table.rs`, `units.rs` |
+//! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
@@ -42,6 +42,7 @@ mod error;
 mod exposition;
 mod fields;
 mod fleet;
+mod histogram;
 mod maintenance_command;
 mod metric_head;
 mod metrics;
@@ -49,6 +50,7 @@ mod mirrors;
 mod pages;
 mod purge_command;
 mod route_metrics;
+mod running_table;
 mod server_command;
 mod server_metrics;
 mod server_table;

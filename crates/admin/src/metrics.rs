@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    access, application_metrics, bans, cache, certificate_metrics, fleet, metric_head::head, mirrors, route_metrics,
-    server_metrics,
+    access, application_metrics, bans, cache, certificate_metrics, fleet, histogram, metric_head::head, mirrors,
+    route_metrics, server_metrics,
 };
 
 /// The media type of the format.
@@ -72,13 +72,7 @@ fn queue_delay(status: &Value, text: &mut String) {
         "histogram",
         "How long bytes of HTTP/2 waited in a socket before they were sent, where they wait at all; counted in bytes.",
     );
-    let mut below = 0;
-    for class in classes {
-        let (Some(limit), Some(count)) = (class["up_to_us"].as_u64(), class["count"].as_u64()) else { continue };
-        below = u64::saturating_add(below, count);
-        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {below}", limit as f64 / 1e6);
-    }
-    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {below}\n{name}_count {below}");
+    histogram::push(name, "", classes, text);
 }
 
 fn generations(status: &Value, text: &mut String) {

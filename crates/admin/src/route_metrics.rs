@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{metric_head::head, upstreams::label};
+use super::{histogram, metric_head::head, upstreams::label};
 
 /// Appends the histogram of all routes, if they are counted.
 pub(super) fn push(status: &Value, text: &mut String) {
@@ -19,18 +19,10 @@ pub(super) fn push(status: &Value, text: &mut String) {
         let Some(classes) = route["buckets"].as_array() else { continue };
         let [site, path] = ["site", "path"].map(|key| label(route[key].as_str().unwrap_or_default()));
         let labels = format!("site=\"{site}\",route=\"{path}\"");
-        let mut below = 0;
-        for class in classes {
-            let (Some(limit), Some(count)) = (class["up_to_us"].as_u64(), class["count"].as_u64()) else { continue };
-            below = u64::saturating_add(below, count);
-            if limit < u64::MAX {
-                // Writing to memory does not fail.
-                let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"{}\"}} {below}", limit as f64 / 1e6);
-            }
-        }
+        histogram::push(NAME, &labels, classes, text);
         let sum = route["sum_us"].as_u64().unwrap_or_default() as f64 / 1e6;
-        let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"+Inf\"}} {below}");
-        let _ = writeln!(text, "{NAME}_sum{{{labels}}} {sum}\n{NAME}_count{{{labels}}} {below}");
+        // Writing to memory does not fail.
+        let _ = writeln!(text, "{NAME}_sum{{{labels}}} {sum}");
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serow_config::printable::on_one_line;
 
 use super::{
-    access, application_table, cache, certificate_table, fleet, mirrors, server_table,
+    access, application_table, cache, certificate_table, fleet, mirrors, running_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
 
@@ -14,8 +14,15 @@ pub(crate) fn of(json: &str) -> Option<String> {
     let lines = lines(&Numbers(&status))?;
     let width = lines.iter().map(|(name, _)| name.len()).max()?;
     let lines: String = lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect();
-    let tables =
-        [access::table, application_table::of, mirrors::table, fleet::table, certificate_table::of, server_table::of];
+    let tables = [
+        access::table,
+        application_table::of,
+        running_table::of,
+        mirrors::table,
+        fleet::table,
+        certificate_table::of,
+        server_table::of,
+    ];
     Some(tables.iter().fold(lines, |lines, table| lines + &table(&status)))
 }
 

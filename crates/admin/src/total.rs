@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{applications, bans, cache, servers};
+use super::{applications, bans, cache, histogram, servers};
 
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though
 /// it may not have come to say so.
@@ -37,6 +37,7 @@ pub(crate) fn add(total: &mut Value, report: &Value) {
         (Value::Array(total), Value::Array(report)) => {
             report.iter().enumerate().for_each(|(place, element)| match element["name"].is_string() {
                 true => add_named(total, place, element),
+                false if applications::is_request(element) => total.push(element.clone()),
                 false => add_class(total, element),
             });
         }
@@ -98,22 +99,9 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
 }
 
 fn set_quantiles(delays: &mut Map<String, Value>) {
-    let classes: Vec<(u64, u64)> = delays
-        .get("buckets")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|class| Some((class[CLASS].as_u64()?, class[COUNT].as_u64()?)))
-        .collect();
-    let count: u128 = classes.iter().map(|(_, count)| u128::from(*count)).sum();
+    let classes = delays.get("buckets").and_then(Value::as_array).cloned().unwrap_or_default();
     for (name, thousandths) in [("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("max_us", 1000)] {
-        let rank = (count * thousandths).div_ceil(1000);
-        let mut below = 0;
-        let class = classes.iter().find(|(_, count)| {
-            below += u128::from(*count);
-            below >= rank && *count > 0
-        });
-        delays.insert(name.to_owned(), class.map_or(Value::Null, |(limit, _)| (*limit).into()));
+        delays.insert(name.to_owned(), histogram::quantile(&classes, thousandths).into());
     }
 }
 

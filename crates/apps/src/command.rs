@@ -91,6 +91,7 @@ impl CommandApplication {
             forwarded: Forwarded { trusted: run.trusted.clone(), ..Forwarded::default() },
             field_names: self.shared.settings.field_names,
             internal_redirects: run.internal_redirects,
+            note_attempts: run.note_attempts,
             ..ForwardingSettings::default()
         };
         Proxy::new(self.shared.upstream.clone(), forwarding)

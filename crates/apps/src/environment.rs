@@ -29,6 +29,7 @@ use crate::{
     messages::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
     pool::Ticket,
     program::Interface,
+    request_start,
     settings::ApplicationSettings,
     upload::Upload,
 };
@@ -103,6 +104,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) headers: &'a Headers,
     /// The user whom the server has authenticated.
     pub(crate) user: Option<&'a str>,
+    /// Whether X-Request-Start is ours, or of a trusted proxy.
+    pub(crate) has_request_start: bool,
     /// Whether a name occurs twice.
     pub(crate) has_repeated: bool,
 }
@@ -164,6 +167,7 @@ impl<'a> Facts<'a> {
             authority: request.target.authority(),
             headers: &request.headers,
             user: request.extensions.get::<User>().map(|user| &*user.0),
+            has_request_start: settings.request_start,
             has_repeated: has_repeated(&request.headers),
         }
     }
@@ -200,7 +204,8 @@ impl<'a> Facts<'a> {
     /// Whether applications see such a field.
     fn is_shown(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         let is_safe = known.is_some() || !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy");
-        is_safe && (self.client.is_believed || !TrustedProxies::is_client_field(name, known))
+        let is_ours = || self.has_request_start && name.eq_ignore_ascii_case(request_start::NAME.as_bytes());
+        is_safe && (self.client.is_believed || !TrustedProxies::is_client_field(name, known) || is_ours())
     }
 }
 

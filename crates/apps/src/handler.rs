@@ -9,6 +9,7 @@ use std::{
 
 use serow_gateway::{RequestLine, send_informational};
 use serow_message::{Body, Handler, Headers, Method, Request, Response, StatusCode, content};
+use serow_net::time;
 use tokio::{
     sync::watch,
     task::{AbortHandle, spawn_local},
@@ -16,11 +17,13 @@ use tokio::{
 
 use crate::{
     application::State,
+    attempt_notes::AttemptNotes,
     environment,
     exchange::{Event, Exchange},
     messages::{self, announced},
     pool::Ticket,
     request_error::RequestError,
+    request_start,
     response_body::Pieces,
     response_fields,
     settings::{ApplicationSettings, WebSocketSettings},
@@ -55,8 +58,10 @@ impl Handler for ApplicationHandler {
 }
 
 async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
-    match handle(shared, &mut request).await {
+    let notes = shared.settings.run.note_attempts.then(AttemptNotes::begin);
+    match handle(shared, &mut request, notes.clone()).await {
         Ok(mut response) => {
+            notes.iter().for_each(|notes| drop(response.extensions.insert(notes.attempts())));
             let run = &shared.settings.run;
             let is_trusted = || run.trusted.contains(request.connection().peer());
             run.internal_redirects.take(&mut response, &run.name, is_trusted);
@@ -65,12 +70,18 @@ async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
             failure.log(&shared.settings.run.name, &line);
-            failure.respond(&request.headers, shared.settings.development)
+            let mut response = failure.respond(&request.headers, shared.settings.development);
+            notes.iter().for_each(|notes| drop(response.extensions.insert(notes.attempts())));
+            response
         }
     }
 }
 
-async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
+async fn handle(
+    shared: &Arc<Shared>,
+    request: &mut Request,
+    notes: Option<AttemptNotes>,
+) -> Result<Response, RequestError> {
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
@@ -83,6 +94,9 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
         },
         false => (Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?, None),
     };
+    if shared.settings.request_start {
+        request_start::add(request, &shared.settings.run.trusted, time::wall());
+    }
     let ticket = shared.ticket();
     let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
     if packet.len() > messages::MAX_REQUEST {
@@ -90,10 +104,11 @@ async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
     }
     let comes_later = matches!(upload, Upload::Later);
     let line = RequestLine { method: request.method.clone(), target: request.target.clone() };
-    let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line };
+    let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line, notes: notes.clone() };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
-    let mut waiting = PendingResponse { shared: Arc::clone(shared), ticket, exchange, uploading: None, is_over: false };
+    let (uploading, is_over) = (None, false);
+    let mut waiting = PendingResponse { shared: Arc::clone(shared), ticket, exchange, notes, uploading, is_over };
     if comes_later {
         let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), ticket);
         waiting.uploading = Some(spawn_local(handing_over).abort_handle());
@@ -143,6 +158,8 @@ pub(crate) struct PendingResponse {
     shared: Arc<Shared>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
+    /// For the access log.
+    notes: Option<AttemptNotes>,
     /// The task that forwards the request body.
     uploading: Option<AbortHandle>,
     /// Whether the last event has come, or nobody waits for it.
@@ -172,7 +189,7 @@ impl PendingResponse {
     /// Cancels the request; a WebSocket's worker gets the close code and reason.
     pub(crate) fn leave(&mut self, content: &[u8]) {
         if !mem::replace(&mut self.is_over, true) {
-            self.shared.cancel(self.ticket, &self.exchange, content);
+            self.shared.cancel(self.ticket, &self.exchange, self.notes.as_ref(), content);
         }
     }
 

@@ -25,6 +25,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod application;
+mod attempt_notes;
 mod chunks;
 mod command;
 mod environment;
@@ -41,6 +42,7 @@ mod program;
 mod replies;
 mod report;
 mod request_error;
+mod request_start;
 mod response_body;
 mod response_fields;
 mod settings;
@@ -61,7 +63,7 @@ pub use self::{
     interpreter::Interpreter,
     pool::WorkerCounts,
     program::{Interface, Program},
-    report::ApplicationReport,
+    report::{ApplicationReport, DurationReport, MAX_RUNNING, RunningRequest},
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
     start_cancellation::StartCancellation,
     start_error::StartError,

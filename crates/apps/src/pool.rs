@@ -109,13 +109,29 @@ pub(crate) struct NextSteps<T, W> {
     pub(crate) dismiss: bool,
     /// Let the worker collect garbage; it then reports once more that this ticket is finished.
     pub(crate) collect: Option<Ticket>,
+    /// The times of the finished request, unless the worker has collected garbage since.
+    pub(crate) times: Option<RequestTimes>,
+}
+
+/// How long a request has waited for a worker, and how long the worker has had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestTimes {
+    pub(crate) queued: Duration,
+    pub(crate) worked: Duration,
+}
+
+impl RequestTimes {
+    /// The times of a request that came and was begun at these times.
+    pub(crate) fn of(since: Duration, began: Duration, now: Duration) -> Self {
+        Self { queued: began.saturating_sub(since), worked: now.saturating_sub(began) }
+    }
 }
 
 /// The requests of a worker that is gone.
 #[derive(Debug)]
 pub(crate) struct Lost<T> {
-    /// It may have begun these; the last one was perhaps only sent ahead.
-    pub(crate) in_flight: Vec<PoolRequest<T>>,
+    /// It may have begun these, and when; the last one was perhaps only sent ahead.
+    pub(crate) in_flight: Vec<(PoolRequest<T>, Duration)>,
     /// It has not begun these, unless it had finished those before.
     pub(crate) ahead: VecDeque<PoolRequest<T>>,
 }
@@ -216,6 +232,26 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// The request with this ticket; it may have been sent ahead.
     pub(crate) fn in_flight(&mut self, number: WorkerNumber, ticket: Ticket) -> Option<T> {
         self.worker(number)?.request(ticket).map(|request| request.content.clone())
+    }
+
+    /// The times of a request by now, if a worker has begun it.
+    pub(crate) fn times(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Option<RequestTimes> {
+        let in_flight = &self.worker(number)?.in_flight;
+        in_flight.iter().find(|one| one.request.ticket == ticket).map(|one| one.times(now))
+    }
+
+    /// The requests that workers have begun and that are not answered, each with its worker and the time since then;
+    /// those that take longest come first.
+    pub(crate) fn running(&self, now: Duration) -> Vec<(W, T, Duration)> {
+        let mut running: Vec<_> = self
+            .workers
+            .iter()
+            .flat_map(|worker| worker.in_flight.iter().map(|one| (&worker.handle, one)))
+            .filter(|(_, one)| !matches!(one.progress, Progress::Answered | Progress::Collecting))
+            .map(|(handle, one)| (handle.clone(), one.request.content.clone(), now.saturating_sub(one.began)))
+            .collect();
+        running.sort_by_key(|(.., took)| std::cmp::Reverse(*took));
+        running
     }
 
     /// The response is complete, but the worker is still busy with the request.
@@ -322,7 +358,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             .in_flight
             .into_iter()
             .filter(|one| !matches!(one.progress, Progress::Answered | Progress::Hijacked | Progress::Collecting));
-        Lost { in_flight: unanswered.map(|one| one.request).collect(), ahead: worker.ahead }
+        Lost { in_flight: unanswered.map(|one| (one.request, one.began)).collect(), ahead: worker.ahead }
     }
 
     /// Whether this worker is in the pool.

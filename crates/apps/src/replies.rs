@@ -19,7 +19,7 @@ use crate::{
         self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_informational, parse_room,
         parse_trailers,
     },
-    pool::Ticket,
+    pool::{RequestTimes, Ticket},
     program::Interface,
     request_error::RequestError,
     settings::RunSettings,
@@ -106,7 +106,7 @@ fn take(
     let interface = shared.settings.program.interface;
     let is_concurrent = interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
-    let (sent, next_steps) = {
+    let (sent, times, next_steps) = {
         let mut pool = shared.pool();
         let sent = pool.in_flight(link.number, reply.ticket);
         match reply.kind {
@@ -116,10 +116,14 @@ fn take(
             ReplyKind::Piece if !is_concurrent => pool.stream(link.number, reply.ticket, monotonic()),
             _ => {}
         }
-        (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
+        let is_noted = !is_done && sent.as_ref().is_some_and(|sent| sent.notes.is_some());
+        let times = if is_noted { pool.times(link.number, reply.ticket, monotonic()) } else { None };
+        (sent, times, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
     };
+    let times = times.or(next_steps.as_ref().and_then(|next_steps| next_steps.times));
     // First the worker has its next request.
     if let Some(next_steps) = next_steps {
+        next_steps.times.iter().for_each(|times| shared.times.count(*times));
         shared.carry_out(link, next_steps);
     }
     if reply.kind == ReplyKind::BodyFile {
@@ -127,7 +131,7 @@ fn take(
         return None;
     }
     let sent = sent?;
-    deliver(&reply, descriptors, &sent, link, (interface, is_done));
+    deliver(&reply, descriptors, &sent, link, (interface, times.filter(|_| sent.notes.is_some()), is_done));
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
     is_growing.then(|| Growing { exchange: Arc::clone(&sent.exchange), ticket: reply.ticket })
 }
@@ -138,7 +142,7 @@ fn deliver(
     descriptors: Vec<OwnedFd>,
     sent: &Sent,
     link: &Arc<WorkerLink>,
-    (interface, is_done): (Interface, bool),
+    (interface, times, is_done): (Interface, Option<RequestTimes>, bool),
 ) {
     let (exchange, is_concurrent) = (&sent.exchange, interface.is_concurrent());
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
@@ -153,7 +157,9 @@ fn deliver(
     }
     if reply.kind == ReplyKind::Free {
         // Ignored after a response, which is the usual case.
-        exchange.push(Event::Failed(RequestError::InvalidResponse("no response")));
+        if !exchange.is_settled() {
+            push(sent, link, times, Event::Failed(RequestError::InvalidResponse("no response")));
+        }
         return;
     }
     if let Some(event) = event(reply, descriptors, interface) {
@@ -161,8 +167,18 @@ fn deliver(
             // The worker still sends, but nobody waits.
             link.send_message(messages::CANCEL, reply.ticket, b"");
         }
-        exchange.push(event);
+        push(sent, link, times, event);
     }
+}
+
+/// Passes an event on; times are there if it is to be noted.
+fn push(sent: &Sent, link: &WorkerLink, times: Option<RequestTimes>, event: Event) {
+    if let (Some(notes), Some(times)) = (&sent.notes, times)
+        && !sent.exchange.is_settled()
+    {
+        notes.note(&link.name(), times, &event);
+    }
+    sent.exchange.push(event);
 }
 
 fn event(reply: &Reply<'_>, descriptors: Vec<OwnedFd>, interface: Interface) -> Option<Event> {

@@ -1,8 +1,17 @@
 //! How an application is doing.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
-use crate::{pool::WorkerCounts, shared_state::Shared};
+use serow_message::Method;
+use serow_pacing::DelayHistogram;
+
+use crate::{
+    pool::{RequestTimes, WorkerCounts},
+    shared_state::Shared,
+};
 
 /// How an application is doing, since its first workers were started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +28,58 @@ pub struct ApplicationReport {
     pub replaced: u64,
     /// Workers that ended unasked, those included that took too long.
     pub deaths: u64,
+    /// How long requests waited for a worker. Those count that a worker has finished.
+    pub queue_times: DurationReport,
+    /// How long workers had these requests.
+    pub work_times: DurationReport,
+    /// The requests that workers have now, at most [`MAX_RUNNING`]; those that take longest come first.
+    pub running: Vec<RunningRequest>,
+}
+
+/// Durations, counted in classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DurationReport {
+    /// The classes in which there are any: the longest duration that belongs to each, and how many there are.
+    pub classes: Vec<(Duration, u64)>,
+}
+
+/// A request that a worker has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningRequest {
+    /// The index of the worker, from 1.
+    pub worker: usize,
+    /// Its process id.
+    pub pid: Option<i32>,
+    /// How long it has had the request.
+    pub took: Duration,
+    /// The method.
+    pub method: Method,
+    /// The path as received, without the query, which may hold secrets.
+    pub path: String,
+}
+
+/// Requests in a report at most: a worker of an ASGI application may have thousands.
+pub const MAX_RUNNING: usize = 100;
+
+/// How long requests waited, and how long workers took.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    queued: DelayHistogram,
+    worked: DelayHistogram,
+}
+
+impl Times {
+    /// A worker has finished a request.
+    pub(crate) fn count(&self, times: RequestTimes) {
+        self.queued.record(times.queued, 1);
+        self.worked.record(times.worked, 1);
+    }
+}
+
+impl DurationReport {
+    fn of(histogram: &DelayHistogram) -> Self {
+        Self { classes: histogram.classes().collect() }
+    }
 }
 
 /// The changes of workers, as the worker manager counts them.
@@ -50,6 +111,21 @@ impl ApplicationReport {
             requests: shared.requests(),
             replaced: shared.changes.replaced.load(Ordering::Relaxed),
             deaths: shared.changes.deaths.load(Ordering::Relaxed),
+            queue_times: DurationReport::of(&shared.times.queued),
+            work_times: DurationReport::of(&shared.times.worked),
+            running: running(shared),
         }
     }
+}
+
+fn running(shared: &Shared) -> Vec<RunningRequest> {
+    let running = shared.running().into_iter().take(MAX_RUNNING);
+    let running = running.map(|(link, sent, took)| RunningRequest {
+        worker: link.place,
+        pid: link.pid(),
+        took,
+        method: sent.line.method.clone(),
+        path: sent.line.target.path().to_owned(),
+    });
+    running.collect()
 }

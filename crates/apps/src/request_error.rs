@@ -38,7 +38,8 @@ pub(crate) enum RequestError {
 }
 
 impl RequestError {
-    fn status(&self) -> StatusCode {
+    /// The status for the client.
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Application(_) | Self::TooManyThreads => StatusCode::INTERNAL_SERVER_ERROR,
             Self::WorkerCrashed | Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,

@@ -37,6 +37,9 @@ pub struct ApplicationSettings {
     /// The path at which the application is mounted, such as `/shop`: applications build URLs from it (SCRIPT_NAME,
     /// root_path), and it is not part of the path that they route by. Empty by default, which is the root.
     pub root_path: String,
+    /// Whether requests say when they were passed to the application, in `X-Request-Start`: the time that they waited for
+    /// a worker can be computed from it. Not by default.
+    pub request_start: bool,
     /// How WebSockets are carried; for ASGI only.
     pub websocket: WebSocketSettings,
     /// Whether clients see the application's exceptions, and changed files reload it.
@@ -57,6 +60,7 @@ impl ApplicationSettings {
             out_of_band_gc: None,
             refork_after: Vec::new(),
             root_path: String::new(),
+            request_start: false,
             websocket: WebSocketSettings::default(),
             development: false,
         }

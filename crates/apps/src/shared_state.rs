@@ -12,6 +12,7 @@ use std::{
 };
 
 use serow_gateway::{CrashingRequests, RequestLine, SpooledFile};
+use serow_message::StatusCode;
 use serow_net::monotonic;
 use tokio::{
     sync::{mpsc::UnboundedReceiver, watch},
@@ -19,12 +20,13 @@ use tokio::{
 };
 
 use crate::{
+    attempt_notes::AttemptNotes,
     exchange::{Event, Exchange},
     messages,
     pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, TimeLimits, WorkerCounts},
     program::Interface,
     replies,
-    report::Changes,
+    report::{Changes, Times},
     request_error::RequestError,
     settings::{ApplicationSettings, RunSettings},
     threads::{ThisThread, Threads},
@@ -40,6 +42,8 @@ pub(crate) struct Sent {
     pub(crate) body: Option<SpooledFile>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) line: RequestLine,
+    /// For the access log.
+    pub(crate) notes: Option<AttemptNotes>,
 }
 
 /// Workers with requests that have exceeded their time limits.
@@ -65,6 +69,7 @@ pub(crate) struct Shared {
     /// Turns the counter into unpredictable numbers.
     numbering: TicketSequence,
     pub(crate) changes: Changes,
+    pub(crate) times: Times,
     threads: Threads,
     /// Notifies long-lived connections that the server stops.
     stopping: watch::Sender<bool>,
@@ -82,6 +87,7 @@ impl Shared {
             tickets: AtomicU64::new(0),
             numbering: TicketSequence::random(),
             changes: Changes::default(),
+            times: Times::default(),
             threads: Threads::new(threads),
             stopping: watch::Sender::new(false),
             settings,
@@ -204,10 +210,15 @@ impl Shared {
         pool.note_look(now);
         drop(pool);
         for request in queue_timed_out {
+            request.content.notes.iter().for_each(|notes| notes.note_wait(&self.settings.run.name));
             request.content.exchange.push(Event::Failed(RequestError::QueueTimedOut));
         }
         let mut retired = Vec::new();
         for (link, ticket, sent) in given_up {
+            let times = sent.notes.as_ref().and_then(|_| self.pool().times(link.number, ticket, now));
+            if let (Some(notes), Some(times)) = (&sent.notes, times) {
+                notes.note_failure(&link.name(), times, StatusCode::GATEWAY_TIMEOUT);
+            }
             if self.settings.program.interface.is_concurrent() {
                 sent.exchange.push(Event::Failed(RequestError::TimedOut));
                 link.send_message(messages::GIVE_UP, ticket, b"");
@@ -260,6 +271,11 @@ impl Shared {
     /// The worker that has handled the most requests, if at least this many.
     pub(crate) fn warmest(&self, min_requests: u64) -> Option<u64> {
         self.pool().warmest(min_requests)
+    }
+
+    /// The requests that workers have now; those that take longest come first.
+    pub(crate) fn running(&self) -> Vec<(Arc<WorkerLink>, Arc<Sent>, Duration)> {
+        self.pool().running(monotonic())
     }
 
     /// How many requests and workers there are.

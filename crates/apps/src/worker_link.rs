@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use serow_net::channel::Channel;
@@ -20,6 +20,8 @@ pub(crate) struct WorkerLink {
     pub(crate) number: WorkerNumber,
     /// Its index among the workers, from 1.
     pub(crate) place: usize,
+    /// Its process, as soon as it is there.
+    process: OnceLock<WorkerProcess>,
     /// Requests of all threads are sent here; messages of the worker about itself are received here.
     pub(crate) requests: Channel,
     /// The worker's end: requests that it has not read can be taken back.
@@ -31,6 +33,14 @@ pub(crate) struct WorkerLink {
     life: Mutex<Life>,
     /// Notifies long-lived connections that the worker gets no more requests.
     draining: watch::Sender<bool>,
+}
+
+/// The process of a worker.
+#[derive(Debug)]
+struct WorkerProcess {
+    pid: i32,
+    /// Its name in the access log.
+    name: Arc<str>,
 }
 
 /// All replies of a worker are read before its requests are given to others.
@@ -61,9 +71,24 @@ impl WorkerLink {
         let (replies, their_replies) = pairs.into_iter().unzip();
         let untaken = theirs.try_clone()?;
         let (outbox, life) = (Arc::default(), Mutex::default());
-        let link =
-            Self { number, place, requests, untaken, replies, outbox, life, draining: watch::Sender::new(false) };
+        let (process, draining) = (OnceLock::new(), watch::Sender::new(false));
+        let link = Self { number, place, process, requests, untaken, replies, outbox, life, draining };
         Ok((link, WorkerEnds { requests: theirs, control: None, replies: their_replies }))
+    }
+
+    /// Its process has this id.
+    pub(crate) fn set_process(&self, pid: i32, application: &str) {
+        self.process.get_or_init(|| WorkerProcess { pid, name: format!("{application}[{pid}]").into() });
+    }
+
+    /// The id of its process, once that is known.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.process.get().map(|process| process.pid)
+    }
+
+    /// Its name in the access log: the application and the process id, as syslog has it.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.process.get().map_or_else(|| Arc::from("-"), |process| Arc::clone(&process.name))
     }
 
     /// Sends a packet. If that fails the worker is about to exit, and the worker manager gives its requests to others.

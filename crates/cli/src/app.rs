@@ -6,7 +6,9 @@ use serow::Stopper;
 use serow_apps::{Reloader, StartCancellation, Workers};
 use serow_net::process::forbid_tracing;
 use serow_proxy::TrustedProxies;
-use serow_settings::{Application, ServerSettings, SettingError, application, program};
+use serow_settings::{
+    Application, ApplicationHost, ServerSettings, SettingError, application, program, reads_attempts,
+};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
@@ -52,8 +54,8 @@ impl AppSettings {
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let script = script.open(trusted)?;
         let shares = static_files.shares(&general.listening);
+        let host = ApplicationHost { note_attempts: reads_attempts(&general.logging), ..application_host() };
         let server = ServerSettings::new(general, shares)?;
-        let host = application_host();
         let name = APPLICATION.to_owned();
         let served = format!("{application:?} {command:?}");
         let application = match application {

@@ -9,5 +9,5 @@ use crate::{announcement, descriptors::limit_of_others, supervise::program_launc
 /// that it was started with.
 pub(crate) fn application_host() -> ApplicationHost {
     let output = Output { take: announcement::of_worker };
-    ApplicationHost { launcher: program_launcher(), output, open_files: limit_of_others() }
+    ApplicationHost { launcher: program_launcher(), output, open_files: limit_of_others(), note_attempts: false }
 }

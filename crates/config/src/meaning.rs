@@ -109,7 +109,8 @@ pub(crate) fn of(
     let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
     let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
     let access = Access::new(limits, &scope, folder, parts, problems);
-    let applications = Applications::new(folder, threads, grace, &trust, host, problems);
+    let host = ApplicationHost { note_attempts, ..host.clone() };
+    let applications = Applications::new(folder, threads, grace, &trust, &host, problems);
     let (mirrors, caching) =
         (RefCell::default(), Caching::new(cache.as_ref(), folder, (trusted(&trust), &sites), problems));
     let scripting = Scripting::new(scripts, folder, trusted(&trust), (&proxying, fleet.clone().flatten()), problems);

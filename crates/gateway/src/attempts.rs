@@ -18,6 +18,9 @@ pub struct Attempts {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     server: Arc<str>,
+    /// How long the request waited until the server had room for it, since it arrived or since the attempt before.
+    /// `None` where no server was asked.
+    pub queue_time: Option<Duration>,
     /// The status of its response; without a response, the status for the client (502, 504). `None` until one of them
     /// is known.
     pub status: Option<StatusCode>,
@@ -49,12 +52,31 @@ impl Attempts {
         let mut list = self.lock();
         list.push(Attempt {
             server: Arc::clone(server),
+            queue_time: None,
             status: None,
             connect_time: None,
             header_time: None,
             response_time: None,
         });
         list.len() - 1
+    }
+
+    /// The last attempt, if it is at this server, or a new one; for a request that is at one server at a time, and at
+    /// none twice.
+    pub fn current(&self, server: &Arc<str>) -> usize {
+        let list = self.lock();
+        match list.last() {
+            Some(last) if last.server == *server => list.len() - 1,
+            _ => {
+                drop(list);
+                self.begin(server)
+            }
+        }
+    }
+
+    /// The attempt at this place had to wait for the server.
+    pub fn note_queue(&self, place: usize, took: Duration) {
+        self.change(place, |attempt| attempt.queue_time = Some(took));
     }
 
     /// The attempt at this place has its connection.

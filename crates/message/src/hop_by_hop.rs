@@ -71,7 +71,8 @@ impl Named {
 /// Whether proxies tell the client's address, how it asked, or what they can send in place of a response, in an extension
 /// field of this name. From anybody else, `X-Sendfile-Type` and `X-Accel-Mapping` would have an application name files
 /// to a server that does not send them: CVE-2025-61780 of Rack; and applications that read `X-Script-Name` and `X-Scheme`
-/// (Radicale, and those with Flask's recipe for a prefix) would write links to other paths.
+/// (Radicale, and those with Flask's recipe for a prefix) would write links to other paths. `X-Request-Start` decides for
+/// rack-timeout whether a request has waited too long.
 #[must_use]
 pub fn tells_of_client(name: &[u8]) -> bool {
     // As hardly any other name does.
@@ -95,7 +96,8 @@ fn is_usual_option(option: &[u8]) -> bool {
     matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
 }
 
-const OF_PROXIES: [&[u8]; 5] = [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping", b"x-script-name", b"x-scheme"];
+const OF_PROXIES: [&[u8]; 6] =
+    [b"x-real-ip", b"x-sendfile-type", b"x-accel-mapping", b"x-script-name", b"x-scheme", b"x-request-start"];
 
 /// [`NAMES`] as a set.
 pub const SET: KnownNames = KnownNames::of(&NAMES);

@@ -54,7 +54,8 @@ impl Forwarding {
     fn begin_attempt(&mut self, mut lease: Lease) -> Lease {
         let server = lease.server();
         server.counters.requests.add(1);
-        self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, server.shared_name()));
+        let (name, queue_time) = (server.shared_name(), self.queue_time);
+        self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, name, queue_time));
         lease.set_attempt_log(self.attempt_log.clone());
         match &self.whole {
             Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers.clone()),

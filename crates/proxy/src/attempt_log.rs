@@ -20,9 +20,10 @@ struct Shared {
 }
 
 impl AttemptLog {
-    /// An attempt at the server with this name begins.
-    pub(crate) fn begin(attempts: &Attempts, server: &Arc<str>) -> Self {
+    /// An attempt at the server with this name begins, for which the request has waited so long.
+    pub(crate) fn begin(attempts: &Attempts, server: &Arc<str>, queue_time: Duration) -> Self {
         let place = attempts.begin(server);
+        attempts.note_queue(place, queue_time);
         Self { shared: Rc::new(Shared { attempts: attempts.clone(), place, began: Instant::now() }) }
     }
 

@@ -3,7 +3,7 @@
 mod crashes;
 mod outcome;
 
-use std::{rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc, time::Duration};
 
 use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
 use serow_message::{
@@ -50,6 +50,8 @@ pub(crate) struct Forwarding {
     failure: Option<Box<AttemptError>>,
     /// When all of it has to be over.
     pub(crate) until: Option<Instant>,
+    /// How long the request has waited until the current server had room for it.
+    pub(crate) queue_time: Duration,
     /// The attempts, if the access log needs them, and the log of the current one.
     pub(crate) noted: Option<Attempts>,
     pub(crate) attempt_log: Option<AttemptLog>,
@@ -117,6 +119,7 @@ impl Forwarding {
             connections,
             failure: None,
             until,
+            queue_time: Duration::ZERO,
             noted,
             attempt_log: None,
         })
@@ -199,17 +202,19 @@ impl Forwarding {
     }
 
     /// A server with room; waits for one where all are busy.
-    async fn choose(&self) -> Result<Lease, ErrorReason> {
+    async fn choose(&mut self) -> Result<Lease, ErrorReason> {
         let choose = || match self.local.select(&self.requirements) {
             Selection::Busy => None,
             Selection::Chosen(lease) => Some(Ok(lease)),
             Selection::Nobody => Some(Err(ErrorReason::NoServer)),
         };
         if let Some(chosen) = choose() {
+            self.queue_time = Duration::ZERO;
             return chosen;
         }
-        let upstream = &self.local.upstream;
+        let (upstream, began) = (&self.local.upstream, Instant::now());
         let chosen = Box::pin(upstream.room().wait(upstream.settings().queue, choose)).await;
+        self.queue_time = began.elapsed();
         chosen.unwrap_or(Err(ErrorReason::AllBusy))
     }
 

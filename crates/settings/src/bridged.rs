@@ -58,6 +58,7 @@ pub fn application(
     if let Some(root) = &options.root_path {
         settings.root_path = root_path(root)?;
     }
+    settings.request_start = options.request_start;
     settings.detects_asgi = options.interface == InterfaceChoice::Auto;
     settings.preload = options.preload;
     settings.out_of_band_gc = options.out_of_band_gc.map(Count::get);
@@ -139,6 +140,20 @@ fn interface_by_name(text: &str) -> Option<Interface> {
     }
 }
 
+/// Whether this names a module of Python, as in `shop.wsgi` or `shop:app`, and not a file in this folder.
+#[must_use]
+pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> bool {
+    let is_python = match options.interface {
+        InterfaceChoice::Wsgi | InterfaceChoice::Asgi => true,
+        InterfaceChoice::Rack | InterfaceChoice::Psgi => false,
+        InterfaceChoice::Auto => matches!(interface_by_name(text), Some(Interface::Wsgi | Interface::Asgi)),
+    };
+    // A file for mod_wsgi, or the module `wsgi` of a package.
+    let has_extension = text.ends_with(".py") || text.ends_with(".wsgi") && folder.join(text).is_file();
+    let is_file = has_extension || text.contains('/') && !text.contains(':');
+    is_python && !is_file
+}
+
 /// By which interface, in which folder, and by which name there the application is called.
 fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
     let wrong = |text: String| SettingError::new("application", text);
@@ -158,9 +173,7 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
         }
     };
     let path = Path::new(text);
-    // A file for mod_wsgi, or the module `wsgi` of a package.
-    let is_file = text.ends_with(".py") || text.ends_with(".wsgi") && path.is_file();
-    let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !is_file;
+    let is_module = is_module(text, options, Path::new(""));
     let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
     let folder = options.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
     let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })

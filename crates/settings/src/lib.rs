@@ -37,7 +37,7 @@ pub use serow_values as values;
 pub use self::{
     acme::{AcmePlan, Reachable},
     application::Application,
-    bridged::application,
+    bridged::{application, is_module},
     folder::folder_settings,
     listeners::{ListenerSettings, Purpose, overlap},
     process::ApplicationHost,

@@ -15,4 +15,6 @@ pub struct ApplicationHost {
     pub output: Output,
     /// How many files the processes may have open (the soft limit), where it differs from the limit of this process.
     pub open_files: Option<u64>,
+    /// Whether the access log names the workers that had a request, and their times.
+    pub note_attempts: bool,
 }

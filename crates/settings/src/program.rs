@@ -50,6 +50,7 @@ fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> 
         ("interpreter", options.interpreter.is_some()),
         ("preload", options.preload),
         ("root-path", options.root_path.is_some()),
+        ("request-start", options.request_start),
         ("refork-after", !options.refork_after.is_empty()),
         ("out-of-band-gc", options.out_of_band_gc.is_some()),
         ("websocket-ping", options.websocket_ping.is_some()),

@@ -35,6 +35,7 @@ pub(super) fn run_as_written(
     run.grace = grace;
     run.open_files = host.open_files;
     run.output = host.output;
+    run.note_attempts = host.note_attempts;
     Ok(())
 }
 

@@ -7,10 +7,12 @@ use super::{NextSteps, Pool, Ticket, WorkerNumber, worker::Worker};
 impl<T: Clone, W: Clone> Pool<T, W> {
     /// A worker has finished a request.
     pub(crate) fn finished(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> NextSteps<T, W> {
-        let nothing = NextSteps { send: None, has_next: false, relieve: None, dismiss: false, collect: None };
+        let nothing =
+            NextSteps { send: None, has_next: false, relieve: None, dismiss: false, collect: None, times: None };
         let Some(place) = self.workers.iter().position(|worker| worker.number == number && worker.has(ticket)) else {
             return nothing;
         };
+        let nothing = NextSteps { times: self.workers[place].times_of(ticket, now), ..nothing };
         if self.may_collect(place) {
             self.workers[place].collect(now);
             return NextSteps { collect: Some(ticket), ..nothing };

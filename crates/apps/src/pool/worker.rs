@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{PoolRequest, Ticket, WorkerNumber};
+use super::{PoolRequest, RequestTimes, Ticket, WorkerNumber};
 
 /// One worker.
 #[derive(Debug)]
@@ -61,6 +61,11 @@ pub(super) enum Progress {
 impl<T> InFlight<T> {
     pub(super) fn enter(&mut self, progress: Progress, now: Duration) {
         (self.progress, self.since) = (progress, now);
+    }
+
+    /// Its times by now.
+    pub(super) fn times(&self, now: Duration) -> RequestTimes {
+        RequestTimes::of(self.request.since, self.began, now)
     }
 
     /// Whether anybody waits for the worker.
@@ -125,6 +130,12 @@ impl<T, W> Worker<T, W> {
     pub(super) fn begin(&mut self, request: PoolRequest<T>, now: Duration) {
         self.begun += 1;
         self.in_flight.push(InFlight { request, began: now, progress: Progress::Awaited, since: now });
+    }
+
+    /// The times of a request that it finishes now; `None` where it was finished before, and garbage was collected.
+    pub(super) fn times_of(&self, ticket: Ticket, now: Duration) -> Option<RequestTimes> {
+        let one = self.in_flight.iter().find(|one| one.request.ticket == ticket)?;
+        (one.progress != Progress::Collecting).then(|| one.times(now))
     }
 
     /// It has finished a request. If that is one that was sent ahead, the two were taken out of order.

@@ -46,6 +46,8 @@ pub struct RunSettings {
     pub buffer: BufferSettings,
     /// Where processes' lines go; to the log by default.
     pub output: Output,
+    /// Whether responses have [`Attempts`](serow_gateway::Attempts) in their extensions, for the access log.
+    pub note_attempts: bool,
 }
 
 /// After how many requests a process is replaced: a random number between these, so that not all are replaced at once.
@@ -86,6 +88,7 @@ impl RunSettings {
             internal_redirects: InternalRedirects::default(),
             buffer: BufferSettings::default(),
             output: Output::default(),
+            note_attempts: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use serow_net::monotonic;
 
 use super::{Sent, Shared};
 use crate::{
+    attempt_notes::AttemptNotes,
     exchange::Exchange,
     messages,
     pool::{Cancelled, PoolRequest, Ticket},
@@ -30,10 +31,16 @@ impl Shared {
     }
 
     /// Nobody waits for this response any more; a WebSocket's worker gets the close code and reason.
-    pub(crate) fn cancel(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
+    pub(crate) fn cancel(&self, ticket: Ticket, exchange: &Exchange, notes: Option<&AttemptNotes>, content: &[u8]) {
         let has_begun = exchange.has_begun();
         exchange.abandon();
         let cancelled = self.pool().cancel(ticket, monotonic());
+        // Without a response, there is no place for notes.
+        if let (Some(notes), true, Cancelled::InFlight(link)) = (notes, has_begun, &cancelled)
+            && let Some(times) = self.pool().times(link.number, ticket, monotonic())
+        {
+            notes.note_end(&link.name(), times);
+        }
         match cancelled {
             // It need not be the first of those that wait there.
             Cancelled::SentAhead(link) => self.ask_again(self.take_all_back(&link)),

@@ -3,10 +3,17 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serow_gateway::{CrashingRequests, RequestLine};
+use serow_message::StatusCode;
 use serow_net::monotonic;
 
 use super::{Sent, Shared};
-use crate::{exchange::Event, messages, pool::PoolRequest, request_error::RequestError, worker_link::WorkerLink};
+use crate::{
+    exchange::Event,
+    messages,
+    pool::{PoolRequest, RequestTimes},
+    request_error::RequestError,
+    worker_link::WorkerLink,
+};
 
 impl Shared {
     /// A worker is gone, and all its replies have been read: other workers get its requests, where that is safe.
@@ -17,13 +24,18 @@ impl Shared {
             untaken.extend(messages::ticket_of(&message.bytes));
         }
         let (mut again, mut crashed) = (Vec::new(), Vec::new());
-        for mut request in lost.in_flight.into_iter().chain(lost.ahead) {
+        let begun = lost.in_flight.into_iter().map(|(request, began)| (request, Some(began)));
+        for (mut request, began) in begun.chain(lost.ahead.into_iter().map(|request| (request, None))) {
             if request.content.exchange.is_settled() {
                 continue;
             }
             if untaken.contains(&request.ticket) {
                 again.push(request);
                 continue;
+            }
+            if let (Some(notes), Some(began)) = (&request.content.notes, began) {
+                let times = RequestTimes::of(request.since, began, monotonic());
+                notes.note_failure(&link.name(), times, StatusCode::BAD_GATEWAY);
             }
             request.crashes += 1;
             match self.may_crash_another(&request) {

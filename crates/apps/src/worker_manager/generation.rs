@@ -165,6 +165,7 @@ impl BridgedGeneration {
             TemplateMessage::Failed(why) => return Err(why),
             TemplateMessage::Forked { number, pid } => {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) {
+                    worker.link.set_process(pid, &self.shared.settings.run.name);
                     worker.forked(pid);
                 }
             }

@@ -6,6 +6,7 @@ mod asgi;
 mod asgi_frameworks;
 mod asgi_websocket;
 mod asgi_websocket_compression;
+mod attempts;
 mod command;
 mod crashes;
 mod files;

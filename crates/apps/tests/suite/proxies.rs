@@ -94,6 +94,34 @@ fn forwarded_fields_of_untrusted_peers_are_dropped() {
     }
 }
 
+#[test]
+fn requests_say_when_they_were_passed_on_if_no_trusted_proxy_has_done_so() {
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    for (interface, file, code) in APPLICATIONS {
+        let code = code.replace("HTTP_FORWARDED", "HTTP_X_REQUEST_START").replace("b'forwarded'", "b'x-request-start'");
+        for (is_trusted, is_on) in [(true, true), (false, true), (true, false), (false, false)] {
+            let (mut settings, folder) = settings(interface, file, &code);
+            settings.request_start = is_on;
+            if !is_trusted {
+                settings.run.trusted = TrustedProxies::default();
+            }
+            let running = Running::new((settings, folder));
+            for fields in ["", "X-Request-Start: t=1\r\nX-A: 1\r\nX-A: 2\r\nX-Request-Start: t=2\r\n"] {
+                let response = asked(&running, fields);
+                let start = response.rsplit_once("- - ").unwrap().1;
+                let is_own = start.starts_with("t=1") && start.len() == "t=1700000000.000".len();
+                let case = format!("{interface:?} {is_trusted} {is_on} {fields}: {start}");
+                match (is_trusted && !fields.is_empty(), is_on) {
+                    // A dict of a list of fields has the last one.
+                    (true, _) => assert!(start.ends_with("t=2"), "{case}"),
+                    (false, true) => assert!(is_own, "{case}"),
+                    (false, false) => assert_eq!(start, "-", "{case}"),
+                }
+            }
+        }
+    }
+}
+
 fn asked(application: &Answering, fields: &str) -> String {
     content(&application.exchange(format!("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n")))
 }

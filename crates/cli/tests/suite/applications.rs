@@ -59,8 +59,13 @@ fn workers_and_what_becomes_of_them_are_counted() {
     let site = Site::start();
     let first = site.ask();
     let expected = json!({ "name": "app.psgi", "wanted": 2, "workers": 2, "busy": 0, "waiting": 0, "requests": 1,
-                           "replaced": 0, "deaths": 0 });
-    assert_eq!(site.settled("the request is over", |application| application["busy"] == 0), expected);
+                           "replaced": 0, "deaths": 0, "running": [] });
+    let mut found = site.settled("the request is over", |application| application["busy"] == 0);
+    for times in ["queue_times", "work_times"] {
+        let classes = found.as_object_mut().unwrap().remove(times).unwrap();
+        assert_eq!((classes.as_array().unwrap().len(), &classes[0]["count"]), (1, &json!(1)), "{times}");
+    }
+    assert_eq!(found, expected);
     kill_process(first, Signal::KILL).unwrap();
     site.settled("it is gone and replaced", |it| (&it["deaths"], &it["workers"]) == (&json!(1), &json!(2)));
     // Three requests are a life.

@@ -11,7 +11,9 @@ use crate::{
     tables::{FromTable, TableReading},
     values::NetworkRule,
 };
-use serow_settings::{Application, ApplicationHost, SettingError, application, options::ApplicationOptions, program};
+use serow_settings::{
+    Application, ApplicationHost, SettingError, application, is_module, options::ApplicationOptions, program,
+};
 
 /// What an application answers.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,7 +75,8 @@ impl<'a> Applications<'a> {
     /// routes, if its site has some and nothing else is written.
     pub(crate) fn application(&self, mut table: AppTable, has_internal: bool, place: &Place) -> Option<Application> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
-        let is_module = table.settings.application.as_ref().is_some_and(|application| application.contains(':'));
+        let AppTable { settings: AppSettings { application, .. }, arguments } = &table;
+        let is_module = application.as_ref().is_some_and(|application| is_module(application, arguments, folder));
         // A module is looked for where the settings file is, and a program runs there.
         match &mut table.arguments.chdir {
             Some(chdir) => resolve_path(chdir, folder),
@@ -111,8 +114,7 @@ impl<'a> Applications<'a> {
         let AppTable { settings: AppSettings { application, command }, arguments } = table;
         match (application, &command[..]) {
             (Some(application), []) => {
-                let is_module = application.contains(':');
-                let file = match is_module {
+                let file = match is_module(application, arguments, folder) {
                     true => application.clone().into(),
                     false => folder.join(application).into_os_string(),
                 };

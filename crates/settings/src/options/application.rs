@@ -60,6 +60,13 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "PATH")]
     pub root_path: Option<String>,
 
+    /// Tell the application when each request was passed to it, in X-Request-Start: agents for performance compute the
+    /// time in the queue from it
+    ///
+    /// The value is as nginx's t=$msec. Not for programs.
+    #[arg(long)]
+    pub request_start: bool,
+
     /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
     /// (`internal` in [[site.route]]) [default: true, if the site has such a route]
     ///

@@ -39,7 +39,7 @@ pub struct LoggingOptions {
     /// json is an object with time, peer (the client; if a trusted proxy names it, proxy is the connection's peer), method, target, host, version, status, bytes, duration (in
     /// seconds), whole (false if the response was truncated), stream and urgency (over HTTP/2), upstream (the
     /// attempts, each with server,
-    /// status, connect, header and response), tls (its version), referer and user_agent.
+    /// status, queue, connect, header and response), tls (its version), referer and user_agent.
     ///
     /// A text that contains $ is a format with nginx's variables, as in '$remote_addr "$request" $status
     /// $request_time $http_x_request_id'; $$ is a dollar sign. docs/logs.md lists the variables.
