@@ -48,6 +48,7 @@ class Worker:
             'wsgi.run_once': False,
             'wsgi.input_terminated': True,
             'wsgi.file_wrapper': FileWrapper,
+            'wsgi.early_hints': None,
         }
 
     def serve(self):
@@ -88,6 +89,7 @@ class Worker:
         environ.update(zip(keys, values))
         environ['wsgi.input'] = content
         exchange = Exchange(self, ticket)
+        environ['wsgi.early_hints'] = exchange.send_early_hints
         try:
             result = self.application(environ, exchange.start_response)
             if (result.__class__ is list or result.__class__ is tuple) and not exchange.has_begun:

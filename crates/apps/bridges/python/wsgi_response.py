@@ -40,6 +40,15 @@ class Exchange:
         self.fields = fields
         return self.write
 
+    def send_early_hints(self, fields):
+        """Sends 103 with fields that a browser can act on before the response (RFC 8297), as gunicorn does."""
+        if self.has_begun or self.is_complete:
+            raise RuntimeError('early hints have to precede the response')
+        fields = list(fields)
+        check('200 OK', fields)
+        parts = ['', '103', *(part for field in fields for part in field), '', '']
+        self.send(b'I', '\0'.join(parts).encode('latin-1'))
+
     def write(self, block):
         if not isinstance(block, bytes):
             raise TypeError(f'the body has a {type(block).__name__} where bytes must be')
@@ -57,6 +66,7 @@ class Exchange:
         body = blocks[0] if len(blocks) == 1 else b''.join(blocks)
         if len(body) <= PIECE and isinstance(body, bytes):
             self.reply.send(b''.join((b'R', self.ticket, self.needed_head(), body)))
+            self.is_complete = True
         else:
             if self.announced() is None:
                 self.head = b'%bContent-Length\0%d\0\0' % (self.needed_head()[:-1], len(body))
@@ -114,6 +124,7 @@ class Exchange:
             self.send(b'D', b'')
         else:
             self.worker.streams.discard(self.ticket[2:])
+            self.is_complete = True
             self.send(b'X', text.encode(errors='backslashreplace')[:PIECE])
 
     def send(self, kind, content):

@@ -637,3 +637,47 @@ def app(environ, start_response):
     assert_ne!(body(&running.get("/")), first);
     wait_until("the first worker is gone", || !Path::new("/proc").join(&first).exists());
 }
+
+#[test]
+fn early_hints_precede_the_response_and_invalid_or_late_ones_raise() {
+    requires!("program:/usr/bin/python3");
+    let running = run_one(
+        "kept = []
+def app(environ, start_response):
+    send, path = environ['wsgi.early_hints'], environ['PATH_INFO']
+    try:
+        if path == '/late':
+            kept.pop()([('Link', '</evil>')])
+        if path == '/begun':
+            start_response('200 OK', [])(b'.')
+            send([('Link', '</evil>')])
+        kept.append(send)
+        send([('Link', '</a.css>; rel=preload'), ('link', '</b.js>; rel=preload')])
+        if path == '/invalid':
+            send([('Link', '</a>\\r\\nX-Evil: 1')])
+    except (RuntimeError, ValueError) as error:
+        kept.clear()
+        if path == '/begun':
+            return [str(error).encode()]
+        start_response('200 OK', [])
+        return [str(error).encode()]
+    if path == '/raise':
+        raise KeyError
+    start_response('200 OK', [('X-Id', '7')])
+    return [b'.'] if path == '/' else iter([b'.'])
+",
+    );
+    for path in ["/", "/stream"] {
+        let hints = running.get(path);
+        let (early, response) = hints.split_once("\r\n\r\n").unwrap();
+        assert!(early.starts_with("HTTP/1.1 103 "), "{hints}");
+        assert!(early.contains("Link: </a.css>; rel=preload\r\nlink: </b.js>; rel=preload"), "{hints}");
+        assert!(response.starts_with("HTTP/1.1 200 ") && response.contains("X-Id: 7\r\n"), "{hints}");
+        assert!(running.get("/late").ends_with("early hints have to precede the response"), "{path}");
+    }
+    running.get("/raise");
+    assert!(running.get("/late").ends_with("early hints have to precede the response"));
+    assert!(running.get("/begun").contains("early hints have to precede the response"));
+    let invalid = running.get("/invalid");
+    assert!(invalid.contains("forbidden characters") && !invalid.contains("\r\nX-Evil"), "{invalid}");
+}
