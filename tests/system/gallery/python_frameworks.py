@@ -50,7 +50,7 @@ class FastApi(Application):
         as_json = ("--header", "Content-Type: application/json")
         found = json.loads(visitor.send("POST", "/messages", '{"text": "grün"}', *as_json).expect(201).text)
         assert_equal(found, {"text": "GRÜN", "amount": 1})
-        visitor.send("POST", "/messages", '{"amount": "many"}', *as_json).expect(422, "field required")
+        visitor.send("POST", "/messages", '{"amount": "many"}', *as_json).expect(422, "ield required")
         found = json.loads(visitor.upload("/upload", "file", "film.bin", LARGE).expect(200).text)
         assert_equal(found, {"length": len(LARGE), "digest": DIGEST, "name": "film.bin"})
         found = json.loads(visitor.send("POST", "/raw", LARGE).expect(200).text)
