@@ -35,6 +35,8 @@ class Application:
     path, status = "/", 200
     # Where it is mounted in the settings file; an empty prefix for an application that cannot be moved.
     prefix = "/apps/it"
+    # Whether the settings file takes the prefix off the path.
+    rewrites = False
     # Further keys of the route in the settings file.
     around: tuple[str, ...] = ("cache = true", "compress = true")
     # Whether another process answers while one is killed.

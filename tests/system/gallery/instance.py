@@ -24,6 +24,10 @@ STATIC = """[[site.route]]
 path = "{prefix}/*"
 files = {{ root = "{root}", strip-prefix = true, missing = "next" }}
 """
+REWRITE = """[[site.route]]
+path = "{prefix}/*"
+rewrite = "/*"
+"""
 
 
 class Instance:
@@ -65,7 +69,7 @@ class Instance:
         if isinstance(value, list):
             return [self.filled(item) for item in value]
         if isinstance(value, str):
-            for name, text in (("home", self.application.home), ("work", self.work), ("prefix", self.prefix)):
+            for name, text in (("home", self.application.home), ("work", self.work), ("prefix", self.prefix), ("origin", f"http://127.0.0.1:{self.port}")):
                 value = value.replace(f"{{{name}}}", str(text))
         return value
 
@@ -93,7 +97,10 @@ class Instance:
         file = self.work / "serow.toml"
         store = '[cache]\nmemory = "64M"\n' if any(line.startswith("cache") for line in lines) else ""
         static = STATIC.format(prefix=self.prefix, root=self.application.static) if self.application.static else ""
-        file.write_text(SETTINGS.format(static=static, port=self.port, paths=json.dumps([self.prefix, f"{self.prefix}/*"] if self.prefix else "/*"), lines="\n".join(lines), store=store))
+        paths = [self.prefix, f"{self.prefix}/*"] if self.prefix else "/*"
+        if self.application.rewrites:
+            static, paths = REWRITE.format(prefix=self.prefix), "/*"
+        file.write_text(SETTINGS.format(static=static, port=self.port, paths=json.dumps(paths), lines="\n".join(lines), store=store))
         return [program("serow").resolve(), "run", "-c", file]
 
     def visitor(self, **options) -> Visitor:

@@ -153,15 +153,16 @@ class Trac(Packaged):
 
 
 class WsgiDav(Packaged):
-    """Files over WebDAV, with digest authentication and large uploads."""
+    """Files over WebDAV, with its own passwords and large uploads."""
 
     name, version, package = "wsgidav", "4.4.0", "WsgiDAV"
-    app = {"application": "share:app", "interpreter": "{home}/bin/python", "processes": 2, "threads": 4}
+    app = {"application": "share:app", "interpreter": "{home}/bin/python", "processes": 2, "threads": 4,
+           "env": ["PREFIX={prefix}"]}
     route = {"max-body": "64M"}
     path, status = "/public/", 200
 
     def use(self, visitor: Visitor) -> None:
-        ann = ("--digest", "--user", "ann:secret")
+        ann = ("--user", "ann:secret")
         visitor.get("/private/").expect(401)
         visitor.send("PUT", "/private/film.bin", LARGE, *ann).expect(201)
         body = visitor.get("/private/film.bin", *ann, "--limit-rate", "40M").expect(200).body
@@ -215,10 +216,10 @@ class Wagtail(Packaged):
         visitor.get("/").expect(200)
         form = visitor.follow(visitor.get("/admin/")).expect(200).fields
         visitor.follow(visitor.post("/admin/login/", form | {"username": "ann", "password": "secret"})).expect(200, "Dashboard")
-        form = visitor.get("/admin/images/add/").expect(200).fields
+        form = visitor.get("/admin/images/multiple/add/").expect(200).fields
         token = visitor.token("csrftoken")
         pixel = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-        sent = visitor.upload("/admin/images/add/", "files[]", "pixel.png", pixel, form | {"title": "Pixel"}, "--header",
+        sent = visitor.upload("/admin/images/multiple/add/", "files[]", "pixel.png", pixel, form | {"title": "Pixel"}, "--header",
                               "X-Requested-With: XMLHttpRequest", "--header", f"X-CSRFToken: {token}")
         assert_equal(json.loads(sent.expect(200).text)["success"], True)
         visitor.get("/admin/images/?q=Pixel").expect(200, "Pixel")
