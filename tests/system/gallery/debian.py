@@ -23,9 +23,9 @@ class Graphite(Application):
     def prepare(self, work: pathlib.Path, prefix: str) -> None:
         for name in ("whisper", "log"):
             (work / name).mkdir()
-        (work / "local.py").write_text(f"from graphite.local_settings import *\nLOG_DIR = '{work}/log'\nSTORAGE_DIR = WHISPER_DIR = '{work}/whisper'\n"
+        (work / "local.py").write_text(f"GRAPHITE_ROOT = '/usr/share/graphite-web'\nSTATIC_ROOT = '/usr/share/graphite-web/static'\nCONF_DIR = '/etc/graphite'\nLOG_ROTATION = False\nLOG_DIR = '{work}/log'\nSTORAGE_DIR = WHISPER_DIR = '{work}/whisper'\n"
                                        f"STANDARD_DIRS = ['{work}/whisper']\nINDEX_FILE = '{work}/index'\nSECRET_KEY = 'of the gallery'\n"
-                                       f"URL_PREFIX = '/'\nDATABASES['default']['NAME'] = '{work}/graphite.db'\n")
+                                       f"URL_PREFIX = '/'\nDATABASES = {{'default': {{'ENGINE': 'django.db.backends.sqlite3', 'NAME': '{work}/graphite.db'}}}}\n")
         variables = {"GRAPHITE_SETTINGS_MODULE": "local", "PYTHONPATH": str(work), "DJANGO_SETTINGS_MODULE": "graphite.settings",
                      "DJANGO_SUPERUSER_PASSWORD": "secret"}
         run([PYTHON, "-m", "django", "migrate", "--run-syncdb"], work, **variables)

@@ -156,10 +156,11 @@ class WsgiDav(Packaged):
     """Files over WebDAV, with its own passwords and large uploads."""
 
     name, version, package = "wsgidav", "4.4.0", "WsgiDAV"
-    app = {"application": "share:app", "interpreter": "{home}/bin/python", "processes": 2, "threads": 4,
-           "env": ["PREFIX={prefix}"]}
+    app = {"application": "share:app", "interpreter": "{home}/bin/python", "processes": 2, "threads": 4}
     route = {"max-body": "64M"}
-    path, status = "/public/", 200
+    path = "/public/"
+    # It finds the Destination of a MOVE only without a prefix, in any server.
+    prefix = ""
 
     def use(self, visitor: Visitor) -> None:
         ann = ("--user", "ann:secret")

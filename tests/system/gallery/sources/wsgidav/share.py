@@ -10,6 +10,4 @@ app = WsgiDAVApp({
     "provider_mapping": {f"/{name}": {"root": os.path.abspath(name), "readonly": False} for name in ("public", "private")},
     "simple_dc": {"user_mapping": {"/public": True, "/private": {"ann": {"password": "secret"}}}},
     "http_authenticator": {"accept_basic": True, "accept_digest": False, "default_to_digest": False}, "verbose": 1,
-    # It compares the Destination of a MOVE with this.
-    "mount_path": os.environ["PREFIX"] or None,
 })
