@@ -39,6 +39,8 @@ class Application:
     rewrites = False
     # Further keys of the route in the settings file.
     around: tuple[str, ...] = ("cache = true", "compress = true")
+    # Name and password, where `basic` is among these keys.
+    credentials = ""
     # Whether another process answers while one is killed.
     has_replicas = True
 
@@ -59,10 +61,10 @@ class Application:
         visitor.get(self.path).expect(self.status)
 
 
-def run(command: list[object], folder: pathlib.Path | None = None, **environment: str) -> str:
+def run(command: list[object], folder: pathlib.Path | None = None, given: str = "", **environment: str) -> str:
     """Runs a program of an installation; its output."""
     done = subprocess.run(list(map(str, command)), cwd=folder, env=os.environ | environment, capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
+                          input=given)
     if done.returncode != 0:
         raise Missing(f"{' '.join(map(str, command))[:200]}: {(done.stderr or done.stdout).strip()[-500:]}")
     return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import threading
@@ -21,6 +22,10 @@ class Readers:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
+        fields = {}
+        if instance.credentials:
+            fields["Authorization"] = f"Basic {base64.b64encode(instance.credentials.encode()).decode()}"
+        self.request = wire.request(instance.prefix + instance.application.path, fields, host=f"127.0.0.1:{instance.port}")
         self.is_over = False
         self.responses = [0] * CLIENTS
         self.failures: list[str] = []
@@ -48,7 +53,7 @@ class Readers:
             try:
                 if connection is None:
                     connection, is_fresh = wire.Connection(self.instance.server.address, 60.0), True
-                connection.send(wire.request(self.instance.prefix + self.instance.application.path, host=f"127.0.0.1:{self.instance.port}"))
+                connection.send(self.request)
                 response = connection.receive()
             except (OSError, wire.Cut, wire.Malformed) as error:
                 # An idle connection may be closed at any time; a new one gets its response (RFC 9112 §9.3.1).

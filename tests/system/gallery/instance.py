@@ -104,7 +104,11 @@ class Instance:
         return [program("serow").resolve(), "run", "-c", file]
 
     def visitor(self, **options) -> Visitor:
-        return Visitor(self.port, self.prefix, **options)
+        return Visitor(self.port, self.prefix, credentials=self.credentials, **options)
+
+    @property
+    def credentials(self) -> str:
+        return self.application.credentials if self.by_settings else ""
 
     def said(self) -> str:
         return self.server.said()

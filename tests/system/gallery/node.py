@@ -12,6 +12,8 @@ from .visitor import DIGEST, LARGE, Visitor, assert_equal
 
 
 class Express(Application):
+    """Notes: sessions, an upload, streams for a slow reader, an error."""
+
     name, version, is_short = "express", "4.18.2", True
     app = {"command": ["node", "server.js"], "env": ["NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs", "ROOT={prefix}"], "processes": 2}
     route = {"max-body": "64M"}

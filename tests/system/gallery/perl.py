@@ -9,6 +9,8 @@ from .visitor import DIGEST, LARGE, Visitor, assert_equal
 
 
 class Mojolicious(Application):
+    """Notes: sessions, an upload, streams for a slow reader, an error."""
+
     name, version, is_short = "mojolicious", "9.31", True
     app = {"application": "app.psgi", "processes": 2}
     route = {"max-body": "64M"}
@@ -29,6 +31,8 @@ class Mojolicious(Application):
 
 
 class Dancer(Application):
+    """Notes: sessions, an upload, streams for a slow reader, an error."""
+
     name, version, is_short = "dancer", "0.400001", True
     app = {"application": "app.psgi", "processes": 2}
     route = {"max-body": "64M"}

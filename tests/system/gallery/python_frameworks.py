@@ -11,6 +11,8 @@ from .visitor import DIGEST, LARGE, Visitor, assert_equal
 
 
 class Flask(Application):
+    """Notes: sessions, forms, an upload, a file with ranges, two edits at the same time."""
+
     name, version, is_short = "flask", "2.2.2", True
     app = {"application": "shop:app", "interpreter": PYTHON, "processes": 2}
     route = {"max-body": "64M"}
@@ -37,6 +39,8 @@ class Flask(Application):
 
 
 class FastApi(Application):
+    """Messages: a start, JSON, uploads, a stream for a slow reader, a WebSocket."""
+
     name, version, is_short = "fastapi", "0.92.0", True
     # Starlette routes by the path without root_path only since version 0.33.
     prefix = ""
@@ -68,7 +72,7 @@ class FastApi(Application):
 class Django(Application):
     """Its admin, with media."""
 
-    name, version, is_short = "django", "3.2.25", True
+    name, version = "django", "3.2.25"
     app = {"application": "library.wsgi:application", "interpreter": PYTHON, "processes": 2}
     route = {"max-body": "64M"}
     static = "public"

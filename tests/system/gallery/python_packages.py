@@ -8,7 +8,9 @@ import json
 import pathlib
 import shutil
 
+from ..server import program
 from .application import SOURCES, Application, run, virtual_environment
+from .browser import browse
 from .python_frameworks import FastApi
 from .visitor import DIGEST, LARGE, Visitor, assert_equal
 
@@ -94,6 +96,13 @@ class FastApiNew(FastApi, Packaged):
     def prepare(self, work: pathlib.Path, prefix: str) -> None:
         shutil.copytree(SOURCES / "fastapi", work, dirs_exist_ok=True)
 
+    def use(self, visitor: Visitor) -> None:
+        super().use(visitor)
+        # A message of 100,000 letters, compressed by browser and server.
+        text = "document.getElementById('said').textContent"
+        said = browse(visitor.url("/page"), ("wait", text), ("value", text))[1]
+        assert_equal(said.split(";")[0], "100000 permessage-deflate")
+
 
 class Litestar(Packaged):
     """Lifespan, events, a WebSocket and an upload."""
@@ -123,9 +132,11 @@ class Trac(Packaged):
     name, version, package, requirements = "trac", "1.6", "Trac", ("setuptools==80.9.0",)
     app = {"application": "trac.web.main:dispatch_request", "interpreter": "{home}/bin/python", "processes": 2,
            "env": ["TRAC_ENV={work}/project", "PYTHON_EGG_CACHE={work}/eggs"]}
-    path = "/wiki"
+    path, credentials = "/wiki", "ann:secret"
+    around = (*Application.around, 'basic = { file = "users" }')
 
     def prepare(self, work: pathlib.Path, prefix: str) -> None:
+        (work / "users").write_text(run([program("serow"), "password", "--hash", "bcrypt", "ann"], given="secret\n"))
         admin = self.home / "bin/trac-admin"
         run([admin, work / "project", "initenv", "Project", "sqlite:db/trac.db"])
         run([admin, work / "project", "permission", "add", "anonymous", "TRAC_ADMIN"])
@@ -135,6 +146,8 @@ class Trac(Packaged):
         for link in page.links:
             if link.endswith((".css", ".js")) and link.startswith("/"):
                 visitor.get(link.removeprefix(visitor.prefix)).expect(200)
+        if visitor.credentials:
+            visitor.follow(visitor.get("/login", "--header", f"Referer: {visitor.url('/wiki')}")).expect(200, "logged in as", "ann")
         token = visitor.get("/newticket").expect(200).fields["__FORM_TOKEN"]
         form = {"__FORM_TOKEN": token, "field_summary": "Größe & Farbe", "field_type": "defect", "submit": "Create ticket",
                 "field_description": "falsch"}
@@ -149,7 +162,7 @@ class Trac(Packaged):
         edit = {"__FORM_TOKEN": token, "action": "edit", "version": "0", "save": "Submit changes", "text": "= Title"}
         edits = [lambda other, name=name: other.post("/wiki/Page", edit | {"text": f"= {name}"}) for name in ("One", "Two")]
         assert_equal(303 in {page.status for page in visitor.at_once(*edits)}, True)
-        visitor.get("/wiki/Page?action=history").expect(200)
+        visitor.get("/wiki/Page?action=history").expect(200, visitor.credentials.partition(":")[0])
 
 
 class WsgiDav(Packaged):
@@ -263,6 +276,7 @@ class JupyterLab(Packaged):
                 if message["msg_type"] == "stream":
                     assert_equal(message["content"]["text"].split()[0], "42")
                     break
+        browse(visitor.url("/lab?token=secret"), ("wait", "!!document.querySelector('.jp-Launcher')"))
         visitor.request(f"/api/kernels/{kernel}", "--request", "DELETE", *token).expect(204)
 
 
@@ -279,3 +293,5 @@ class NiceGui(Packaged):
             if link.startswith("/") and link.endswith((".css", ".js")):
                 visitor.get(link.removeprefix(visitor.prefix)).expect(200)
         visitor.get("/_nicegui_ws/socket.io/?EIO=4&transport=polling").expect(200, '"sid"')
+        browse(visitor.url("/"), ("wait", "document.body.innerText.includes('Grüße') && window.socket && window.socket.connected"),
+               ("value", "document.querySelector('button').click()"), ("wait", "document.body.innerText.includes('counted')"))

@@ -10,6 +10,8 @@ from .visitor import DIGEST, LARGE, Visitor, assert_equal
 
 
 class Sinatra(Application):
+    """Notes: sessions, an upload, streams for a slow reader, an error."""
+
     name, version, is_short = "sinatra", "3.0.5", True
     app = {"application": "config.ru", "processes": 2}
     route = {"max-body": "64M"}

@@ -79,6 +79,7 @@ class Page:
 
 class Visitor:
     def __init__(self, port: int, prefix: str = "", *, http2: bool = False, compressed: bool = False, credentials: str = "") -> None:
+        self.credentials = credentials
         self.port, self.prefix, self.origin = port, prefix, f"http://127.0.0.1:{port}"
         self.folder = tempfile.TemporaryDirectory(prefix="visitor-")
         self.jar = pathlib.Path(self.folder.name, "cookies")
