@@ -10,7 +10,7 @@ use std::{
             net::{SocketAddr, UnixStream},
         },
     },
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -26,7 +26,7 @@ use super::{
     bans,
     cache_inquiry::{self, CacheInquiry},
     certificate_table,
-    client_error::{AdminClientError, Reason},
+    client_error::{AdminClientError, Reason, Search},
     maintenance_command::MaintenanceCommand,
     purge_command::PurgeCommand,
     server_command::ServerCommand,
@@ -61,13 +61,23 @@ enum AdminRequest {
 pub struct AdminClient {
     address: Address,
     token: Option<String>,
+    /// How the address was found, where it was not given.
+    search: Option<Search>,
 }
 
 impl AdminClient {
     /// A client for the endpoint at this address. Over TCP, requests that change something need the token.
     #[must_use]
     pub fn new(address: Address, token: Option<String>) -> Self {
-        Self { address, token }
+        Self { address, token, search: None }
+    }
+
+    /// A client for the server of this settings file, whose socket is in one of these places: the first that exists.
+    #[must_use]
+    pub fn of_settings_file(file: PathBuf, places: Vec<PathBuf>) -> Self {
+        let found = places.iter().find(|place| place.exists()).or(places.first());
+        let address = Address::Unix(found.cloned().unwrap_or_default());
+        Self { address, token: None, search: Some(Search { file, places }) }
     }
 
     /// The status in JSON.
@@ -281,7 +291,7 @@ impl AdminClient {
     }
 
     fn error(&self, reason: Reason) -> AdminClientError {
-        AdminClientError { address: self.address.clone(), reason }
+        AdminClientError { address: self.address.clone(), search: self.search.clone(), reason }
     }
 
     /// The body of the response.

@@ -4,6 +4,7 @@ use std::{
     error::Error,
     fmt,
     io::{self, ErrorKind},
+    path::PathBuf,
 };
 
 use serow::{Address, StatusCode};
@@ -12,7 +13,16 @@ use serow::{Address, StatusCode};
 #[derive(Debug)]
 pub struct AdminClientError {
     pub(super) address: Address,
+    pub(super) search: Option<Search>,
     pub(super) reason: Reason,
+}
+
+/// The search for the server of a settings file that does not name the socket.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    pub(super) file: PathBuf,
+    /// Where its socket may be.
+    pub(super) places: Vec<PathBuf>,
 }
 
 /// Why a request failed.
@@ -60,9 +70,26 @@ impl Error for AdminClientError {
     }
 }
 
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, places } = self;
+        let file = file.display();
+        let places: Vec<_> = places.iter().map(|place| format!("unix:{}", place.display())).collect();
+        write!(
+            f,
+            "no server of {file} is running, or another user started it: nothing listens on {}; start it with 'serow run \
+             -c {file}', or name the socket of another server with --admin",
+            places.join(" or ")
+        )
+    }
+}
+
 impl fmt::Display for AdminClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, reason } = self;
+        let Self { address, search, reason } = self;
+        if let (Reason::Missing | Reason::Refuses, Some(search)) = (reason, search) {
+            return search.fmt(f);
+        }
         match reason {
             Reason::NoUpstream { name, known } if known.is_empty() => {
                 write!(f, "the server has no upstream {name:?}, nor any other")

@@ -6,7 +6,7 @@ use serow::Stopper;
 use serow_acme::CertificateCommand;
 use serow_apps::Reloader;
 use serow_net::time;
-use serow_supervisor::master::{Control, GenerationReport, Report};
+use serow_supervisor::master::{Control, GenerationReport, Reloaded, Report};
 
 use super::{
     ban_command::BanCommand, cache_inquiry::CacheInquiry, maintenance_command::MaintenanceCommand,
@@ -57,7 +57,11 @@ impl Subject {
             },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
             Self::Master(control) => match control.reload().await {
-                Ok(number) => Ok(format!("generation {number} serves\n")),
+                Ok(Reloaded { number, still_accepts: None }) => Ok(format!("generation {number} serves\n")),
+                Ok(Reloaded { number, still_accepts: Some(before) }) => Ok(format!(
+                    "generation {number} serves; generation {before} does not answer, and may still answer some requests \
+                     with the old settings: 'serow status' shows whether it does\n"
+                )),
                 Err(reason) => Err(Refusal::Failed(reason)),
             },
         }

@@ -18,6 +18,7 @@
 //! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
+//! | the folder of admin sockets without settings | `runtime_folder.rs` |
 //! | the folder for certificates that are kept between starts | `state_folder.rs` |
 //! | the folder in which stored responses are kept | `cache_folder.rs` |
 //! | what applications take from this process; processes that they leave behind | `application_host.rs`, `descriptors.rs`; `orphans.rs` |
@@ -58,6 +59,7 @@ mod purge;
 mod reload;
 mod response_options;
 mod run;
+mod runtime_folder;
 mod sandbox;
 mod script_option;
 mod script_test;

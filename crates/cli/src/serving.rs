@@ -9,7 +9,7 @@ use serow_admin::{AccessCounts, AdminEndpoint, CountedRoutes, Sources, Subject};
 use serow_apps::Reloader;
 use serow_bans::Bans;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_settings::{Application, Encryption, ServerSettings, values::AdminAddress};
+use serow_settings::{Application, Encryption, ServerSettings, values::AdminSocket};
 use serow_site::{CacheStore, MaintenanceSwitch, Site};
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct Serving {
     server: BoundServer,
     encryption: Option<Encryption>,
-    admin: Option<AdminAddress>,
+    admin: Option<AdminSocket>,
     admin_token: Option<String>,
     log: Option<AccessLog>,
     certificates: Option<CertificateManager>,
@@ -124,8 +124,10 @@ impl Serving {
             stopper: server.stopper(),
             reloader,
         };
-        let endpoint =
-            admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
+        let endpoint = match admin {
+            Some(AdminSocket::At(address)) => Some(AdminEndpoint::open(&address, admin_token.as_deref(), subject)?),
+            Some(AdminSocket::Off) | None => None,
+        };
         let announcement = announcement::line(name, &server, &site, encryption.as_ref());
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);

@@ -155,8 +155,8 @@ pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
     Ok(explanation::of(&table))
 }
 
-/// The admin endpoint of a settings file, if it has one. Other errors in the file do not matter.
-pub fn admin_settings(path: &Path) -> Result<Option<AdminSettings>, ConfigurationError> {
+/// The admin endpoint of a settings file. Other errors in the file do not matter.
+pub fn admin_settings(path: &Path) -> Result<AdminSettings, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
     Ok(admin_settings::of(&text, path.parent().unwrap_or(Path::new(""))))
 }

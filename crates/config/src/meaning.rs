@@ -34,6 +34,7 @@ use serow_bans::Bans;
 use serow_document::{Place, Problem, Problems};
 use serow_variables::Scope;
 
+use crate::values::AdminSocket;
 use crate::{
     Configuration,
     meaning::{
@@ -195,9 +196,8 @@ fn complete_root(
     }
     unusable_files(&general.tls).into_iter().for_each(|found| problems.add(found.problem(&Place::default())));
     // They are of no use where nobody can read them.
-    if metrics.route_metrics && general.admin.admin.is_none() {
-        let text =
-            "`route-metrics` needs `admin`, where metrics are read: write admin = \"unix:/run/serow/admin.sock\"";
+    if metrics.route_metrics && general.admin.admin == Some(AdminSocket::Off) {
+        let text = "`route-metrics` needs the admin socket, where metrics are read: remove admin = \"off\"";
         problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
     }
 }

@@ -1,6 +1,6 @@
 //! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::mpsc, task::Poll};
+use std::{convert::Infallible, future::poll_fn, ops::ControlFlow, rc::Rc, sync::mpsc::Sender, task::Poll};
 
 use serow_message::Handler;
 use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
@@ -23,15 +23,23 @@ pub(crate) struct Endpoint {
     pub(crate) terms: ListenerTerms,
 }
 
-/// Serves until `stop` changes its phase. `started` gets a message when connections are accepted.
+/// The channels by which a worker shows how far it is.
+pub(crate) struct Progress {
+    /// Gets a message when connections are accepted.
+    pub(crate) started: Sender<()>,
+    /// Dropped when none are accepted any more.
+    pub(crate) accepting: Sender<Infallible>,
+}
+
+/// Serves until `stop` changes its phase.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
     listeners: Vec<Endpoint>,
     quic: Vec<QuicSocket>,
     stop: watch::Receiver<Phase>,
-    started: mpsc::Sender<()>,
+    progress: Progress,
 ) -> Result<(), Error> {
-    thread_runtime()?.block_on(run_here(worker, listeners, quic, stop, started))
+    thread_runtime()?.block_on(run_here(worker, listeners, quic, stop, progress))
 }
 
 /// The same in the runtime of this thread.
@@ -40,7 +48,7 @@ pub(crate) async fn run_here<H: Handler>(
     listeners: Vec<Endpoint>,
     quic: Vec<QuicSocket>,
     stop: watch::Receiver<Phase>,
-    started: mpsc::Sender<()>,
+    progress: Progress,
 ) -> Result<(), Error> {
     let worker = Rc::new(worker);
     let ticking = Rc::clone(&worker);
@@ -51,20 +59,22 @@ pub(crate) async fn run_here<H: Handler>(
         // Connections receive by it to their end, also while the server stops.
         spawn_local(quic::accept(Rc::clone(&worker), socket));
     }
-    serve(worker, listeners, stop, started).await
+    serve(worker, listeners, stop, progress).await
 }
 
 async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     listeners: Vec<Endpoint>,
     mut stop: watch::Receiver<Phase>,
-    started: mpsc::Sender<()>,
+    progress: Progress,
 ) -> Result<(), Error> {
+    let Progress { started, accepting: is_accepting } = progress;
     let mut accepting = JoinSet::new();
     for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
-        accepting.spawn_local(accept(Rc::clone(&worker), acceptor, terms, stop.clone()));
+        accepting.spawn_local(accept(is_accepting.clone(), Rc::clone(&worker), acceptor, terms, stop.clone()));
     }
+    drop(is_accepting);
     let _ = started.send(());
     drop(started);
     // An error means that nobody can stop the server any more, so that it is over.
@@ -98,6 +108,8 @@ async fn serve<H: Handler>(
 
 /// Accepts until the server stops, then accepts the connections left in the queue.
 async fn accept<H: Handler>(
+    // The first, so that it is dropped after the socket.
+    _is_accepting: Sender<Infallible>,
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
     terms: ListenerTerms,

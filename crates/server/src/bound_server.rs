@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     AccessLog, ClientRules, Error, RunningServer, Stopper,
-    accepting::{self, Endpoint},
+    accepting::{self, Endpoint, Progress},
     client_rules::ClientPolicy,
     connection_counter::ConnectionCounter,
     quic::QuicSocket,
@@ -109,10 +109,12 @@ impl BoundServer {
         let clients = ClientPolicy::new(clients);
         let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
         let (started, starts) = mpsc::channel();
+        let (accepting, is_accepting) = mpsc::channel();
         let grace = settings.timeouts.grace;
         let sockets = endpoints.into_iter().zip(quic);
         for (number, ((endpoints, quic), counters)) in sockets.zip(status.workers()).enumerate() {
             let (handler, log, stop, started) = (handler.clone(), log.clone(), stopper.watch(), started.clone());
+            let progress = Progress { started, accepting: accepting.clone() };
             let (clients, limited, stopper) = (clients.clone(), limited.clone(), stopper.clone());
             let (counters, core) = (Arc::clone(counters), cores.get(number).copied());
             let serve = move || {
@@ -120,7 +122,7 @@ impl BoundServer {
                 let worker = Worker::new(handler, settings, clients, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
                 pinned
-                    .and_then(|()| accepting::run(worker, endpoints, quic, stop, started))
+                    .and_then(|()| accepting::run(worker, endpoints, quic, stop, progress))
                     .inspect_err(|_| stopper.stop_within(grace))
             };
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
@@ -131,13 +133,13 @@ impl BoundServer {
                 }
             }
         }
-        drop((handler, started));
+        drop((handler, started, accepting));
         // Each worker drops its sender when it serves, or has failed.
         let have_started = spawned.is_ok() && starts.iter().count() == workers.len();
         if !have_started {
             stopper.stop_within(grace);
         }
-        let running = RunningServer { workers, port_drain, signals, stopper, status, grace };
+        let running = RunningServer { workers, is_accepting, port_drain, signals, stopper, status, grace };
         if have_started {
             return Ok(running);
         }
@@ -158,10 +160,11 @@ impl BoundServer {
         let limited = (self.settings.limits.connections > 0).then(ConnectionCounter::default);
         let worker = Worker::new(handler, self.settings, clients, limited, self.log.as_ref(), counters);
         let (endpoints, quic) = (self.endpoints.swap_remove(0), self.quic.swap_remove(0));
-        let (started, _) = mpsc::channel();
+        let ((started, _), (accepting, _)) = (mpsc::channel(), mpsc::channel());
+        let progress = Progress { started, accepting };
         // Dropped at the end, with the connections that are left, as the runtime of a worker's thread is.
         let tasks = tokio::task::LocalSet::new();
-        tasks.run_until(accepting::run_here(worker, endpoints, quic, self.stopper.watch(), started)).await
+        tasks.run_until(accepting::run_here(worker, endpoints, quic, self.stopper.watch(), progress)).await
     }
 
     /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there:

@@ -110,7 +110,7 @@ pub use self::{
     bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
-    running_server::RunningServer,
+    running_server::{EndOfAccepting, RunningServer},
     serve::{ListeningSocket, Serve, ServeUntil, serve},
     server::Server,
     settings::{Limits, Timeouts},

@@ -17,7 +17,7 @@ use crate::{
         TimeoutOptions, VersionsOfHttp,
     },
     tls::tls_settings,
-    values::AdminAddress,
+    values::AdminSocket,
 };
 
 /// How a server serves, whatever it serves.
@@ -33,7 +33,7 @@ pub struct ServerSettings {
     /// Automatic certificates, if there are any.
     pub acme: Option<AcmePlan>,
     /// The address of the admin endpoint, if there is one.
-    pub admin: Option<AdminAddress>,
+    pub admin: Option<AdminSocket>,
     /// The token that changes over TCP need there.
     pub admin_token: Option<String>,
     /// The access log of the command line, if there is one.
@@ -80,7 +80,7 @@ impl ServerSettings {
         }
         let tls_settings = tls_settings(&tls, acme.as_ref())?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
-        listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
+        listeners::refuse_duplicates(&listeners, admin.admin.as_ref().and_then(AdminSocket::address))?;
         if let Some(acme) = &acme {
             acme.check(Reachable::of(&listeners))?;
         }
@@ -221,7 +221,7 @@ fn timeouts(options: &TimeoutOptions) -> Timeouts {
 fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
     let Some(file) = &options.admin_token_file else { return Ok(None) };
     let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
-    match options.admin.as_ref().map(|address| &address.0) {
+    match options.admin.as_ref().and_then(AdminSocket::address) {
         None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
         Some(Address::Tcp(_)) => match admin_token::read(file) {
             Ok(token) => Ok(Some(token)),

@@ -40,9 +40,9 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use self::driver::Driver;
 pub use self::{
-    control::{Control, Events, GenerationReport, Report},
-    generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms},
-    messages::WantedListener,
+    control::{Control, Events, GenerationReport, Reloaded, Report},
+    generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms, Wait},
+    messages::{AdminPlace, WantedListener},
     shared_state::SharedState,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
@@ -69,18 +69,13 @@ pub trait Duties {
     /// The command of a generation; the master sets its standard input.
     fn command(&mut self) -> Command;
 
-    /// Opens the admin socket at this address; without an address, closes it. Over TCP, commands that change something
-    /// need the token. Called when a generation is ready.
+    /// Opens the admin socket in this place, and closes the one before. Over TCP, commands that change something need the
+    /// token. Called when a generation is ready.
     ///
     /// # Errors
     ///
     /// Why the admin socket cannot be opened; the new generation does not serve then.
-    fn open_admin_socket(
-        &mut self,
-        address: Option<&str>,
-        token: Option<&str>,
-        control: &Control,
-    ) -> Result<(), String>;
+    fn open_admin_socket(&mut self, place: &AdminPlace, token: Option<&str>, control: &Control) -> Result<(), String>;
 
     /// Prints the announcement of the first generation when it serves.
     fn announce(&self, announcement: &str);

@@ -2,10 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use serde_json::{Value, json};
 use serow::{Address, AddressError};
-
-use crate::{SettingValue, in_settings_file};
 
 /// An address that only this machine reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,18 +70,6 @@ impl fmt::Display for AdminAddress {
         self.0.fmt(f)
     }
 }
-
-impl SettingValue for AdminAddress {
-    fn expected() -> String {
-        r#"an address that only this machine reaches, as in "unix:/path" or "127.0.0.1:9000""#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^((.*:)?[0-9]+|unix:[^@].*)$" })
-    }
-}
-
-in_settings_file!(AdminAddress, "AdminAddress");
 
 #[cfg(test)]
 mod tests {

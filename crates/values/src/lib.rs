@@ -6,6 +6,7 @@
 mod acme_directory;
 mod acme_store;
 mod admin_address;
+mod admin_socket;
 mod amount;
 mod certificate_names;
 pub mod choice;
@@ -42,6 +43,7 @@ pub use self::{
     acme_directory::AcmeDirectory,
     acme_store::AcmeStore,
     admin_address::{AdminAddress, AdminAddressError},
+    admin_socket::AdminSocket,
     amount::{Amount, Period, Rate},
     certificate_names::CertificateNames,
     codings::Codings,

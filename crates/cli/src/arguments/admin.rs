@@ -20,12 +20,13 @@ pub(crate) struct StatusArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Admin socket")]
 pub(crate) struct AdminClientArguments {
-    /// Admin socket of the server: the value of its --admin, or of 'admin' in its settings file [default:
-    /// unix:/run/serow/admin.sock]
+    /// Admin socket of the server: the value of its --admin, or of 'admin' in its settings file [default: that of
+    /// --config, or unix:/run/serow/admin.sock]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<Address>,
 
-    /// Settings file of the server, which names the admin socket.
+    /// Settings file of the server, which names the admin socket or has one of its own [default: serow.toml, if it is in
+    /// the current folder]
     #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
     pub(crate) config: Option<PathBuf>,
 

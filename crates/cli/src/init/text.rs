@@ -114,7 +114,7 @@ access-log = "-"                      # standard output; or a file, as in "/var/
 #redirect-http = "127.0.0.1:8081"     # needs tls: sends browsers from http: to https:
 #hsts = "5m"                          # needs tls; once everything works: "365d"
 
-# The admin socket, for: serow status -c serow.toml; serow reload -c serow.toml; serow stop -c serow.toml
+# The admin socket, for serow status, reload and stop; without this key, it is in /run/serow or $XDG_RUNTIME_DIR:
 #admin = "unix:admin.sock"
 
 # Limits and timeouts, with their defaults:

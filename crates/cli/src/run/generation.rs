@@ -20,9 +20,12 @@ use serow_jwt::KeyFetcher;
 use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_settings::{Application, Encryption, ServerSettings};
+use serow_settings::{
+    Application, Encryption, ServerSettings,
+    values::{AdminAddress, AdminSocket},
+};
 use serow_site::{CacheWriter, MaintenanceSwitch};
-use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
+use serow_supervisor::master::{AdminPlace, GenerationSetup, Parent, Terms, WantedListener};
 
 use super::{ban_storage::BanStorage, orders::ServerOrders, shared_bans};
 use crate::{
@@ -57,7 +60,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
 struct Generation {
     configuration: Configuration,
     /// Where the master is to answer those who run the server.
-    admin: Option<String>,
+    admin: AdminPlace,
     server: BoundServer,
     logs: Option<AccessLogs>,
     maintenance: MaintenanceSwitch,
@@ -90,7 +93,11 @@ impl Generation {
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
-        let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
+        let admin = match &settings.admin {
+            None => AdminPlace::Default,
+            Some(AdminSocket::Off) => AdminPlace::Off,
+            Some(AdminSocket::At(AdminAddress(address))) => AdminPlace::At(address_text(address)?),
+        };
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
@@ -198,8 +205,9 @@ impl Generation {
             maintenance: maintenance.clone(),
             sandbox: sandbox.to_string().into(),
         };
-        let orders = ServerOrders {
+        let mut orders = ServerOrders {
             stopper: server.stopper(),
+            end_of_accepting: None,
             sources: sources.clone(),
             bans,
             replaced: reload_grace,
@@ -217,7 +225,8 @@ impl Generation {
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
         let trusted = settings.clients.trusted;
-        let server = serow_site::start(server, site, policy, maintenance, settings.bans, trusted)?;
+        let mut server = serow_site::start(server, site, policy, maintenance, settings.bans, trusted)?;
+        orders.end_of_accepting = Some(server.end_of_accepting());
         let helpers = (certificates, background_tasks, workers, access, cache_writer);
         Ok(Started { server, sources, terms, orders, helpers, logs })
     }

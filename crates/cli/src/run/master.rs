@@ -1,19 +1,27 @@
 //! The process that holds the sockets.
 
-use std::{path::PathBuf, process::Command, thread};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
 
 use serde::Deserialize;
 use serde_json::Value;
+use serow::Address;
 use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
 use serow_config::Source;
 use serow_net::process::forbid_tracing;
 use serow_scripts::DICTIONARY_BYTES;
 use serow_settings::values::AdminAddress;
-use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
+use serow_supervisor::master::{self, AdminPlace, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 
 use super::program;
-use crate::{announcement, arguments::RunArguments, command_error::CommandError, descriptors, error_log};
+use crate::{
+    announcement, arguments::RunArguments, command_error::CommandError, descriptors, error_log, runtime_folder,
+};
 
 /// Runs generations of what the file says.
 pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
@@ -54,23 +62,28 @@ impl Duties for Household {
         command
     }
 
-    fn open_admin_socket(
-        &mut self,
-        address: Option<&str>,
-        token: Option<&str>,
-        control: &Control,
-    ) -> Result<(), String> {
-        let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
+    fn open_admin_socket(&mut self, place: &AdminPlace, token: Option<&str>, control: &Control) -> Result<(), String> {
+        let address = match place {
+            AdminPlace::Off => None,
+            AdminPlace::At(address) => {
+                Some(address.parse::<AdminAddress>().map_err(|error| format!("admin: {error}"))?)
+            }
+            AdminPlace::Default => default_address(&self.file),
+        };
         let opened = match (&self.endpoint, &address) {
             (Some(endpoint), Some(address)) if endpoint.is_at(address) => {
                 endpoint.change_token(token);
                 return Ok(());
             }
             (_, None) => None,
-            (_, Some(address)) => {
-                let endpoint = AdminEndpoint::open(address, token, Subject::Master(control.clone()));
-                Some(endpoint.map_err(|error| format!("admin: {}", error.to_string().replace("--admin", "admin")))?)
-            }
+            (_, Some(address)) => match AdminEndpoint::open(address, token, Subject::Master(control.clone())) {
+                Ok(endpoint) => Some(endpoint),
+                Err(error) if *place == AdminPlace::Default => {
+                    warn_of_no_socket(&error);
+                    None
+                }
+                Err(error) => return Err(format!("admin: {}", error.to_string().replace("--admin", "admin"))),
+            },
         };
         if let Some(old) = std::mem::replace(&mut self.endpoint, opened) {
             // Who asked for this through the old one waits for the answer, which comes from here.
@@ -94,4 +107,30 @@ impl Duties for Household {
     fn add(&self, total: &mut Value, report: &Value) {
         serow_admin::add_ended(total, report);
     }
+}
+
+/// Where clients look for the server of this settings file, if there is a folder for its socket.
+fn default_address(file: &Path) -> Option<AdminAddress> {
+    match runtime_folder::create() {
+        Ok(Some(folder)) => Some(AdminAddress(Address::Unix(folder.join(runtime_folder::socket_name(file))))),
+        Ok(None) => {
+            tracing::info!(
+                "there is no admin socket, since neither RUNTIME_DIRECTORY nor XDG_RUNTIME_DIR is set: for serow status \
+                 and reload, write `admin`, as in admin = \"unix:admin.sock\""
+            );
+            None
+        }
+        Err(error) => {
+            warn_of_no_socket(&error);
+            None
+        }
+    }
+}
+
+/// A server without settings for the socket serves without one as well.
+fn warn_of_no_socket(error: &dyn fmt::Display) {
+    tracing::warn!(
+        "the admin socket is not open, so serow status and reload do not work: {error}; write another place, as in \
+         admin = \"unix:admin.sock\", or admin = \"off\""
+    );
 }

@@ -5,17 +5,19 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
-use serow::Stopper;
+use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
 use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand, Sources};
 use serow_settings::Application;
-use serow_supervisor::master::{Orders, StopReason};
+use serow_supervisor::master::{Orders, StopReason, Wait};
 
 use super::ban_storage::BanStorage;
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
     pub(super) stopper: Stopper,
+    /// The end of accepting connections, until somebody waits for it.
+    pub(super) end_of_accepting: Option<EndOfAccepting>,
     pub(super) sources: Sources,
     pub(super) bans: BanStorage,
     /// How long what runs may take when another generation serves.
@@ -25,7 +27,7 @@ pub(super) struct ServerOrders {
 }
 
 impl Orders for ServerOrders {
-    fn leave(&mut self, reason: StopReason) {
+    fn leave(&mut self, reason: StopReason) -> Option<Wait> {
         if reason == StopReason::Orphaned {
             tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
@@ -38,6 +40,7 @@ impl Orders for ServerOrders {
                 self.stopper.stop_within(self.stopped);
             }
         }
+        self.end_of_accepting.take().map(|end| Box::new(move || end.wait()) as Wait)
     }
 
     fn end(&mut self) {

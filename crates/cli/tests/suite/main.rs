@@ -5,6 +5,7 @@
 mod access;
 mod access_log;
 mod admin;
+mod admin_defaults;
 mod applications;
 mod bans;
 #[cfg(feature = "bench")]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serow::Address;
 
-use crate::values::{DnsProviderRule, ServerRule};
+use crate::values::{AdminSocket, DnsProviderRule, ServerRule};
 use serow_settings::options::{
     AccessLogChoice, AcmeOptions, CertificateChoice, GeneralOptions, TlsOptions, UpstreamTlsOptions,
 };
@@ -14,7 +14,7 @@ pub(crate) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
     let GeneralOptions { listening, tls, acme, logging, admin, http: _, limits: _, timeouts: _ } = settings;
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
-    admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
+    admin.admin.iter_mut().filter_map(AdminSocket::address_mut).for_each(|address| resolve_address(address, folder));
     admin.admin_token_file.iter_mut().for_each(|path| resolve_path(path, folder));
     tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
     let TlsOptions { tls_ocsp, tls_client_ca, tls_client_crl, tls_ticket_secret, .. } = tls;

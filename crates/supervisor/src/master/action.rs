@@ -1,6 +1,6 @@
 //! The actions of the generations' machine.
 
-use super::ending::Ending;
+use super::{control::Reloaded, ending::Ending};
 
 /// An action for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,8 +10,12 @@ pub(crate) enum Action {
     Spawn(u64, Source),
     /// A reload has begun.
     Reloading,
-    /// This generation, with this process id, serves from now on.
+    /// This generation, with this process id, serves from now on; the one before may still accept connections.
     Serving(u64, u32),
+    /// The serving generation is the only one that accepts connections.
+    Alone(u64, u32),
+    /// This generation, which was replaced, has not reported the end of accepting in time.
+    StillAccepts(u64, u32),
     /// Tell the process to drain and exit.
     Leave(u32, Way),
     /// Kill the process.
@@ -22,8 +26,8 @@ pub(crate) enum Action {
     Crashed(u64, u32, Ending),
     /// This generation could not start, for this reason.
     NotStarted(u64, String),
-    /// Answer a reload request with its outcome: the number of the generation that serves now, or the error.
-    Answer(u64, Result<u64, String>),
+    /// Answer a reload request with its outcome, or the error.
+    Answer(u64, Result<Reloaded, String>),
     /// Close the sockets.
     Close,
     /// End the master.

@@ -14,10 +14,19 @@ pub struct Control {
 /// A request, and the channel of its answer.
 #[derive(Debug)]
 pub(super) enum Request {
-    Reload(oneshot::Sender<Result<u64, String>>),
+    Reload(oneshot::Sender<Result<Reloaded, String>>),
     Report(oneshot::Sender<Report>),
     Command { command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>> },
     Stop,
+}
+
+/// The outcome of a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reloaded {
+    /// The number of the generation that serves.
+    pub number: u64,
+    /// The number of a generation before it that may still accept connections, since it does not answer.
+    pub still_accepts: Option<u64>,
 }
 
 /// The status of a server and its generations.
@@ -67,12 +76,13 @@ impl Control {
         (Self { requests }, receiver)
     }
 
-    /// Starts a generation with the current settings file; returns its number once it serves.
+    /// Starts a generation with the current settings file; returns its number once it serves and no other one accepts
+    /// connections.
     ///
     /// # Errors
     ///
     /// Why it cannot serve; the old generation keeps serving then.
-    pub async fn reload(&self) -> Result<u64, String> {
+    pub async fn reload(&self) -> Result<Reloaded, String> {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
         self.requests.send(Request::Reload(answer)).await.map_err(|_| stopping())?;

@@ -22,13 +22,13 @@ use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
     child::{Child, ReceivedMessage, SharedFiles},
-    control::{Control, Events, GenerationReport, Report, Request},
+    control::{Control, Events, GenerationReport, Reloaded, Report, Request},
     ending::Ending,
     event::Event,
     gathering::Gathering,
     generations::{Generations, Stage},
     held::HeldSockets,
-    messages::{FromGeneration, ToGeneration, WantedListener},
+    messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener},
     overrides::{NOBODY, Overrides},
     quic_sockets::QuicSockets,
 };
@@ -54,7 +54,7 @@ pub(super) struct Driver<D> {
     control: Control,
     requests: Receiver<Request>,
     /// The reload requests, by number.
-    asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
+    asking: HashMap<u64, oneshot::Sender<Result<Reloaded, String>>>,
     asked: u64,
     gathering: Option<Gathering>,
     overrides: Overrides,
@@ -202,9 +202,10 @@ impl<D: Duties> Driver<D> {
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::ListenQuic { addresses, workers } => self.hand_over_quic(pid, &addresses, workers),
-            FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
+            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms } => {
                 let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
-                match self.duties.open_admin_socket(admin.as_deref(), admin_token.as_deref(), &self.control) {
+                let place = AdminPlace::received(admin, admin_off);
+                match self.duties.open_admin_socket(&place, admin_token.as_deref(), &self.control) {
                     Ok(()) => {
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
@@ -214,6 +215,7 @@ impl<D: Duties> Driver<D> {
                     Err(reason) => self.give_up(pid, reason),
                 }
             }
+            FromGeneration::StoppedAccepting => self.handle(Event::StoppedAccepting(pid)),
             FromGeneration::Failed { reason } => self.handle(Event::Failed(pid, reason)),
             FromGeneration::Report { report } => {
                 if let Some(child) = self.children.get_mut(&pid) {
@@ -301,7 +303,16 @@ impl<D: Duties> Driver<D> {
                     let now = serow_net::monotonic().as_micros();
                     tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
                 }
-                Action::Serving(number, pid) => self.begin_serving(number, pid),
+                Action::Serving(_, pid) => self.begin_serving(pid),
+                Action::Alone(number, pid) => {
+                    tell_parent("READY=1");
+                    tracing::info!(pid, "generation {number} is serving");
+                }
+                Action::StillAccepts(number, pid) => tracing::warn!(
+                    pid,
+                    "generation {number} was replaced, and has not reported that it stopped accepting connections: it may \
+                     still answer some with the old settings; 'serow status' shows whether it answers"
+                ),
                 Action::Leave(pid, way) => self.tell_to_stop(pid, way),
                 Action::Kill(pid) => kill(pid),
                 Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has exited"),
@@ -360,7 +371,7 @@ impl<D: Duties> Driver<D> {
         Ok(pid)
     }
 
-    fn begin_serving(&mut self, number: u64, pid: u32) {
+    fn begin_serving(&mut self, pid: u32) {
         self.accepted = mem::take(&mut self.text);
         if let Some(child) = self.children.get(&pid) {
             // It did not get the commands that were executed while it started.
@@ -372,8 +383,6 @@ impl<D: Duties> Driver<D> {
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
-        tell_parent("READY=1");
-        tracing::info!(pid, "generation {number} is serving");
     }
 
     fn note_failure(&mut self, number: u64, failure: String) {

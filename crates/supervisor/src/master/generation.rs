@@ -14,7 +14,7 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::{
-    messages::{FromGeneration, ToGeneration, WantedListener, read, send},
+    messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener, read, send},
     reports,
     shared_state::SharedState,
 };
@@ -29,8 +29,8 @@ pub struct Parent {
 /// The properties of a generation that its master has to know.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The address of the admin socket, which the master opens.
-    pub admin: Option<String>,
+    /// Where the master opens the admin socket.
+    pub admin: AdminPlace,
     /// The token for commands over TCP that change something.
     pub admin_token: Option<String>,
     /// The text that the master prints when the first generation serves: what it serves, and the addresses.
@@ -58,10 +58,14 @@ pub struct GenerationSetup {
     pub generation_secret: Option<[u8; 32]>,
 }
 
+/// Blocks until something is over.
+pub type Wait = Box<dyn FnOnce() + Send>;
+
 /// The master's commands to a serving generation.
 pub trait Orders: Send + 'static {
-    /// Drain and end, within the time given to [`Parent::ready`].
-    fn leave(&mut self, reason: StopReason);
+    /// Drain and end, within the time given to [`Parent::ready`]; returns what waits until no connection is accepted any
+    /// more, where somebody needs to know.
+    fn leave(&mut self, reason: StopReason) -> Option<Wait>;
     /// End at once.
     fn end(&mut self);
     /// Reopen the logs.
@@ -191,7 +195,12 @@ impl Parent {
         let Terms { admin, admin_token, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
-        let ready = FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms };
+        let (admin, admin_off) = match admin {
+            AdminPlace::Default => (None, false),
+            AdminPlace::Off => (None, true),
+            AdminPlace::At(address) => (Some(address), false),
+        };
+        let ready = FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms };
         send(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
@@ -201,8 +210,12 @@ impl Parent {
     fn obey(self, mut orders: impl Orders) {
         loop {
             match self.receive() {
-                Ok((ToGeneration::Leave { replaced: true }, _)) => orders.leave(StopReason::Replaced),
-                Ok((ToGeneration::Leave { replaced: false }, _)) => orders.leave(StopReason::Stopped),
+                Ok((ToGeneration::Leave { replaced: true }, _)) => {
+                    if let Some(wait) = orders.leave(StopReason::Replaced) {
+                        self.report_end_of_accepting(wait);
+                    }
+                }
+                Ok((ToGeneration::Leave { replaced: false }, _)) => drop(orders.leave(StopReason::Stopped)),
                 Ok((ToGeneration::End, _)) => orders.end(),
                 Ok((ToGeneration::Reopen, _)) => orders.reopen(),
                 Ok((ToGeneration::Report, _)) => {
@@ -214,9 +227,20 @@ impl Parent {
                     let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
                 Ok(_) => {}
-                Err(_) => return orders.leave(StopReason::Orphaned),
+                Err(_) => return drop(orders.leave(StopReason::Orphaned)),
             }
         }
+    }
+
+    /// Tells the master when the end has come, and obeys meanwhile. Without a thread, the master waits for its limit.
+    fn report_end_of_accepting(&self, wait: Wait) {
+        let Ok(channel) = Channel::inherited(&self.channel) else { return };
+        let report = move || {
+            wait();
+            // A master that has ended does not need it.
+            let _ = send(&channel, &FromGeneration::StoppedAccepting);
+        };
+        let _ = thread::Builder::new().name("serow-leave".to_owned()).spawn(report);
     }
 
     /// Receives the next message; an error once the master has ended.

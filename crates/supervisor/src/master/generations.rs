@@ -3,7 +3,8 @@
 //! ```text
 //!                      ready                    reload: another starts
 //!  Starting (first) ──────────▶ one serves ──────────────────────────▶ one serves, one starts
-//!        │ fails                 ▲  ▲ │ it crashes                          │ ready: the old one drains
+//!        │ fails                 ▲  ▲ │ it crashes                          │ ready: the old one drains; the reload
+//!        │                       │  │ │                                     │   is done when it stopped accepting
 //!        ▼                 ready │  └─┼──────────────────────────────────── │ fails: only reported
 //!   the master ends              │    ▼                                     ▼
 //!                               one starts in its place                one serves
@@ -16,6 +17,7 @@ use std::{collections::VecDeque, mem, time::Duration};
 
 use super::{
     action::{Action, Source, Way},
+    control::Reloaded,
     crashes::Crashes,
     ending::Ending,
     event::Event,
@@ -31,6 +33,8 @@ pub(crate) struct Generations {
     draining: Vec<Draining>,
     /// The requests for the next reload; if there are any, a reload is due.
     asking: Vec<Option<u64>>,
+    /// Set from the start of a generation until it is the only one that accepts connections.
+    handover: Option<Handover>,
     crashes: Crashes,
     /// When the replacement of a crashed generation starts.
     next_start: Option<Duration>,
@@ -73,6 +77,17 @@ struct Draining {
     running: Running,
     /// When it is killed.
     until: Option<Duration>,
+    /// How long the end of its accepting is waited for; `None` once it has come.
+    accepts_until: Option<Duration>,
+}
+
+/// Generations accept connections beside the serving one.
+#[derive(Debug, Default)]
+struct Handover {
+    /// The reload requests to answer, each with the number of its generation.
+    asking: Vec<(Option<u64>, u64)>,
+    /// A generation that has not reported the end of its accepting in time.
+    still_accepts: Option<u64>,
 }
 
 /// The maximum duration of draining, which the generation reports.
@@ -121,7 +136,7 @@ impl Generations {
     /// When [`Event::Tick`] is due, if ever.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let starting = self.starting.as_ref().and_then(Attempt::deadline);
-        let draining = self.draining.iter().filter_map(|draining| draining.until);
+        let draining = self.draining.iter().flat_map(|draining| [draining.until, draining.accepts_until]).flatten();
         // A generation that is already starting may make another one unnecessary.
         let next = self.next_start.filter(|_| self.starting.is_none());
         draining.chain(starting).chain(next).min()
@@ -157,6 +172,10 @@ impl Generations {
             }
             Event::NotSpawned(reason) => self.fail(now, reason),
             Event::Ready(pid, timeouts) => self.handle_ready(now, pid, timeouts),
+            Event::StoppedAccepting(pid) => {
+                let draining = self.draining.iter_mut().find(|draining| draining.running.pid == pid);
+                draining.into_iter().for_each(|draining| draining.accepts_until = None);
+            }
             Event::Failed(pid, reason) => {
                 if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
                     attempt.failure = Some(reason);
@@ -164,11 +183,25 @@ impl Generations {
             }
             Event::Exited(pid, ending) => self.handle_exit(now, pid, ending),
             Event::Reload(asking) if self.stop == Stop::No => self.asking.push(asking),
-            Event::Reload(asking) => self.answer([asking], &Err("the server is stopping".to_owned())),
+            Event::Reload(asking) => self.refuse([asking], "the server is stopping"),
             Event::Stop => self.handle_stop(now),
             Event::Tick => self.handle_time(now),
         }
+        self.end_handover();
         self.go_on(now);
+    }
+
+    /// Reports that the serving generation is the only one that accepts connections, once it is.
+    fn end_handover(&mut self) {
+        if self.draining.iter().any(|draining| draining.accepts_until.is_some()) {
+            return;
+        }
+        let Some(Handover { asking, still_accepts }) = self.handover.take() else { return };
+        if let Some(Running { number, pid, .. }) = self.serving {
+            self.actions.push_back(Action::Alone(number, pid));
+        }
+        let answers = asking.into_iter().filter_map(|(id, number)| Some((id?, Reloaded { number, still_accepts })));
+        self.actions.extend(answers.map(|(id, reloaded)| Action::Answer(id, Ok(reloaded))));
     }
 
     /// Starts or ends what the state allows now.
@@ -216,8 +249,9 @@ impl Generations {
         if let Some(old) = self.serving.replace(running) {
             self.leave(now, old, Way::Replaced);
         }
+        let handover = self.handover.get_or_insert_default();
         if let Reason::Reload(asking) = attempt.reason {
-            self.answer(asking, &Ok(attempt.number));
+            handover.asking.extend(asking.into_iter().map(|id| (id, attempt.number)));
         }
     }
 
@@ -229,7 +263,8 @@ impl Generations {
             Way::AtOnce => Duration::ZERO,
         };
         let until = now.checked_add(timeout).and_then(|until| until.checked_add(EXTRA));
-        self.draining.push(Draining { running, until });
+        let accepts_until = (way == Way::Replaced).then(|| now.saturating_add(ACCEPTING_TIMEOUT));
+        self.draining.push(Draining { running, until, accepts_until });
     }
 
     fn handle_exit(&mut self, now: Duration, pid: u32, ending: Ending) {
@@ -264,7 +299,7 @@ impl Generations {
             Reason::First if self.stop == Stop::No => self.stop = Stop::InOrder,
             Reason::First => {}
             Reason::Reload(asking) => {
-                self.answer(asking, &Err(failure));
+                self.refuse(asking, &failure);
                 // It had replaced the start of a crashed generation's replacement.
                 if self.serving.is_none() && self.next_start.is_none() {
                     self.replace_crashed(now, Duration::ZERO);
@@ -274,8 +309,8 @@ impl Generations {
         }
     }
 
-    fn answer(&mut self, asking: impl IntoIterator<Item = Option<u64>>, outcome: &Result<u64, String>) {
-        let answers = asking.into_iter().flatten().map(|id| Action::Answer(id, outcome.clone()));
+    fn refuse(&mut self, asking: impl IntoIterator<Item = Option<u64>>, failure: &str) {
+        let answers = asking.into_iter().flatten().map(|id| Action::Answer(id, Err(failure.to_owned())));
         self.actions.extend(answers);
     }
 
@@ -298,7 +333,7 @@ impl Generations {
             self.actions.extend(attempt.pid.map(Action::Kill));
         }
         let asking = mem::take(&mut self.asking);
-        self.answer(asking, &Err("the server is stopping".to_owned()));
+        self.refuse(asking, "the server is stopping");
         let running = mem::take(&mut self.draining).into_iter().map(|draining| draining.running);
         for running in running.chain(self.serving.take()).collect::<Vec<_>>() {
             self.leave(now, running, way);
@@ -312,6 +347,13 @@ impl Generations {
             let seconds = START_TIMEOUT.as_secs();
             attempt.failure = Some(format!("it was not ready after {seconds} s, and was killed"));
             self.actions.extend(attempt.pid.map(Action::Kill));
+        }
+        for draining in &mut self.draining {
+            if draining.accepts_until.take_if(|until| *until <= now).is_some() {
+                let Running { number, pid, .. } = draining.running;
+                self.actions.push_back(Action::StillAccepts(number, pid));
+                self.handover.iter_mut().for_each(|handover| handover.still_accepts = Some(number));
+            }
         }
         for draining in self.draining.iter_mut().filter(|draining| draining.until.is_some_and(|until| until <= now)) {
             draining.until = None;
@@ -331,6 +373,10 @@ impl Attempt {
 /// The maximum duration of a start. Reading settings, certificates and folders takes milliseconds; this allows for a
 /// disk or name server that hangs.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a reload waits for the end of accepting in the generation before, which takes milliseconds: one that hangs
+/// does not delay the answer for longer.
+const ACCEPTING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time after which a generation that exceeds its own stop timeout is killed.
 const EXTRA: Duration = Duration::from_secs(5);

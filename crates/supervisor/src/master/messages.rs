@@ -58,16 +58,20 @@ pub(super) enum FromGeneration {
     Listen { listeners: Vec<WantedListener> },
     /// It requests UDP sockets for these addresses, as many for each as it has threads.
     ListenQuic { addresses: Vec<SocketAddr>, workers: usize },
-    /// It serves. `admin` is the address of the admin socket, `admin_token` the token for commands over TCP that change
+    /// It serves. `admin` and `admin_off` are an [`AdminPlace`], `admin_token` the token for commands over TCP that change
     /// something; `announcement` is printed for the first generation.
     Ready {
         admin: Option<String>,
+        #[serde(default)]
+        admin_off: bool,
         #[serde(default)]
         admin_token: Option<String>,
         announcement: String,
         replaced_ms: u64,
         stopped_ms: u64,
     },
+    /// It accepts no more connections.
+    StoppedAccepting,
     /// It cannot serve, for this reason.
     Failed { reason: String },
     /// Its report.
@@ -97,6 +101,28 @@ pub struct WantedListener {
     pub share: bool,
     /// The number of sockets, one per thread.
     pub sockets: usize,
+}
+
+/// Where the master opens the admin socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdminPlace {
+    /// Where it is found without an address.
+    Default,
+    /// There is none.
+    Off,
+    /// At this address.
+    At(String),
+}
+
+impl AdminPlace {
+    /// As a generation sent it; one of an older version sends only an address.
+    pub(super) fn received(address: Option<String>, is_off: bool) -> Self {
+        match address {
+            Some(address) => Self::At(address),
+            None if is_off => Self::Off,
+            None => Self::Default,
+        }
+    }
 }
 
 impl FromGeneration {

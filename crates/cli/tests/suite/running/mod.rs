@@ -34,6 +34,8 @@ pub(crate) fn serow<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> 
     // The certificate for development of whoever runs the tests is none of theirs.
     command.env_remove("PORT").env_remove("WEB_CONCURRENCY");
     command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).env_remove("STATE_DIRECTORY");
+    // Nor are the sockets of servers without `admin`.
+    command.env("RUNTIME_DIRECTORY", concat!(env!("CARGO_TARGET_TMPDIR"), "/run"));
     command
 }
 

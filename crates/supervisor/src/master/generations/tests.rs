@@ -32,6 +32,7 @@ fn read(text: &str) -> Event {
         ["reload", id] => Event::Reload(Some(id.parse().unwrap())),
         ["stop"] => Event::Stop,
         ["ready", id] => Event::Ready(pid(id), timeouts),
+        ["stopped", "accepting", id] => Event::StoppedAccepting(pid(id)),
         ["failed", id, reason] => Event::Failed(pid(id), reason.to_owned()),
         ["exit", id, how] => Event::Exited(pid(id), ending(how)),
         _ => panic!("{text}"),
@@ -56,7 +57,12 @@ fn written(action: &Action) -> String {
         Action::Left(number, pid, how) => format!("left {number} {pid}: {how}"),
         Action::Crashed(number, pid, how) => format!("crashed {number} {pid}: {how}"),
         Action::NotStarted(number, failure) => format!("not started {number}: {failure}"),
-        Action::Answer(id, Ok(number)) => format!("answer {id}: generation {number}"),
+        Action::Alone(number, pid) => format!("alone {number} {pid}"),
+        Action::StillAccepts(number, pid) => format!("still accepts {number} {pid}"),
+        Action::Answer(id, Ok(Reloaded { number, still_accepts: None })) => format!("answer {id}: generation {number}"),
+        Action::Answer(id, Ok(Reloaded { number, still_accepts: Some(before) })) => {
+            format!("answer {id}: generation {number}, {before} still accepts")
+        }
         Action::Answer(id, Err(failure)) => format!("answer {id}: {failure}"),
         Action::Reloading => "reloading".to_owned(),
         Action::Close => "close".to_owned(),
@@ -73,6 +79,7 @@ fn a_reload_replaces_the_generation() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         5000 reload 7
             reloading
@@ -85,13 +92,19 @@ fn a_reload_replaces_the_generation() {
         5020 ready 102
             serving 2 102
             leave 101 Replaced
-            answer 7: generation 2
             reloading
             spawn 3 File
+            until 10020
+        5022 stopped accepting 101
+            alone 2 102
+            answer 7: generation 2
             until 65020
         5040 ready 103
             serving 3 103
             leave 102 Replaced
+            until 10040
+        5042 stopped accepting 102
+            alone 3 103
             answer 8: generation 3
             until 3610020
         6000 exit 101 status 0
@@ -108,6 +121,87 @@ fn a_reload_replaces_the_generation() {
 }
 
 #[test]
+fn a_reload_is_done_when_no_generation_before_accepts_connections() {
+    let begin = "
+        0 begin
+            spawn 1 File
+            until 60000
+        20 ready 101
+            serving 1 101
+            alone 1 101
+            until something happens
+        100 reload 7
+            reloading
+            spawn 2 File
+            until 60100
+        120 ready 102
+            serving 2 102
+            leave 101 Replaced
+            until 5120
+        ";
+    for rest in [
+        // The generation before hangs.
+        "5120 tick
+            still accepts 1 101
+            alone 2 102
+            answer 7: generation 2, 1 still accepts
+            until 3605120
+        6000 stopped accepting 101
+            until 3605120
+        ",
+        // It ends first.
+        "130 exit 101 signal 9
+            left 1 101: signal 9
+            alone 2 102
+            answer 7: generation 2
+            until something happens
+        ",
+        // Another reload is faster.
+        "130 reload 8
+            reloading
+            spawn 3 File
+            until 5120
+        140 ready 103
+            serving 3 103
+            leave 102 Replaced
+            until 5120
+        150 stopped accepting 102
+            until 5120
+        150 stopped accepting 103
+            until 5120
+        160 stopped accepting 101
+            alone 3 103
+            answer 7: generation 2
+            answer 8: generation 3
+            until 3605120
+        ",
+        // The new one crashes meanwhile.
+        "130 exit 102 signal 11
+            crashed 2 102: signal 11
+            spawn 3 Accepted
+            until 5120
+        140 stopped accepting 101
+            answer 7: generation 2
+            until 60130
+        150 ready 103
+            serving 3 103
+            alone 3 103
+            until 3605120
+        ",
+        // The server stops.
+        "130 stop
+            close
+            leave 101 Stopped
+            leave 102 Stopped
+            answer 7: generation 2
+            until 35130
+        ",
+    ] {
+        check(&format!("{begin}{rest}"));
+    }
+}
+
+#[test]
 fn what_cannot_start_changes_nothing() {
     check(
         "
@@ -116,6 +210,7 @@ fn what_cannot_start_changes_nothing() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 reload 7
             reloading
@@ -168,6 +263,7 @@ fn a_crash_is_mended_at_once_and_then_more_slowly() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         20020 exit 101 signal 9
             crashed 1 101: signal 9
@@ -187,6 +283,7 @@ fn a_crash_is_mended_at_once_and_then_more_slowly() {
             until 80340
         20350 ready 104
             serving 4 104
+            alone 4 104
             until something happens
         30350 exit 104 signal 11
             crashed 4 104: signal 11
@@ -205,6 +302,7 @@ fn a_crash_while_another_one_starts() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 reload 7
             reloading
@@ -229,6 +327,7 @@ fn a_crash_while_another_one_starts() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 reload 7
             reloading
@@ -239,6 +338,7 @@ fn a_crash_while_another_one_starts() {
             until 60100
         120 ready 102
             serving 2 102
+            alone 2 102
             answer 7: generation 2
             until something happens
         ",
@@ -254,6 +354,7 @@ fn the_end() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 reload
             reloading
@@ -262,6 +363,9 @@ fn the_end() {
         120 ready 102
             serving 2 102
             leave 101 Replaced
+            until 5120
+        125 stopped accepting 101
+            alone 2 102
             until 3605120
         130 reload 9
             reloading
@@ -306,6 +410,7 @@ fn a_reload_that_fails_while_nothing_serves() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 exit 101 signal 11
             crashed 1 101: signal 11
@@ -340,6 +445,7 @@ fn whoever_is_being_killed_is_not_ready() {
             until 60000
         20 ready 101
             serving 1 101
+            alone 1 101
             until something happens
         100 reload 7
             reloading
