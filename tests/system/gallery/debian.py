@@ -8,6 +8,19 @@ import pathlib
 from .application import PYTHON, Application, debian, run
 from .visitor import Visitor, assert_equal
 
+LOCAL = """GRAPHITE_ROOT = "/usr/share/graphite-web"
+STATIC_ROOT = "/usr/share/graphite-web/static"
+CONF_DIR = "/etc/graphite"
+LOG_ROTATION = False
+LOG_DIR = "@WORK@/log"
+STORAGE_DIR = WHISPER_DIR = "@WORK@/whisper"
+STANDARD_DIRS = ["@WORK@/whisper"]
+INDEX_FILE = "@WORK@/index"
+SECRET_KEY = "of the gallery"
+URL_PREFIX = "/"
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "@WORK@/graphite.db"}}
+"""
+
 
 class Graphite(Application):
     """A Django application that Debian installs with a file for mod_wsgi only; its database and logs are of this run."""
@@ -23,9 +36,7 @@ class Graphite(Application):
     def prepare(self, work: pathlib.Path, prefix: str) -> None:
         for name in ("whisper", "log"):
             (work / name).mkdir()
-        (work / "local.py").write_text(f"GRAPHITE_ROOT = '/usr/share/graphite-web'\nSTATIC_ROOT = '/usr/share/graphite-web/static'\nCONF_DIR = '/etc/graphite'\nLOG_ROTATION = False\nLOG_DIR = '{work}/log'\nSTORAGE_DIR = WHISPER_DIR = '{work}/whisper'\n"
-                                       f"STANDARD_DIRS = ['{work}/whisper']\nINDEX_FILE = '{work}/index'\nSECRET_KEY = 'of the gallery'\n"
-                                       f"URL_PREFIX = '/'\nDATABASES = {{'default': {{'ENGINE': 'django.db.backends.sqlite3', 'NAME': '{work}/graphite.db'}}}}\n")
+        (work / "local.py").write_text(LOCAL.replace("@WORK@", str(work)))
         variables = {"GRAPHITE_SETTINGS_MODULE": "local", "PYTHONPATH": str(work), "DJANGO_SETTINGS_MODULE": "graphite.settings",
                      "DJANGO_SUPERUSER_PASSWORD": "secret"}
         run([PYTHON, "-m", "django", "migrate", "--run-syncdb"], work, **variables)

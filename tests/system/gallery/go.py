@@ -12,7 +12,8 @@ class Prometheus(Application):
     """A program that knows its prefix. A reload runs two copies in one folder: Debian's version makes no lock file there."""
 
     name, version = "prometheus", "2.42.0"
-    app = {"command": ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=metrics", "--web.listen-address=127.0.0.1:{port}", "--web.external-url=http://127.0.0.1{prefix}/",
+    app = {"command": ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=metrics",
+                       "--web.listen-address=127.0.0.1:{port}", "--web.external-url=http://127.0.0.1{prefix}/",
                        "--web.route-prefix={prefix}/"], "check-path": "{prefix}/-/ready"}
     path, has_replicas = "/-/ready", False
 

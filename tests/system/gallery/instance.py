@@ -96,7 +96,8 @@ class Instance:
         lines += [*map(self.filled, self.application.around), f"app = {{ {table} }}"]
         file = self.work / "serow.toml"
         store = '[cache]\nmemory = "64M"\n' if any(line.startswith("cache") for line in lines) else ""
-        static = STATIC.format(prefix=self.prefix, root=self.application.static) if self.application.static else ""
+        root = self.application.static
+        static = STATIC.format(prefix=self.prefix, root=root) if root else ""
         paths = [self.prefix, f"{self.prefix}/*"] if self.prefix else "/*"
         if self.application.rewrites:
             static, paths = REWRITE.format(prefix=self.prefix), "/*"

@@ -90,7 +90,8 @@ class NodeRed(Application):
                 visitor.get(f"/{link}").expect(200)
         flow = [{"id": "t", "type": "tab", "label": "Grüße"},
                 {"id": "i", "type": "http in", "z": "t", "url": "/hello", "method": "get", "wires": [["f"]]},
-                {"id": "f", "type": "function", "z": "t", "func": "msg.payload = 'Grüße ' + msg.req.query.name; return msg", "outputs": 1, "wires": [["o", "d"]]},
+                {"id": "f", "type": "function", "z": "t", "func": "msg.payload = 'Grüße ' + msg.req.query.name; return msg",
+                 "outputs": 1, "wires": [["o", "d"]]},
                 {"id": "o", "type": "http response", "z": "t", "wires": []},
                 {"id": "d", "type": "debug", "z": "t", "active": True, "tosidebar": True, "complete": "payload", "targetType": "msg", "wires": []}]
         with visitor.socket("/comms") as socket:

@@ -89,7 +89,7 @@ class FastApiNew(FastApi, Packaged):
     """As Debian's, with a root path: new versions of Starlette take it from the path."""
 
     name, version, requirements = "fastapi-new", "0.163.2", ("python-multipart==0.0.20",)
-    package = "fastapi"
+    package, is_short = "fastapi", False
     app = {"application": "chat:app", "interpreter": "{home}/bin/python", "processes": 2}
     prefix = Application.prefix
 
