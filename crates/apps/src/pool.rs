@@ -314,11 +314,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         Cancelled::Unknown
     }
 
-    /// Retires a worker: it gets no more requests. Returns whether nobody waits for one of its requests.
+    /// Retires a worker: it gets no more requests. Returns whether nobody waits for a response of it, so that it may exit:
+    /// a server that stops reads no more of the worker's messages after the last response.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         let has_nothing = self.worker(number).is_some_and(|worker| {
             worker.draining = true;
-            !worker.has_awaited_request()
+            !worker.has_awaited_response()
         });
         self.spare_last_worker();
         has_nothing

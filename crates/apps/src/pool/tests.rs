@@ -216,6 +216,16 @@ fn retired_workers_finish_what_they_have_and_get_nothing_more() {
 }
 
 #[test]
+fn a_retired_worker_may_exit_as_soon_as_its_responses_are_complete() {
+    let mut pool = with_workers(1);
+    let (a, _) = ask(&mut pool, 'a');
+    assert!(!pool.retire(1));
+    pool.answered(1, a, NOW);
+    assert!(pool.retire(1));
+    assert!(pool.has_awaited_request(1), "it is not killed while it works behind the response");
+}
+
+#[test]
 fn timed_out_requests_are_found() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');

@@ -121,9 +121,15 @@ impl<T, W> Worker<T, W> {
         all.find(|request| request.ticket == ticket)
     }
 
-    /// Whether anybody waits for one of its requests.
+    /// Whether anybody waits for one of its responses, or for what the worker does after it.
     pub(super) fn has_awaited_request(&self) -> bool {
         !self.ahead.is_empty() || self.in_flight.iter().any(InFlight::is_awaited)
+    }
+
+    /// Whether anybody waits for one of its responses.
+    pub(super) fn has_awaited_response(&self) -> bool {
+        let is_over = |one: &InFlight<T>| matches!(one.progress, Progress::Answered | Progress::Collecting);
+        !self.ahead.is_empty() || self.in_flight.iter().any(|one| one.is_awaited() && !is_over(one))
     }
 
     /// It begins a request.
