@@ -291,7 +291,7 @@ impl AdminClient {
     }
 
     fn error(&self, reason: Reason) -> AdminClientError {
-        AdminClientError { address: self.address.clone(), search: self.search.clone(), reason }
+        AdminClientError { address: self.address.clone(), search: self.search.clone().map(Box::new), reason }
     }
 
     /// The body of the response.

@@ -94,23 +94,10 @@ async fn handle(
         },
         false => (Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?, None),
     };
-    if shared.settings.request_start {
-        request_start::add(request, &shared.settings.run.trusted, time::wall());
-    }
-    let ticket = shared.ticket();
-    let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
-    if packet.len() > messages::MAX_REQUEST {
-        return Err(RequestError::HeadTooLong);
-    }
     let comes_later = matches!(upload, Upload::Later);
-    let line = RequestLine { method: request.method.clone(), target: request.target.clone() };
-    let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line, notes: notes.clone() };
-    let exchange = Arc::clone(&sent.exchange);
-    shared.ask(ticket, Arc::new(sent));
-    let (uploading, is_over) = (None, false);
-    let mut waiting = PendingResponse { shared: Arc::clone(shared), ticket, exchange, notes, uploading, is_over };
+    let mut waiting = pass_on(shared, request, upload, thread, notes)?;
     if comes_later {
-        let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), ticket);
+        let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), waiting.ticket);
         waiting.uploading = Some(spawn_local(handing_over).abort_handle());
     }
     loop {
@@ -144,6 +131,30 @@ async fn handle(
             }
         }
     }
+}
+
+/// Passes a request to the pool.
+fn pass_on(
+    shared: &Arc<Shared>,
+    request: &mut Request,
+    upload: Upload,
+    thread: usize,
+    notes: Option<AttemptNotes>,
+) -> Result<PendingResponse, RequestError> {
+    if shared.settings.request_start {
+        request_start::add(request, &shared.settings.run.trusted, time::wall());
+    }
+    let ticket = shared.ticket();
+    let packet = environment::encode_request(&shared.settings, request, &upload, thread, ticket);
+    if packet.len() > messages::MAX_REQUEST {
+        return Err(RequestError::HeadTooLong);
+    }
+    let line = RequestLine { method: request.method.clone(), target: request.target.clone() };
+    let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line, notes: notes.clone() };
+    let exchange = Arc::clone(&sent.exchange);
+    shared.ask(ticket, Arc::new(sent));
+    let (uploading, is_over) = (None, false);
+    Ok(PendingResponse { shared: Arc::clone(shared), ticket, exchange, notes, uploading, is_over })
 }
 
 /// Whether a complete body has the length that the application announced. HEAD announces that of GET (RFC 9110 §8.6).

@@ -93,11 +93,7 @@ impl Generation {
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
-        let admin = match &settings.admin {
-            None => AdminPlace::Default,
-            Some(AdminSocket::Off) => AdminPlace::Off,
-            Some(AdminSocket::At(AdminAddress(address))) => AdminPlace::At(address_text(address)?),
-        };
+        let admin = admin_place(settings.admin.as_ref())?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
@@ -417,6 +413,15 @@ fn with_http3(
     }
     let sockets = parent.listen_quic(&addresses, settings.workers).map_err(|error| error.to_string())?;
     Ok(server.http3_on(SharedQuicSockets { sockets: addresses.into_iter().zip(sockets).collect(), secret }))
+}
+
+/// Where the master opens the admin socket.
+fn admin_place(admin: Option<&AdminSocket>) -> Result<AdminPlace, String> {
+    Ok(match admin {
+        None => AdminPlace::Default,
+        Some(AdminSocket::Off) => AdminPlace::Off,
+        Some(AdminSocket::At(AdminAddress(address))) => AdminPlace::At(address_text(address)?),
+    })
 }
 
 /// An address as the master receives it.
