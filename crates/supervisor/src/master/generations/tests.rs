@@ -120,9 +120,8 @@ fn a_reload_replaces_the_generation() {
     );
 }
 
-#[test]
-fn a_reload_is_done_when_no_generation_before_accepts_connections() {
-    let begin = "
+/// A reload whose generation serves; the one before has not stopped accepting connections.
+const RELOADING: &str = "
         0 begin
             spawn 1 File
             until 60000
@@ -139,9 +138,11 @@ fn a_reload_is_done_when_no_generation_before_accepts_connections() {
             leave 101 Replaced
             until 5120
         ";
-    for rest in [
-        // The generation before hangs.
-        "5120 tick
+
+/// How it may go on.
+const RELOADS: [&str; 5] = [
+    // The generation before hangs.
+    "5120 tick
             still accepts 1 101
             alone 2 102
             answer 7: generation 2, 1 still accepts
@@ -149,15 +150,15 @@ fn a_reload_is_done_when_no_generation_before_accepts_connections() {
         6000 stopped accepting 101
             until 3605120
         ",
-        // It ends first.
-        "130 exit 101 signal 9
+    // It ends first.
+    "130 exit 101 signal 9
             left 1 101: signal 9
             alone 2 102
             answer 7: generation 2
             until something happens
         ",
-        // Another reload is faster.
-        "130 reload 8
+    // Another reload is faster.
+    "130 reload 8
             reloading
             spawn 3 File
             until 5120
@@ -175,8 +176,8 @@ fn a_reload_is_done_when_no_generation_before_accepts_connections() {
             answer 8: generation 3
             until 3605120
         ",
-        // The new one crashes meanwhile.
-        "130 exit 102 signal 11
+    // The new one crashes meanwhile.
+    "130 exit 102 signal 11
             crashed 2 102: signal 11
             spawn 3 Accepted
             until 5120
@@ -188,16 +189,20 @@ fn a_reload_is_done_when_no_generation_before_accepts_connections() {
             alone 3 103
             until 3605120
         ",
-        // The server stops.
-        "130 stop
+    // The server stops.
+    "130 stop
             close
             leave 101 Stopped
             leave 102 Stopped
             answer 7: generation 2
             until 35130
         ",
-    ] {
-        check(&format!("{begin}{rest}"));
+];
+
+#[test]
+fn a_reload_is_done_when_no_generation_before_accepts_connections() {
+    for rest in RELOADS {
+        check(&format!("{RELOADING}{rest}"));
     }
 }
 
