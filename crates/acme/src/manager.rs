@@ -126,8 +126,11 @@ impl PreparedManager {
     async fn read(self) -> Result<CertificateManager, AcmeError> {
         let Self { settings, connector, fallback_connector, on_demand_connector } = self;
         let storage = Arc::new(Storage::open(&settings.store)?);
-        let certificates: Vec<_> =
-            settings.certificates.iter().map(|request| MaintainedCertificate::new(request, &settings)).collect();
+        let certificates: Vec<_> = settings
+            .certificates
+            .iter()
+            .map(|request| MaintainedCertificate::new(request, &settings).of_fresh_process())
+            .collect();
         let names = settings.certificates.first().map(|request| request.names.as_slice()).unwrap_or_default();
         settings.table.set_default(&placeholder::certificate(names).map_err(AcmeError::Placeholder)?);
         certificates.iter().for_each(|certificate| certificate.load_copy(&storage));
@@ -162,6 +165,11 @@ impl PreparedManager {
                 settings.authority.directory,
                 shortened(&missing)
             );
+        }
+        let pending: Vec<_> = certificates.iter().filter_map(|certificate| certificate.pending(now)).collect();
+        pending.iter().take(MAX_PENDING_LINES).for_each(|line| tracing::warn!("{line}"));
+        if let Some(more @ 1..) = pending.len().checked_sub(MAX_PENDING_LINES) {
+            tracing::warn!("{more} more certificates wait as well: 'serow certificates' lists them");
         }
         let reports = CertificateReports::default();
         reports.replace(certificates.iter().map(MaintainedCertificate::report).collect());
@@ -334,6 +342,9 @@ pub(crate) struct Shared {
     pub(crate) reports: CertificateReports,
     pub(crate) now: fn() -> SystemTime,
 }
+
+/// A start with thousands of names must not fill the log.
+const MAX_PENDING_LINES: usize = 8;
 
 /// How long Redis may take to start with the server.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
