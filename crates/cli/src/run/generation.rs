@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
@@ -329,6 +330,12 @@ fn warn_of_settings(configuration: &Configuration) {
         tracing::warn!("{warning}");
     }
     configuration.notes.iter().for_each(|note| tracing::warn!("{note}"));
+    if geteuid().is_root() && !configuration.applications.is_empty() {
+        tracing::warn!(
+            "applications run as root, since there is no `user`: write the name of another user at the top of the file, as in \
+             user = \"www-data\""
+        );
+    }
 }
 
 fn counted_sites(count: usize) -> String {
