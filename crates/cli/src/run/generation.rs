@@ -124,7 +124,13 @@ impl Generation {
         warn_of_settings(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
-        let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
+        let logs = AccessLogs::open(rules, clients).map_err(|error| {
+            let line = CommandError::from(error).message();
+            line.replace(
+                "name another file with --access-log",
+                "create its folder, or name another file with `access-log`",
+            )
+        })?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
         let failed = |error| CommandError::system(error).message();
