@@ -36,6 +36,8 @@ pub(crate) struct MaintainedCertificate {
     /// Another process has changed something, or someone gave a command.
     woken: Notify,
     is_revocation_requested: Cell<bool>,
+    /// When the last order ended, successfully or not.
+    last_order_end: Cell<Option<SystemTime>>,
 }
 
 /// An authority that can issue the certificate.
@@ -76,7 +78,13 @@ impl MaintainedCertificate {
             issued: RefCell::default(),
             woken: Notify::new(),
             is_revocation_requested: Cell::new(false),
+            last_order_end: Cell::new(None),
         }
+    }
+
+    /// The process has just started: see [`CertificateState::of_fresh_process`].
+    pub(crate) fn of_fresh_process(self) -> Self {
+        Self { state: RefCell::new(self.state.into_inner().of_fresh_process()), ..self }
     }
 
     /// Installs the certificate of the copy on this machine, if none is in use yet.
@@ -103,6 +111,8 @@ impl MaintainedCertificate {
                 None => {
                     if let Some(issued) = parsed {
                         storage.keep_copy(&self.key, Some(issued.pem.as_bytes()));
+                        // Another process has ordered it.
+                        self.last_order_end.set(self.is_installed().then_some(now));
                         self.install(issued);
                     }
                 }

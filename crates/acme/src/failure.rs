@@ -108,8 +108,9 @@ impl Failure {
                 ..Self::new(FailureKind::Unreachable, format!("the authority does not know the account: {text}"))
             },
             "externalAccountRequired" => Self::refused(format!(
-                "the authority wants an account of its own: set `eab-kid` and `eab-key-file`, or for the fallback \
-                 `fallback-eab-kid` and `fallback-eab-key-file` ({text})"
+                "the authority wants an account of its own: set `eab-kid` and `eab-key-file` in `[acme]` \
+                 (--acme-eab-kid, --acme-eab-key-file), or for the fallback `fallback-eab-kid` and `fallback-eab-key-file` \
+                 ({text})"
             )),
             "dns" => Self::refused(format!("the name does not resolve: {text}; look at its DNS records")),
             "connection" => Self::refused(format!(
@@ -132,6 +133,12 @@ impl Failure {
             }
             FailureKind::Local | FailureKind::Interrupted => false,
         }
+    }
+
+    /// Whether a restart may have removed the cause: settings, files and the network of this machine. A refusal costs the
+    /// authority as much again, and it counts them.
+    pub(crate) fn ends_with_restart(&self) -> bool {
+        matches!(self.kind, FailureKind::Local | FailureKind::Unreachable) && self.retry_after.is_none()
     }
 
     /// The order is of no use any more.

@@ -62,6 +62,9 @@ mod state;
 mod storage;
 mod transport;
 
+/// The target of events that a log shows although it leaves out others of their level: a certificate is new.
+pub const NOTICE: &str = "serow::notice";
+
 pub use serow_dns::tsig::{KeyFileError, TsigKey};
 
 pub use self::{

@@ -53,6 +53,15 @@ struct OnDemandRequests {
     connector: TlsConnector,
 }
 
+impl OnDemandRequests {
+    /// From now on, names that the table does not have are requested.
+    fn new(settings: OnDemand, connector: TlsConnector, table: &serow_tls::CertificateTable) -> Self {
+        let (demands, names) = Demands::new(&settings);
+        table.obtain_on_demand(Arc::clone(&demands) as _);
+        Self { settings, demands, names, connector }
+    }
+}
+
 /// What a manager needs root's rights for, done; and what it reads from files that a sandbox may not allow later.
 pub struct PreparedManager {
     settings: AcmeSettings,
@@ -126,8 +135,11 @@ impl PreparedManager {
     async fn read(self) -> Result<CertificateManager, AcmeError> {
         let Self { settings, connector, fallback_connector, on_demand_connector } = self;
         let storage = Arc::new(Storage::open(&settings.store)?);
-        let certificates: Vec<_> =
-            settings.certificates.iter().map(|request| MaintainedCertificate::new(request, &settings)).collect();
+        let certificates: Vec<_> = settings
+            .certificates
+            .iter()
+            .map(|request| MaintainedCertificate::new(request, &settings).of_fresh_process())
+            .collect();
         let names = settings.certificates.first().map(|request| request.names.as_slice()).unwrap_or_default();
         settings.table.set_default(&placeholder::certificate(names).map_err(AcmeError::Placeholder)?);
         certificates.iter().for_each(|certificate| certificate.load_copy(&storage));
@@ -163,14 +175,12 @@ impl PreparedManager {
                 shortened(&missing)
             );
         }
+        warn_of_pending(&certificates, now);
         let reports = CertificateReports::default();
         reports.replace(certificates.iter().map(MaintainedCertificate::report).collect());
         let (control, commands) = CertificateControl::new(reports.clone());
-        let on_demand = settings.on_demand.clone().zip(on_demand_connector).map(|(on_demand, connector)| {
-            let (demands, names) = Demands::new(&on_demand);
-            settings.table.obtain_on_demand(Arc::clone(&demands) as _);
-            OnDemandRequests { settings: on_demand, demands, names, connector }
-        });
+        let on_demand = settings.on_demand.clone().zip(on_demand_connector);
+        let on_demand = on_demand.map(|(terms, connector)| OnDemandRequests::new(terms, connector, &settings.table));
         Ok(CertificateManager {
             settings,
             storage,
@@ -183,6 +193,15 @@ impl PreparedManager {
             fallback_connector,
             on_demand,
         })
+    }
+}
+
+/// Says what certificates wait for that could not be ordered before.
+fn warn_of_pending(certificates: &[MaintainedCertificate], now: SystemTime) {
+    let pending: Vec<_> = certificates.iter().filter_map(|certificate| certificate.pending(now)).collect();
+    pending.iter().take(MAX_PENDING_LINES).for_each(|line| tracing::warn!("{line}"));
+    if let Some(more @ 1..) = pending.len().checked_sub(MAX_PENDING_LINES) {
+        tracing::warn!("{more} more certificates wait as well: 'serow certificates' lists them");
     }
 }
 
@@ -334,6 +353,9 @@ pub(crate) struct Shared {
     pub(crate) reports: CertificateReports,
     pub(crate) now: fn() -> SystemTime,
 }
+
+/// A start with thousands of names must not fill the log.
+const MAX_PENDING_LINES: usize = 8;
 
 /// How long Redis may take to start with the server.
 const START_TIMEOUT: Duration = Duration::from_secs(5);

@@ -34,6 +34,10 @@ pub struct CertificateReport {
     pub failures: u32,
     /// Why the last order failed, if it did.
     pub last_error: Option<String>,
+    /// When the last order of this process ended, successfully or not.
+    pub last_order_end: Option<SystemTime>,
+    /// Whether it failed: a renewal that is due too early is an error without a failed order.
+    pub last_order_failed: bool,
     /// It was ordered because a client requested its name.
     pub is_on_demand: bool,
 }

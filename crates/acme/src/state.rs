@@ -27,6 +27,8 @@ pub(crate) struct CertificateState {
     is_replacement_urgent: bool,
     /// Someone wants a new certificate although this one is valid.
     is_renewal_requested: bool,
+    /// This process has just started, so that failures before it with a cause of their own do not delay its first order.
+    is_fresh: bool,
     /// At least 0 and less than 1; differs from certificate to certificate.
     spread: f64,
 }
@@ -53,6 +55,9 @@ pub(crate) struct Failures {
     /// Whether another authority may succeed where this one has not.
     #[serde(default)]
     pub(crate) is_of_authority: bool,
+    /// Whether a restart may have removed the cause, and no authority has asked to wait.
+    #[serde(default)]
+    pub(crate) ends_with_restart: bool,
 }
 
 /// Why a certificate is due for renewal as soon as it was issued.
@@ -87,6 +92,7 @@ impl CertificateState {
             has_fallback: false,
             is_replacement_urgent: false,
             is_renewal_requested: false,
+            is_fresh: false,
             spread,
         }
     }
@@ -94,6 +100,11 @@ impl CertificateState {
     /// There is a fallback, or not.
     pub(crate) fn with_fallback(self, has_fallback: bool) -> Self {
         Self { has_fallback, ..self }
+    }
+
+    /// The process has just started.
+    pub(crate) fn of_fresh_process(self) -> Self {
+        Self { is_fresh: true, ..self }
     }
 
     /// What is to be done now.
@@ -174,7 +185,8 @@ impl CertificateState {
     /// A certificate is in use, whoever ordered it.
     pub(crate) fn installed(&mut self, validity: Validity, last_order: Option<LastOrder>, spread: f64) {
         if self.validity != Some(validity) {
-            *self = Self { validity: Some(validity), ..Self::new(spread) }.with_fallback(self.has_fallback);
+            let new = Self { validity: Some(validity), is_fresh: self.is_fresh, ..Self::new(spread) };
+            *self = new.with_fallback(self.has_fallback);
         }
         self.last_order = last_order;
     }
@@ -211,7 +223,9 @@ impl CertificateState {
             kind: failure.kind,
             retry_at: now + delay,
             is_of_authority: failure.is_of_authority(),
+            ends_with_restart: failure.ends_with_restart(),
         };
+        self.is_fresh = false;
         *self.failures_mut(role) = Some(failures);
     }
 
@@ -219,7 +233,11 @@ impl CertificateState {
     pub(crate) fn remember(&mut self, now: SystemTime, role: AuthorityRole, failures: Option<Failures>) {
         // A clock that was ahead must not stop orders for years.
         let limit = now + schedule::retry_delay(FailureKind::RateLimited, u32::MAX, Some(Duration::MAX), 1.0);
-        *self.failures_mut(role) = failures.filter(|failures| failures.retry_at <= limit);
+        let mut failures = failures.filter(|failures| failures.retry_at <= limit);
+        if let Some(failures) = failures.as_mut().filter(|failures| self.is_fresh && failures.ends_with_restart) {
+            failures.retry_at = failures.retry_at.min(now);
+        }
+        *self.failures_mut(role) = failures;
     }
 
     fn failures_mut(&mut self, role: AuthorityRole) -> &mut Option<Failures> {
@@ -394,11 +412,39 @@ mod tests {
             kind: FailureKind::Refused,
             retry_at,
             is_of_authority: true,
+            ends_with_restart: false,
         };
         state.remember(at(0), First, Some(failures(at(3600))));
         assert_eq!(state.next(at(0)), Step::WaitUntil(at(3600)));
         state.remember(at(0), First, Some(failures(at(400 * DAY))));
         assert_eq!(state.next(at(0)), ORDER);
+    }
+
+    #[test]
+    fn the_first_order_after_a_restart_waits_only_where_the_authority_asked_for_it() {
+        let unreachable = Failure::new(FailureKind::Unreachable, "no");
+        let busy = Failure { retry_after: Some(Duration::from_secs(600)), ..unreachable.clone() };
+        for (failure, expected) in [
+            (Failure::local("no"), ORDER),
+            (unreachable, ORDER),
+            (busy, Step::WaitUntil(at(600))),
+            (Failure::new(FailureKind::RateLimited, "no"), Step::WaitUntil(at(3600))),
+            (Failure::refused("no"), Step::WaitUntil(at(120))),
+        ] {
+            let mut before = CertificateState::new(0.0);
+            before.failed(at(0), First, &failure);
+            let stored = before.failures(First).cloned();
+            let mut state = CertificateState::new(0.0).of_fresh_process();
+            state.remember(at(1), First, stored.clone());
+            assert_eq!(state.next(at(1)), expected, "{failure}");
+            // The order loads the failures again, and fails as before: then they count.
+            state.remember(at(2), First, stored);
+            assert_eq!(state.next(at(2)), expected, "{failure}");
+            state.failed(at(2), First, &failure);
+            let failures = state.failures(First).cloned();
+            state.remember(at(3), First, failures);
+            assert!(matches!(state.next(at(3)), Step::WaitUntil(_)), "{failure}");
+        }
     }
 
     #[test]

@@ -89,7 +89,10 @@ impl HttpClient for AuthorityClient {
 impl RequestError {
     fn of(error: &FetchError) -> Self {
         let remedy = match error.is_untrusted() {
-            true => "; if it is a private authority, set `acme-ca`, or for the fallback `acme-fallback-ca`",
+            true => {
+                "; if it is a private authority, set `ca` in `[acme]` (--acme-ca), or for the fallback `fallback-ca` \
+                 (--acme-fallback-ca), to the file with its certificate"
+            }
             false => "",
         };
         Self { host: error.host().to_owned(), problem: format!("{}{remedy}", error.problem()) }

@@ -37,6 +37,15 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerIdentity(u64);
 
+/// How the last order of a certificate ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastOrder {
+    /// When, in milliseconds since 1970; nothing where none has ended yet.
+    pub end: Option<u64>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+}
+
 /// What the client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AdminRequest {
@@ -258,6 +267,28 @@ impl AdminClient {
         let table = certificate_table::of(&status);
         let none = || "the server has no automatic certificates\n".to_owned();
         Ok(if table.is_empty() { none() } else { table.trim_start().to_owned() })
+    }
+
+    /// How the last order of the certificate with this name ended, in the present generation.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn last_order(&self, name: &str) -> Result<LastOrder, AdminClientError> {
+        let status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        let has_name = |certificate: &&Value| {
+            let names = certificate["names"].as_str().unwrap_or_default();
+            names.split(',').any(|own| own.eq_ignore_ascii_case(name))
+        };
+        let certificate = status["certificates"].as_array().into_iter().flatten().find(has_name);
+        let certificate = certificate.unwrap_or(&Value::Null);
+        Ok(LastOrder {
+            end: certificate["last_order_end"].as_u64(),
+            failure: certificate["last_error"]
+                .as_str()
+                .filter(|_| certificate["last_order_failed"] == true)
+                .map(str::to_owned),
+        })
     }
 
     /// The address of the endpoint.

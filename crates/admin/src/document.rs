@@ -147,7 +147,9 @@ fn running(request: &RunningRequest) -> Value {
 }
 
 fn certificate(report: &CertificateReport) -> Value {
-    let seconds = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let since_1970 = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = |time: &SystemTime| since_1970(time).as_secs();
+    let milliseconds = |time: &SystemTime| u64::try_from(since_1970(time).as_millis()).unwrap_or(u64::MAX);
     json!({
         "names": report.names.join(","),
         "issuer": report.issuer,
@@ -155,6 +157,8 @@ fn certificate(report: &CertificateReport) -> Value {
         "next_order": report.next_order.as_ref().map(seconds),
         "failures": report.failures,
         "last_error": report.last_error,
+        "last_order_failed": report.last_order_failed,
+        "last_order_end": report.last_order_end.as_ref().map(milliseconds),
         "on_demand": report.is_on_demand,
     })
 }
@@ -240,6 +244,8 @@ mod tests {
             next_order: None,
             failures: 0,
             last_error: None,
+            last_order_end: None,
+            last_order_failed: false,
             is_on_demand: false,
         }]
     }

@@ -181,6 +181,8 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   certificates[].next_order          when the next one is ordered, in seconds since 1970
   certificates[].failures            orders that have failed since the last one that did not
   certificates[].last_error          why the last of them failed
+  certificates[].last_order_end      when the last order of this generation ended, in milliseconds since 1970
+  certificates[].last_order_failed   whether that order failed
   certificates[].on_demand           whether a client's request has caused it (acme-on-demand)
   fleet.redis                        the Redis through which limits are shared; fleet is null without [redis]
   fleet.connected                    whether there is a connection

@@ -68,7 +68,7 @@ pub use self::{
     access::AccessCounts,
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},
-    client::{AdminClient, ServerIdentity},
+    client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,

@@ -112,7 +112,13 @@ impl ApplicationSettings {
         let output = command.args(self.program.interface.version_arguments()).stdin(Stdio::null()).output();
         let output = output.map_err(|error| {
             let name = interpreter.name();
-            format!("{name} cannot be started: {error}; install it or set another `interpreter`")
+            match name.rsplit('/').next() == Some("bundle") {
+                true => format!(
+                    "{name} cannot be started: {error}; install Bundler (gem install bundler, or apt install ruby-bundler), \
+                     or set another `interpreter`"
+                ),
+                false => format!("{name} cannot be started: {error}; install it or set another `interpreter`"),
+            }
         })?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         match output.status.success() {

@@ -2,6 +2,7 @@
 
 use std::{io, thread};
 
+use rustix::process::geteuid;
 use serow::Stopper;
 use serow_apps::{Reloader, StartCancellation, Workers};
 use serow_net::process::forbid_tracing;
@@ -45,7 +46,8 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
-        let AppArguments { application, command, mut run, static_files, responses, script, mut general } = arguments;
+        let AppArguments { application, command, mut run, static_files, responses, script, mut general, terminal } =
+            arguments;
         environment_port::listen_there(&mut general)?;
         web_concurrency::heed(&mut run)?;
         if !general.listening.trust.is_empty() {
@@ -55,7 +57,8 @@ impl AppSettings {
         let script = script.open(trusted)?;
         let shares = static_files.shares(&general.listening);
         let host = ApplicationHost { note_attempts: reads_attempts(&general.logging), ..application_host() };
-        let server = ServerSettings::new(general, shares)?;
+        let mut server = ServerSettings::new(general, shares)?;
+        terminal.apply(&mut server);
         let name = APPLICATION.to_owned();
         let served = format!("{application:?} {command:?}");
         let application = match application {
@@ -75,6 +78,12 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     descriptors::require(server.needed_descriptors())?;
+    if geteuid().is_root() {
+        tracing::warn!(
+            "the application runs as root: run serow app as another user, as with `runuser -u www-data -- serow app …`, or \
+             write a settings file with `user`, for which 'serow init' writes the beginning"
+        );
+    }
     // From here on, who sends HUP too early does not end the server.
     let hangups = Hangups::new().map_err(CommandError::system)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.

@@ -25,7 +25,7 @@ mod upstream_command;
 mod waterfall;
 
 pub(crate) use self::{
-    acme::{AcmeArguments, AcmeCommand, CertificateNameArguments},
+    acme::{AcmeArguments, AcmeCommand, CertificateNameArguments, RenewArguments},
     admin::{AdminClientArguments, StatusArguments},
     app::AppArguments,
     ban::{BanAddArguments, BanArguments, BanListArguments, BanRemoveArguments, BanSubcommand},

@@ -1,11 +1,15 @@
 //! Automatic certificates: the certificate manager of a server, and `serow certificates`.
 
+use std::{thread, time::Duration};
+
 use serow_acme::{AcmeSettings, CertificateAction, CertificateCommand, PreparedManager};
+use serow_admin::{AdminClient, LastOrder};
+use serow_net::time;
 use serow_settings::{Reachable, ServerSettings};
 
 use crate::{
     admin_client::{self, admin_client},
-    arguments::{AcmeArguments, AcmeCommand, CertificateNameArguments, StatusArguments},
+    arguments::{AcmeArguments, AcmeCommand, CertificateNameArguments, RenewArguments, StatusArguments},
     command_error::CommandError,
     state_folder,
 };
@@ -18,12 +22,34 @@ pub(crate) fn print(arguments: &StatusArguments) -> Result<(), CommandError> {
 
 /// Renews or revokes a certificate of a running server.
 pub(crate) fn run(arguments: AcmeArguments) -> Result<(), CommandError> {
-    let (CertificateNameArguments { name, client }, action) = match arguments.command {
-        AcmeCommand::Renew(certificate) => (certificate, CertificateAction::Renew),
-        AcmeCommand::Revoke(certificate) => (certificate, CertificateAction::Revoke),
+    let (CertificateNameArguments { name, client }, action, waits) = match arguments.command {
+        AcmeCommand::Renew(RenewArguments { certificate, wait }) => (certificate, CertificateAction::Renew, wait),
+        AcmeCommand::Revoke(certificate) => (certificate, CertificateAction::Revoke, false),
     };
-    let command = CertificateCommand { certificate: name, action };
-    admin_client::print(admin_client(&client)?.change_certificate(&command))
+    let client = admin_client(&client)?;
+    let before = waits.then(|| client.last_order(&name)).transpose()?;
+    let command = CertificateCommand { certificate: name.clone(), action };
+    admin_client::print(client.change_certificate(&command))?;
+    before.map_or(Ok(()), |before| wait_for_order(&client, &name, &before))
+}
+
+/// Waits until an order has ended after this one.
+fn wait_for_order(client: &AdminClient, name: &str, before: &LastOrder) -> Result<(), CommandError> {
+    let deadline = time::now() + ORDER_TIMEOUT;
+    while time::now() < deadline {
+        match client.last_order(name)? {
+            LastOrder { end, .. } if end.is_none() || end == before.end => thread::sleep(POLL_INTERVAL),
+            LastOrder { failure: Some(failure), .. } => return Err(CommandError::report(format!("{name}: {failure}"))),
+            LastOrder { failure: None, .. } => {
+                return admin_client::print(Ok(format!("{name} has a new certificate\n")));
+            }
+        }
+    }
+    let minutes = ORDER_TIMEOUT.as_secs() / 60;
+    Err(CommandError::Failed(
+        format!("the order for {name} has not ended after {minutes} minutes: 'serow certificates' shows when it has")
+            .into(),
+    ))
 }
 
 /// Does what the certificate manager of these settings needs root's rights for, if there is one; its folder then
@@ -48,3 +74,10 @@ pub(crate) fn acme_settings(settings: &ServerSettings) -> Result<Option<AcmeSett
         )),
     }
 }
+
+/// An authority that validates names in turn takes minutes at most, and an order with a DNS record as long as that takes to
+/// spread.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// Soon enough for a script, and seldom enough for the server.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeSet,
     io::{self, Write},
+    path::Path,
 };
 
 use rustix::process::geteuid;
 use serow::{Address, Versions};
+use serow_access_log::Destination;
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printable::on_one_line};
 use serow_net::process::become_user;
 use serow_settings::{ListenerSettings, Purpose, ServerSettings};
@@ -34,6 +36,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     lines.extend(warnings(&configuration).map(|warning| format!("warning: {warning}")));
+    lines.extend(without_tls(&configuration).map(|note| format!("note: {note}")));
     lines.extend(hosts_only(&configuration).map(|note| format!("note: {note}")));
     lines.extend(configuration.notes.iter().map(|note| format!("note: {note}")));
     for application in &configuration.applications {
@@ -53,7 +56,40 @@ fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
     let server = &configuration.server;
     let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
     let names = server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners));
-    dates.chain(names).chain(open_to_changes(&configuration.folders, &server.listeners))
+    let folders = open_to_changes(&configuration.folders, &server.listeners);
+    dates.chain(names).chain(folders).chain(missing_folders(configuration))
+}
+
+/// That a listener on the port of HTTPS speaks cleartext.
+fn without_tls(configuration: &Configuration) -> Option<String> {
+    let is_plain = |listener: &&ListenerSettings| {
+        listener.purpose == Purpose::Plain
+            && matches!(&listener.address, Address::Tcp(address) if address.port() == 443)
+    };
+    let listener = configuration.server.listeners.iter().find(is_plain)?;
+    Some(format!(
+        "{} is without TLS, which browsers use on port 443: write tls = \"CERTIFICATE,KEY\", or for certificates by ACME \
+         [acme] with names = [\"example.com\"]",
+        listener.address
+    ))
+}
+
+/// That access logs cannot be written, since their folders are missing. No error: systemd creates that of `LogsDirectory=`
+/// when the server starts.
+fn missing_folders(configuration: &Configuration) -> impl Iterator<Item = String> {
+    let files = configuration.logs.destinations().into_iter().filter_map(|destination| match destination {
+        Destination::File(file) => Some(file),
+        _ => None,
+    });
+    // The folder of a bare name is the current one.
+    let is_missing = |folder: &Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing = files.filter(move |file| file.parent().is_some_and(is_missing));
+    missing.map(|file| {
+        format!(
+            "`access-log` {}: its folder does not exist: create it before the server starts, or name another file",
+            file.display()
+        )
+    })
 }
 
 /// That the address of the server alone leads to no site.

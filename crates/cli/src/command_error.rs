@@ -24,6 +24,8 @@ pub(crate) enum CommandError {
     Usage(String),
     /// The settings file is wrong; excerpts of it, ready for a terminal.
     Diagnostics(Box<dyn Error>),
+    /// Standard output is a pipe that nobody reads any more, as in `serow schema | head -1`: nothing is left to say.
+    ReaderGone,
     /// The command failed; one line.
     Failed(Box<dyn Error>),
     /// The command failed; as many lines as the text has, such as those of a backtrace.
@@ -54,6 +56,9 @@ impl CommandError {
 
     /// Standard output cannot be written to.
     pub(crate) fn output(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ReaderGone;
+        }
         ProcessError::Output(error).into()
     }
 
@@ -61,6 +66,7 @@ impl CommandError {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Help(error) => on_one_line(&error.to_string()),
+            Self::ReaderGone => String::new(),
             Self::Usage(line) => on_one_line(line),
             Self::Failed(error) => on_one_line(&error.to_string()),
             Self::Diagnostics(error) => error.to_string(),
@@ -74,6 +80,8 @@ impl CommandError {
         match self {
             Self::Help(_) => ExitCode::SUCCESS,
             Self::Usage(_) | Self::Diagnostics(_) => ExitCode::from(2),
+            // As a shell reports the end by SIGPIPE.
+            Self::ReaderGone => ExitCode::from(141),
             Self::Failed(_) | Self::FailedWithReport(_) => ExitCode::FAILURE,
         }
     }
@@ -82,6 +90,9 @@ impl CommandError {
 /// Prints the error of a command, if it has one, and returns the exit status of the process.
 pub(crate) fn exit_code(outcome: Result<(), CommandError>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
+    if matches!(error, CommandError::ReaderGone) {
+        return error.exit_code();
+    }
     // Nothing can report that these fail: the reader may have gone away (`serow --help | head -1`).
     let _ = match &error {
         CommandError::Help(help) => help.print(),

@@ -163,7 +163,6 @@ pub(crate) enum Command {
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArguments),
     /// Print the reference of settings files, in Markdown.
-    #[command(hide = true)]
     Reference,
     /// Print the manual of all options, in Markdown.
     #[command(hide = true)]
@@ -171,7 +170,6 @@ pub(crate) enum Command {
     /// Write the manual as man pages: serow.1, one for each command, and serow.toml.5.
     ///
     /// They bear the date of SOURCE_DATE_EPOCH, if that is set.
-    #[command(hide = true)]
     Man(ManArguments),
 }
 

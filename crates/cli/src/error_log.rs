@@ -8,18 +8,23 @@ use std::{
 };
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt};
 
-/// Begins to write what is at least as important as `level`.
+/// Begins to write what is at least as important as `level`, and with warnings also the few events that a quiet log should
+/// have: a new certificate.
 pub(crate) fn begin(level: LevelFilter) {
     let subscriber = tracing_subscriber::fmt()
         .compact()
-        .with_max_level(level)
+        .with_max_level(level.max(LevelFilter::INFO))
         .with_target(false)
         .with_ansi(is_coloured())
         // It would complain about standard error on standard error, and panic where that fails too.
         .log_internal_errors(false)
         .with_writer(io::stderr)
-        .finish();
+        .finish()
+        .with(filter_fn(move |event| {
+            *event.level() <= level || (level >= LevelFilter::WARN && event.target() == serow_acme::NOTICE)
+        }));
     // There is one already where a test began it.
     let _ = tracing::subscriber::set_global_default(subscriber);
     panic::set_hook(Box::new(log_panic));

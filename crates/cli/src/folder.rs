@@ -3,11 +3,9 @@
 use std::{
     error::Error,
     fmt,
-    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
-use serow_access_log::{Colour, Destination, Format};
 use serow_config::{ServedFolder, open_to_changes};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
@@ -46,7 +44,7 @@ pub(crate) struct FolderSettings {
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
-        let FilesArguments { dir, mut folder, script, mut general, upload, quiet } = arguments;
+        let FilesArguments { dir, mut folder, script, mut general, upload, terminal } = arguments;
         environment_port::listen_there(&mut general)?;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
         if upload {
@@ -60,18 +58,10 @@ impl FolderSettings {
             general.limits.max_body.get_or_insert(SizeLimit(u64::MAX));
         }
         let mut server = ServerSettings::new(general, shares)?;
-        if server.access_log.is_none() && !quiet && io::stderr().is_terminal() {
-            server.access_log = Some(lines_on_terminal());
-        }
+        terminal.apply(&mut server);
         let files = folder_settings(folder, shares.cached_files)?;
         Ok(Self { folder: dir, files, write, trusted, script, server })
     }
-}
-
-/// A line for each request, for people who try a page or an application in a browser.
-fn lines_on_terminal() -> (Destination, Format) {
-    let colour = if error_log::is_coloured() { Colour::On } else { Colour::Off };
-    (Destination::StandardError, Format::Terminal(colour))
 }
 
 /// Serves a folder until TERM or INT.

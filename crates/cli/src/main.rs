@@ -22,7 +22,7 @@
 //! | the folder for certificates that are kept between starts | `state_folder.rs` |
 //! | the folder in which stored responses are kept | `cache_folder.rs` |
 //! | what applications take from this process; processes that they leave behind | `application_host.rs`, `descriptors.rs`; `orphans.rs` |
-//! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
+//! | the first line on standard error; requests on a terminal; the error log | `announcement.rs`; `terminal_lines.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
 
 mod admin_client;
@@ -69,6 +69,7 @@ mod static_files;
 mod status;
 mod stop;
 mod supervise;
+mod terminal_lines;
 mod upstream;
 mod usage;
 mod web_concurrency;

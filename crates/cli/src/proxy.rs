@@ -35,8 +35,16 @@ pub(crate) struct ProxySettings {
 impl ProxySettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
-        let ProxyArguments { servers, upstream, mut forwarding, static_files, responses, script, mut general } =
-            arguments;
+        let ProxyArguments {
+            servers,
+            upstream,
+            mut forwarding,
+            static_files,
+            responses,
+            script,
+            mut general,
+            terminal,
+        } = arguments;
         let shares = static_files.shares(&general.listening);
         environment_port::listen_there(&mut general)?;
         forwarding.trust = Some(general.listening.trust.clone());
@@ -44,15 +52,18 @@ impl ProxySettings {
         let note_attempts = reads_attempts(&general.logging);
         let served = servers.iter().map(|server| server.0.address.to_string()).collect::<Vec<_>>().join(" ");
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
+        let script = script.open(trusted)?;
+        let mut server = ServerSettings::new(general, shares)?;
+        terminal.apply(&mut server);
         Ok(Self {
             // On a command line they have no name.
             upstream: upstream
                 .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding, &Scope::default())? },
             static_files: static_files.open(shares)?,
-            script: script.open(trusted)?,
+            script,
             responses: responses.policy(served),
-            server: ServerSettings::new(general, shares)?,
+            server,
         })
     }
 }

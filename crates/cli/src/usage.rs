@@ -56,8 +56,19 @@ fn line(command: &str, error: &clap::Error) -> String {
             }
             missing => format!("{missing} is missing; {help}"),
         },
+        ErrorKind::InvalidSubcommand if command == "help" => {
+            let word = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!("there is no command {word:?}; there are {}", visible_commands().join(", "))
+        }
         _ => first_line(error, &help),
     }
+}
+
+/// The names of the commands that the help lists.
+fn visible_commands() -> Vec<String> {
+    let commands = CommandLine::command();
+    let visible = commands.get_subcommands().filter(|command| !command.is_hide_set());
+    visible.map(|command| command.get_name().to_owned()).collect()
 }
 
 fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
@@ -87,7 +98,7 @@ fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String
 const TAKES_FILE: [&str; 5] = ["run", "check", "reload", "stop", "status"];
 
 /// Options of other servers and tools, and what to write here.
-const OPTIONS_OF_OTHERS: [(&str, &str); 27] = [
+const OPTIONS_OF_OTHERS: [(&str, &str); 29] = [
     ("--port", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-p", "write --listen 8000, or --listen :8000 for all addresses"),
     ("-l", "write --listen 8000, or --listen :8000 for all addresses"),
@@ -114,6 +125,8 @@ const OPTIONS_OF_OTHERS: [(&str, &str); 27] = [
     ("-v", "for the version, write serow --version"),
     ("-t", "to check a settings file, write serow check -c FILE"),
     ("-s", "write serow reload, serow stop"),
+    ("--to", "the server is the argument, as in serow proxy 127.0.0.1:9000"),
+    ("--from", "write --listen ADDRESS:PORT; with HTTPS for a name, --acme NAME"),
     ("-R", "the application is the argument, as in serow app config.ru"),
 ];
 
@@ -134,9 +147,7 @@ pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
     if let Some(meant) = meant {
         return Some(format!("; {meant}"));
     }
-    let commands = CommandLine::command();
-    let names: Vec<_> = commands.get_subcommands().filter(|command| !command.is_hide_set()).collect();
-    let names: Vec<_> = names.iter().map(|command| command.get_name().to_owned()).collect();
+    let names = visible_commands();
     choice::near(word, &names).map(|name| format!("; did you mean the command serow {name}?"))
 }
 
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_command_line_become_one_line() {
-        let cases: [(&[&str], &str); 23] = [
+        let cases: [(&[&str], &str); 25] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
             (
@@ -206,6 +217,14 @@ mod tests {
                 &["proxy", "http://a:9000/api"],
                 "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
             ),
+            (
+                &["proxy", "--from", "example.com", "--to", "localhost:9000"],
+                "there is no option --from; write --listen ADDRESS:PORT; with HTTPS for a name, --acme NAME",
+            ),
+            (
+                &["proxy", "--to", "localhost:9000"],
+                "there is no option --to; the server is the argument, as in serow proxy 127.0.0.1:9000",
+            ),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),
             (&["--listen"], "--listen needs a value: --listen <ADDR>"),
@@ -227,6 +246,14 @@ mod tests {
             ),
             (&["a", "--", "--b"], r#"there is no option --b; see serow files --help"#),
         ];
+        let unknown = std::iter::once("serow").chain(["help", "nope"]).map(OsString::from);
+        match CommandLine::read(unknown) {
+            Err(CommandError::Usage(line)) => {
+                assert!(line.starts_with("there is no command \"nope\"; there are files, proxy, app"), "{line}");
+                assert!(line.contains("reference") && line.contains("man"), "{line}");
+            }
+            other => panic!("{other:?}"),
+        }
         for (arguments, expected) in cases {
             let arguments = std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from);
             match CommandLine::read(arguments) {

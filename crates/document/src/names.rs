@@ -13,10 +13,22 @@ pub enum Telling {
 pub fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     match (near(key, known), telling) {
         (Some(name), _) => format!("unknown key `{}`; did you mean `{name}`?", shown(key)),
-        (None, Telling::All) => format!("unknown key `{}`; there are {}", shown(key), known.join(", ")),
+        (None, Telling::All) if known.len() <= LISTED => {
+            format!("unknown key `{}`; there are {}", shown(key), known.join(", "))
+        }
+        (None, Telling::All) => {
+            let mut nearest = known.to_vec();
+            nearest.sort_by_cached_key(|name| strsim::osa_distance(key, name));
+            let nearest = nearest.get(..NEAREST).unwrap_or_default().join(", ");
+            format!("unknown key `{}`; the nearest are {nearest}; 'serow reference' explains all", shown(key))
+        }
         (None, Telling::Near) => format!("unknown key `{}`", shown(key)),
     }
 }
+
+/// The most keys that a message lists, and how many of more.
+const LISTED: usize = 8;
+const NEAREST: usize = 5;
 
 /// The name that was meant, if one is near enough.
 pub fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
@@ -56,6 +68,19 @@ mod tests {
             assert_eq!(near(key, &known), expected, "{key}");
         }
         assert_eq!(near("a", &[]), None);
+    }
+
+    #[test]
+    fn of_many_keys_the_nearest_five_are_listed() {
+        let known = ["listen", "workers", "user", "group", "tls", "admin", "include", "sandbox", "backlog"];
+        let text = unknown("lasting-logs", &known, Telling::All);
+        let list = text.strip_prefix("unknown key `lasting-logs`; the nearest are ").unwrap();
+        let (list, _) = list.split_once("; 'serow reference' explains all").unwrap();
+        assert_eq!(list.split(", ").count(), 5, "{text}");
+        assert!(
+            unknown("lasting-logs", &known[1..], Telling::All)
+                .ends_with("there are workers, user, group, tls, admin, include, sandbox, backlog")
+        );
     }
 
     #[test]

@@ -67,7 +67,14 @@ impl Application {
         match self {
             Self::Bridged(application) => application.run_unless(cancellation).map_err(|why| {
                 // What is not installed for this interpreter may be there for another one.
-                format!("{why}\n(loaded by {})", application.settings().program.interpreter).into()
+                let mut text = format!("{why}\n(loaded by {})", application.settings().program.interpreter);
+                if text.contains("ModuleNotFoundError") {
+                    text.push_str(
+                        "\nIf the module is in a virtual environment, put that into the folder of the application as .venv, or \
+                         name its Python with `interpreter` (--interpreter)",
+                    );
+                }
+                text.into()
             }),
             Self::Program(program) => program.run_unless(cancellation),
         }

@@ -154,6 +154,20 @@ pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> boo
     is_python && !is_file
 }
 
+/// How to run a file that is a program which serves HTTP itself.
+fn program_instead(text: &str) -> String {
+    let words = match Path::new(text).extension().and_then(OsStr::to_str) {
+        Some("js" | "mjs" | "cjs") => format!("node {text}"),
+        Some("ts") => format!("npx tsx {text}"),
+        Some("go") => format!("go run {text}"),
+        Some("rb") => format!("ruby {text}"),
+        Some("pl") => format!("perl {text}"),
+        _ if text.contains('/') => text.to_owned(),
+        _ => format!("./{text}"),
+    };
+    format!("a program that serves HTTP itself is run by: serow app -- {words}")
+}
+
 /// By which interface, in which folder, and by which name there the application is called.
 fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
     let wrong = |text: String| SettingError::new("application", text);
@@ -168,7 +182,9 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
         (InterfaceChoice::Auto, Some(interface)) => interface,
         (InterfaceChoice::Auto, None) => {
             return Err(wrong(format!(
-                "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write `interface`"
+                "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write \
+                 `interface`; {}",
+                program_instead(text)
             )));
         }
     };

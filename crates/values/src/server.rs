@@ -26,11 +26,9 @@ impl FromStr for ServerRule {
     fn from_str(text: &str) -> Result<Self, ServerRuleError> {
         let mut parts = text.split(',').map(str::trim);
         let address = parts.next().unwrap_or_default();
-        // It would be read as a host, and is a port that was meant.
-        if !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit()) {
-            let problem = format!("not a server: write its host too, as in 127.0.0.1:{address}");
-            return Err(ServerRuleError::Parameter(ValueError::new(text, problem)));
-        }
+        // It would be read as a host, and is a port of this machine, as in `listen`.
+        let is_port = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit());
+        let address = if is_port { format!("127.0.0.1:{address}") } else { address.to_owned() };
         let address = address.parse().map_err(ServerRuleError::Address)?;
         let mut server = ServerSettings::new(address);
         for word in parts {

@@ -12,6 +12,19 @@ use crate::{
 };
 
 impl MaintainedCertificate {
+    /// What an order waits for after earlier failures, if one does.
+    pub(crate) fn pending(&self, now: SystemTime) -> Option<String> {
+        let state = self.state.borrow();
+        let text = self.failure_text(&state)?;
+        let wait = state.next_order()?.duration_since(now).ok().filter(|wait| !wait.is_zero())?;
+        let name = self.request.names.first()?;
+        Some(format!(
+            "{self}: the order of a new certificate waits {}, since the last one failed: {text}; 'serow acme renew {name}' \
+             tries at once",
+            minutes(wait)
+        ))
+    }
+
     /// One line with the failures of all authorities, and what comes next.
     pub(super) fn log_failure(&self, state: &CertificateState, now: SystemTime) {
         let text = self.failure_text(state).unwrap_or_default();
@@ -55,6 +68,8 @@ impl MaintainedCertificate {
             failures: self.roles().filter_map(|role| state.failures(role)).map(|failures| failures.count).sum::<u32>()
                 + early.map_or(0, |(_, count)| count),
             last_error: self.failure_text(&state).or_else(|| early.map(|(cause, _)| cause.to_string())),
+            last_order_end: self.last_order_end.get(),
+            last_order_failed: self.failure_text(&state).is_some(),
             is_on_demand: false,
         }
     }

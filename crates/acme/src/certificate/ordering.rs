@@ -7,6 +7,7 @@ use tokio::time::sleep;
 
 use super::MaintainedCertificate;
 use crate::{
+    NOTICE,
     authority::LOCK_INTERVAL,
     failure::{Failure, FailureKind, StaleState},
     issued::IssuedCertificate,
@@ -149,8 +150,14 @@ impl MaintainedCertificate {
             }
             return Err(error.into());
         }
-        tracing::info!("{self}: a new certificate by {} is in use", issued.issuer);
+        let valid_until = httpdate::fmt_http_date(issued.validity.not_after);
+        tracing::info!(
+            target: NOTICE,
+            "{self}: a new certificate by {} is in use, which is valid until {valid_until}",
+            issued.issuer
+        );
         self.install(issued);
+        self.last_order_end.set(Some(now));
         self.log_early_renewal(now);
         for role in self.roles() {
             // An order that another authority has not finished would be for a key that is never used.
@@ -164,6 +171,7 @@ impl MaintainedCertificate {
     async fn note_failure(&self, shared: &Shared, role: AuthorityRole, failure: &Failure, lease: Option<&Lease>) {
         let now = (shared.now)();
         self.state.borrow_mut().failed(now, role, failure);
+        self.last_order_end.set(Some(now));
         let state = self.state.borrow().clone();
         self.log_failure(&state, now);
         let (Some(lease), Some(failures)) = (lease, state.failures(role)) else { return };

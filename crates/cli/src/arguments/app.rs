@@ -5,7 +5,10 @@ use std::ffi::OsString;
 use clap::Args;
 use serow_settings::options::{ApplicationOptions, GeneralOptions};
 
-use crate::{response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions};
+use crate::{
+    response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions,
+    terminal_lines::TerminalOptions,
+};
 
 /// The options of `serow app`.
 #[derive(Debug, Args)]
@@ -28,4 +31,6 @@ pub(crate) struct AppArguments {
     pub(crate) script: ScriptOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }

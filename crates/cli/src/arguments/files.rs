@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serow_settings::options::{FolderOptions, GeneralOptions};
 
-use crate::script_option::ScriptOptions;
+use crate::{script_option::ScriptOptions, terminal_lines::TerminalOptions};
 
 /// The options of `serow files`.
 #[derive(Debug, Args)]
@@ -26,10 +26,6 @@ pub(crate) struct FilesArguments {
     #[arg(long, conflicts_with = "write", help_heading = "Uploads")]
     pub(crate) upload: bool,
 
-    /// Do not print a line for each request.
-    ///
-    /// Without an access log, Serow prints method, path, status, size and duration of each request on standard error, if
-    /// that is a terminal.
-    #[arg(short, long, help_heading = "Logs")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }

@@ -6,7 +6,10 @@ use serow_settings::{
     values::ServerRule,
 };
 
-use crate::{response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions};
+use crate::{
+    response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions,
+    terminal_lines::TerminalOptions,
+};
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]
@@ -31,4 +34,6 @@ pub(crate) struct ProxyArguments {
     pub(crate) script: ScriptOptions,
     #[command(flatten)]
     pub(crate) general: GeneralOptions,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalOptions,
 }

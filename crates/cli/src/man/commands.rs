@@ -158,7 +158,7 @@ const EXIT_STATUS: [(&str, &str); 3] = [
 ];
 
 const OVERVIEW: &str = "\
-Serow is a web server for HTTP/1.1 and HTTP/2. It serves files, proxies and balances requests, runs applications in \
+Serow is a web server for HTTP/1.1, HTTP/2 and HTTP/3. It serves files, proxies and balances requests, runs applications in \
 Ruby, Perl, Python and any other language, and generates load to measure servers.
 
 Without a command, `serow` serves a folder: `serow DIR` is short for `serow files DIR`. `serow run` runs the \

@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
@@ -119,7 +120,13 @@ impl Generation {
         warn_of_settings(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
-        let logs = AccessLogs::open(rules, clients).map_err(|error| CommandError::from(error).message())?;
+        let logs = AccessLogs::open(rules, clients).map_err(|error| {
+            let line = CommandError::from(error).message();
+            line.replace(
+                "name another file with --access-log",
+                "create its folder, or name another file with `access-log`",
+            )
+        })?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
         let failed = |error| CommandError::system(error).message();
@@ -325,6 +332,12 @@ fn warn_of_settings(configuration: &Configuration) {
         tracing::warn!("{warning}");
     }
     configuration.notes.iter().for_each(|note| tracing::warn!("{note}"));
+    if geteuid().is_root() && !configuration.applications.is_empty() {
+        tracing::warn!(
+            "applications run as root, since there is no `user`: write the name of another user at the top of the file, as in \
+             user = \"www-data\""
+        );
+    }
 }
 
 fn counted_sites(count: usize) -> String {

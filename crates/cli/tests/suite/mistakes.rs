@@ -140,3 +140,30 @@ fn words_that_are_no_folder_get_a_hint_where_a_command_or_a_port_was_meant() {
         assert!(line.starts_with(expected), "{line}");
     }
 }
+
+#[test]
+fn check_finds_a_missing_folder_of_a_log_and_a_port_of_https_without_tls() {
+    let folder = site();
+    let site = "[[site]]\nfiles = { root = \".\" }\n";
+    let check = |text: &str| {
+        fs::write(folder.path().join("serow.toml"), format!("{text}\n{site}")).unwrap();
+        serow(["check"]).current_dir(folder.path()).output().unwrap()
+    };
+    let output = check("access-log = \"missing/access.log\"");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let expected = "missing/access.log: its folder does not exist: create it";
+    assert!(lines.contains("warning: `access-log` ") && lines.contains(expected), "{lines}");
+    let output = serow(["run"]).current_dir(folder.path()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("create its folder, or name another file with `access-log`"), "{errors}");
+    assert_eq!(output.status.code(), Some(1));
+    for (listen, expected) in [(":443", true), (":8443", false)] {
+        let output = check(&format!("listen = {listen:?}"));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            lines.contains(":443 is without TLS, which browsers use on port 443: write tls = "),
+            expected,
+            "{lines}"
+        );
+    }
+}

@@ -56,7 +56,10 @@ fn the_access_log_says_who_was_asked() {
 fn servers_that_mean_nothing() {
     let cases: [(&[&str], &str); 7] = [
         (&[], "a server is missing; name one, as in serow proxy 127.0.0.1:9000; see serow proxy --help"),
-        (&["9000"], r#"UPSTREAM: "9000" is not a server: write its host too, as in 127.0.0.1:9000"#),
+        (
+            &["9000", "127.0.0.1:9000"],
+            "UPSTREAM: duplicate server 127.0.0.1:9000: leave one out, and give the other a weight",
+        ),
         (&["a:1", "a:1,weight=2"], "UPSTREAM: duplicate server a:1: leave one out, and give the other a weight"),
         (&["a:1,id=x", "b:1,id=x"], "UPSTREAM: duplicate id x: write another one"),
         (&["a:1,backup"], "UPSTREAM: all servers are backups: remove `,backup` from at least one"),
