@@ -184,68 +184,67 @@ mod tests {
 
     use crate::{command_error::CommandError, command_line::CommandLine};
 
+    /// Arguments, and the line about them.
+    const CASES: [(&[&str], &str); 25] = [
+        (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
+        (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
+        (&["--port", "8000"], "there is no option --port; write --listen 8000, or --listen :8000 for all addresses"),
+        (
+            &["app", "-w", "4", "config.ru"],
+            "there is no option -w; write --processes 4 for workers of an application, --workers 4 for threads of the server",
+        ),
+        (
+            &["run", "a.toml"],
+            "\"a.toml\" is an unexpected argument; to name a settings file, write serow run -c a.toml",
+        ),
+        (
+            &["--cert", "a.pem", "--key", "a.key"],
+            "there is no option --cert; write --tls CERTIFICATE,KEY, with both files",
+        ),
+        (&["--root", "public"], "there is no option --root; the folder is the argument, as in serow public"),
+        (&["-p8000"], "there is no option -p; write --listen 8000, or --listen :8000 for all addresses"),
+        (&["--port=8000"], "there is no option --port; write --listen 8000, or --listen :8000 for all addresses"),
+        (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
+        (
+            &["proxy", "a:1", "--balance", "least_conn"],
+            "--balance: \"least_conn\" is not one of round-robin, least-requests, latency, hash; did you mean least-requests?",
+        ),
+        (
+            &["proxy", "http://a:9000/api"],
+            "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
+        ),
+        (
+            &["proxy", "--from", "example.com", "--to", "localhost:9000"],
+            "there is no option --from; write --listen ADDRESS:PORT; with HTTPS for a name, --acme NAME",
+        ),
+        (
+            &["proxy", "--to", "localhost:9000"],
+            "there is no option --to; the server is the argument, as in serow proxy 127.0.0.1:9000",
+        ),
+        (&["-x"], "there is no option -x; see serow files --help"),
+        (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),
+        (&["--listen"], "--listen needs a value: --listen <ADDR>"),
+        (&["--listing", "maybe"], r#"--listing: "maybe" is not one of on, off, html, json"#),
+        (
+            &["--compress", "br,deflate"],
+            r#"--compress: "br,deflate" is not on, off or a list of codings: write one or several of br,zstd,gzip"#,
+        ),
+        (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
+        (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
+        (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),
+        (
+            &["--max-head=4x"],
+            r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)"#,
+        ),
+        (
+            &["--hidden=yes"],
+            "unexpected value 'yes' for '--hidden' found; no more were expected; see serow files --help",
+        ),
+        (&["a", "--", "--b"], r#"there is no option --b; see serow files --help"#),
+    ];
+
     #[test]
     fn errors_of_the_command_line_become_one_line() {
-        let cases: [(&[&str], &str); 25] = [
-            (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
-            (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
-            (
-                &["--port", "8000"],
-                "there is no option --port; write --listen 8000, or --listen :8000 for all addresses",
-            ),
-            (
-                &["app", "-w", "4", "config.ru"],
-                "there is no option -w; write --processes 4 for workers of an application, --workers 4 for threads of the server",
-            ),
-            (
-                &["run", "a.toml"],
-                "\"a.toml\" is an unexpected argument; to name a settings file, write serow run -c a.toml",
-            ),
-            (
-                &["--cert", "a.pem", "--key", "a.key"],
-                "there is no option --cert; write --tls CERTIFICATE,KEY, with both files",
-            ),
-            (&["--root", "public"], "there is no option --root; the folder is the argument, as in serow public"),
-            (&["-p8000"], "there is no option -p; write --listen 8000, or --listen :8000 for all addresses"),
-            (&["--port=8000"], "there is no option --port; write --listen 8000, or --listen :8000 for all addresses"),
-            (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
-            (
-                &["proxy", "a:1", "--balance", "least_conn"],
-                "--balance: \"least_conn\" is not one of round-robin, least-requests, latency, hash; did you mean least-requests?",
-            ),
-            (
-                &["proxy", "http://a:9000/api"],
-                "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
-            ),
-            (
-                &["proxy", "--from", "example.com", "--to", "localhost:9000"],
-                "there is no option --from; write --listen ADDRESS:PORT; with HTTPS for a name, --acme NAME",
-            ),
-            (
-                &["proxy", "--to", "localhost:9000"],
-                "there is no option --to; the server is the argument, as in serow proxy 127.0.0.1:9000",
-            ),
-            (&["-x"], "there is no option -x; see serow files --help"),
-            (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),
-            (&["--listen"], "--listen needs a value: --listen <ADDR>"),
-            (&["--listing", "maybe"], r#"--listing: "maybe" is not one of on, off, html, json"#),
-            (
-                &["--compress", "br,deflate"],
-                r#"--compress: "br,deflate" is not on, off or a list of codings: write one or several of br,zstd,gzip"#,
-            ),
-            (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
-            (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
-            (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),
-            (
-                &["--max-head=4x"],
-                r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)"#,
-            ),
-            (
-                &["--hidden=yes"],
-                "unexpected value 'yes' for '--hidden' found; no more were expected; see serow files --help",
-            ),
-            (&["a", "--", "--b"], r#"there is no option --b; see serow files --help"#),
-        ];
         let unknown = std::iter::once("serow").chain(["help", "nope"]).map(OsString::from);
         match CommandLine::read(unknown) {
             Err(CommandError::Usage(line)) => {
@@ -254,7 +253,7 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        for (arguments, expected) in cases {
+        for (arguments, expected) in CASES {
             let arguments = std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from);
             match CommandLine::read(arguments) {
                 Err(CommandError::Usage(line)) => assert_eq!(line, expected),

@@ -98,12 +98,8 @@ impl Generation {
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
-        let sockets = sockets(settings, parent)?;
-        let mut server = mem::take(&mut settings.server);
-        for (listener, sockets) in settings.listeners.iter().zip(sockets) {
-            server = server.listen_on(sockets, listener.scheme());
-        }
-        server = with_http3(with_sessions(server, generation_secret), settings, generation_secret, parent)?;
+        let server = with_sockets(settings, parent)?;
+        let server = with_http3(with_sessions(server, generation_secret), settings, generation_secret, parent)?;
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
@@ -120,13 +116,7 @@ impl Generation {
         warn_of_settings(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
-        let logs = AccessLogs::open(rules, clients).map_err(|error| {
-            let line = CommandError::from(error).message();
-            line.replace(
-                "name another file with --access-log",
-                "create its folder, or name another file with `access-log`",
-            )
-        })?;
+        let logs = AccessLogs::open(rules, clients).map_err(|error| log_problem(CommandError::from(error)))?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
         let failed = |error| CommandError::system(error).message();
@@ -426,6 +416,20 @@ fn with_http3(
     }
     let sockets = parent.listen_quic(&addresses, settings.workers).map_err(|error| error.to_string())?;
     Ok(server.http3_on(SharedQuicSockets { sockets: addresses.into_iter().zip(sockets).collect(), secret }))
+}
+
+/// Why a log cannot be opened, in the words of a settings file.
+fn log_problem(error: CommandError) -> String {
+    let remedy = "create its folder, or name another file with `access-log`";
+    error.message().replace("name another file with --access-log", remedy)
+}
+
+/// The server with the sockets of its listeners.
+fn with_sockets(settings: &mut ServerSettings, parent: &Parent) -> Result<Server, String> {
+    let sockets = sockets(settings, parent)?;
+    let server = mem::take(&mut settings.server);
+    let listeners = settings.listeners.iter().zip(sockets);
+    Ok(listeners.fold(server, |server, (listener, sockets)| server.listen_on(sockets, listener.scheme())))
 }
 
 /// Where the master opens the admin socket.
