@@ -19,7 +19,7 @@ pub struct Attempts {
 pub struct Attempt {
     server: Arc<str>,
     /// How long the request waited until the server had room for it, since it arrived or since the attempt before.
-    /// `None` where no server was asked.
+    /// `None` where no server got it.
     pub queue_time: Option<Duration>,
     /// The status of its response; without a response, the status for the client (502, 504). `None` until one of them
     /// is known.
