@@ -160,17 +160,9 @@ impl PreparedManager {
                 certificates.len()
             );
         } else if !missing.is_empty() {
-            tracing::info!(
-                "a self-signed certificate is in use until {} has issued one for {}",
-                settings.authority.directory,
-                shortened(&missing)
-            );
+            note_placeholder(&settings.authority, &missing);
         }
-        let pending: Vec<_> = certificates.iter().filter_map(|certificate| certificate.pending(now)).collect();
-        pending.iter().take(MAX_PENDING_LINES).for_each(|line| tracing::warn!("{line}"));
-        if let Some(more @ 1..) = pending.len().checked_sub(MAX_PENDING_LINES) {
-            tracing::warn!("{more} more certificates wait as well: 'serow certificates' lists them");
-        }
+        warn_of_pending(&certificates, now);
         let reports = CertificateReports::default();
         reports.replace(certificates.iter().map(MaintainedCertificate::report).collect());
         let (control, commands) = CertificateControl::new(reports.clone());
@@ -324,6 +316,21 @@ impl CertificateManager {
                 }
             }
         }
+    }
+}
+
+/// Says for which names a self-signed certificate stands in.
+fn note_placeholder(authority: &Authority, missing: &[String]) {
+    let (directory, missing) = (&authority.directory, shortened(missing));
+    tracing::info!("a self-signed certificate is in use until {directory} has issued one for {missing}");
+}
+
+/// Says which orders wait after a failure, for what, and how to try at once.
+fn warn_of_pending(certificates: &[MaintainedCertificate], now: SystemTime) {
+    let pending: Vec<_> = certificates.iter().filter_map(|certificate| certificate.pending(now)).collect();
+    pending.iter().take(MAX_PENDING_LINES).for_each(|line| tracing::warn!("{line}"));
+    if let Some(more @ 1..) = pending.len().checked_sub(MAX_PENDING_LINES) {
+        tracing::warn!("{more} more certificates wait as well: 'serow certificates' lists them");
     }
 }
 

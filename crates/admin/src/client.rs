@@ -71,7 +71,7 @@ pub struct AdminClient {
     address: Address,
     token: Option<String>,
     /// How the address was found, where it was not given.
-    search: Option<Search>,
+    search: Option<Box<Search>>,
 }
 
 impl AdminClient {
@@ -86,7 +86,7 @@ impl AdminClient {
     pub fn of_settings_file(file: PathBuf, places: Vec<PathBuf>) -> Self {
         let found = places.iter().find(|place| place.exists()).or(places.first());
         let address = Address::Unix(found.cloned().unwrap_or_default());
-        Self { address, token: None, search: Some(Search { file, places }) }
+        Self { address, token: None, search: Some(Box::new(Search { file, places })) }
     }
 
     /// The status in JSON.

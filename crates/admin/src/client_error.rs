@@ -13,7 +13,7 @@ use serow::{Address, StatusCode};
 #[derive(Debug)]
 pub struct AdminClientError {
     pub(super) address: Address,
-    pub(super) search: Option<Search>,
+    pub(super) search: Option<Box<Search>>,
     pub(super) reason: Reason,
 }
 

@@ -11,7 +11,7 @@ pub(crate) enum Event {
     NotSpawned(String),
     /// The process is ready to serve; its stop timeouts.
     Ready(u32, StopTimeouts),
-    /// The process, which was told to leave, accepts no more connections.
+    /// The process, which has to leave, accepts no more connections.
     StoppedAccepting(u32),
     /// The process cannot serve, for this reason, and ends.
     Failed(u32, String),

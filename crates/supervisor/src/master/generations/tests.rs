@@ -122,82 +122,8 @@ fn a_reload_replaces_the_generation() {
 
 #[test]
 fn a_reload_is_done_when_no_generation_before_accepts_connections() {
-    let begin = "
-        0 begin
-            spawn 1 File
-            until 60000
-        20 ready 101
-            serving 1 101
-            alone 1 101
-            until something happens
-        100 reload 7
-            reloading
-            spawn 2 File
-            until 60100
-        120 ready 102
-            serving 2 102
-            leave 101 Replaced
-            until 5120
-        ";
-    for rest in [
-        // The generation before hangs.
-        "5120 tick
-            still accepts 1 101
-            alone 2 102
-            answer 7: generation 2, 1 still accepts
-            until 3605120
-        6000 stopped accepting 101
-            until 3605120
-        ",
-        // It ends first.
-        "130 exit 101 signal 9
-            left 1 101: signal 9
-            alone 2 102
-            answer 7: generation 2
-            until something happens
-        ",
-        // Another reload is faster.
-        "130 reload 8
-            reloading
-            spawn 3 File
-            until 5120
-        140 ready 103
-            serving 3 103
-            leave 102 Replaced
-            until 5120
-        150 stopped accepting 102
-            until 5120
-        150 stopped accepting 103
-            until 5120
-        160 stopped accepting 101
-            alone 3 103
-            answer 7: generation 2
-            answer 8: generation 3
-            until 3605120
-        ",
-        // The new one crashes meanwhile.
-        "130 exit 102 signal 11
-            crashed 2 102: signal 11
-            spawn 3 Accepted
-            until 5120
-        140 stopped accepting 101
-            answer 7: generation 2
-            until 60130
-        150 ready 103
-            serving 3 103
-            alone 3 103
-            until 3605120
-        ",
-        // The server stops.
-        "130 stop
-            close
-            leave 101 Stopped
-            leave 102 Stopped
-            answer 7: generation 2
-            until 35130
-        ",
-    ] {
-        check(&format!("{begin}{rest}"));
+    for rest in ENDS_OF_A_HANDOVER {
+        check(&format!("{HANDOVER}{rest}"));
     }
 }
 
@@ -490,3 +416,82 @@ fn whoever_serves_has_no_more_to_ask_for() {
     assert!(!handle(Event::Ready(101, StopTimeouts { replaced: Duration::ZERO, stopped: Duration::ZERO })));
     assert!(!handle(Event::Reload(None)));
 }
+
+/// A generation that serves, and one before it that may still accept connections.
+const HANDOVER: &str = "
+        0 begin
+            spawn 1 File
+            until 60000
+        20 ready 101
+            serving 1 101
+            alone 1 101
+            until something happens
+        100 reload 7
+            reloading
+            spawn 2 File
+            until 60100
+        120 ready 102
+            serving 2 102
+            leave 101 Replaced
+            until 5120
+        ";
+
+/// The ways in which that goes on.
+const ENDS_OF_A_HANDOVER: [&str; 5] = [
+    // The generation before hangs.
+    "5120 tick
+            still accepts 1 101
+            alone 2 102
+            answer 7: generation 2, 1 still accepts
+            until 3605120
+        6000 stopped accepting 101
+            until 3605120
+        ",
+    // It ends first.
+    "130 exit 101 signal 9
+            left 1 101: signal 9
+            alone 2 102
+            answer 7: generation 2
+            until something happens
+        ",
+    // Another reload is faster.
+    "130 reload 8
+            reloading
+            spawn 3 File
+            until 5120
+        140 ready 103
+            serving 3 103
+            leave 102 Replaced
+            until 5120
+        150 stopped accepting 102
+            until 5120
+        150 stopped accepting 103
+            until 5120
+        160 stopped accepting 101
+            alone 3 103
+            answer 7: generation 2
+            answer 8: generation 3
+            until 3605120
+        ",
+    // The new one crashes meanwhile.
+    "130 exit 102 signal 11
+            crashed 2 102: signal 11
+            spawn 3 Accepted
+            until 5120
+        140 stopped accepting 101
+            answer 7: generation 2
+            until 60130
+        150 ready 103
+            serving 3 103
+            alone 3 103
+            until 3605120
+        ",
+    // The server stops.
+    "130 stop
+            close
+            leave 101 Stopped
+            leave 102 Stopped
+            answer 7: generation 2
+            until 35130
+        ",
+];
