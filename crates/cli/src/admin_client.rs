@@ -25,7 +25,7 @@ pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClie
         (None, None) if default_file.exists() => default_file,
         (None, None) => {
             let place = runtime_folder::places(runtime_folder::SYSTEM_SOCKET).find(|place| place.exists());
-            let place = place.unwrap_or_else(|| runtime_folder::system_socket());
+            let place = place.unwrap_or_else(runtime_folder::system_socket);
             return Ok(AdminClient::new(Address::Unix(place), token(token_file)?));
         }
     };

@@ -94,11 +94,7 @@ impl Generation {
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
-        let admin = match &settings.admin {
-            None => AdminPlace::Default,
-            Some(AdminSocket::Off) => AdminPlace::Off,
-            Some(AdminSocket::At(AdminAddress(address))) => AdminPlace::At(address_text(address)?),
-        };
+        let admin = admin_place(settings)?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         state_folder::keep_certificate(settings);
         state_folder::keep_login_key(&configuration.access.logins);
@@ -123,14 +119,7 @@ impl Generation {
         // By that user as well.
         warn_of_settings(&configuration);
         // By the user, who will have to open them again.
-        let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
-        let logs = AccessLogs::open(rules, clients).map_err(|error| {
-            let line = CommandError::from(error).message();
-            line.replace(
-                "name another file with --access-log",
-                "create its folder, or name another file with `access-log`",
-            )
-        })?;
+        let logs = open_logs(&mut configuration)?;
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         server = with_logs(server, logs.as_ref(), routes.as_ref());
         let failed = |error| CommandError::system(error).message();
@@ -265,6 +254,24 @@ impl Started {
         final_report.send(sources.document());
         outcome.map_err(CommandError::from)
     }
+}
+
+/// Where the master opens the admin socket.
+fn admin_place(settings: &ServerSettings) -> Result<AdminPlace, String> {
+    Ok(match &settings.admin {
+        None => AdminPlace::Default,
+        Some(AdminSocket::Off) => AdminPlace::Off,
+        Some(AdminSocket::At(AdminAddress(address))) => AdminPlace::At(address_text(address)?),
+    })
+}
+
+/// Opens the access logs.
+fn open_logs(configuration: &mut Configuration) -> Result<Option<AccessLogs>, String> {
+    let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
+    AccessLogs::open(rules, clients).map_err(|error| {
+        let line = CommandError::from(error).message();
+        line.replace("name another file with --access-log", "create its folder, or name another file with `access-log`")
+    })
 }
 
 /// A server that writes lines into these logs and counts the durations of these routes. Each combination has a type of

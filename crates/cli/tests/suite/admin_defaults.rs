@@ -59,7 +59,8 @@ fn servers_without_admin_are_found_by_their_settings_files() {
             (&["status", "--json", "-c", file.to_str().unwrap()], above.path()),
         ] {
             let output = run(arguments, current, &sockets);
-            let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&errors(&output));
+            let status: serde_json::Value =
+                serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", errors(&output)));
             assert_eq!(status["requests"]["total"], number + 1, "{arguments:?}");
         }
         assert!(run(&["reload"], folder.path(), &sockets).status.success());
@@ -103,7 +104,8 @@ fn an_unusable_folder_for_the_socket_is_a_warning() {
         let lines: Vec<_> = lines.take_while(|line| !line.contains("Serving ")).collect();
         kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
         assert_eq!(server.wait().unwrap().code(), Some(0));
-        let warning = lines.iter().find(|line| line.contains("the admin socket is not open")).expect(&lines.join("\n"));
+        let warning = lines.iter().find(|line| line.contains("the admin socket is not open"));
+        let warning = warning.unwrap_or_else(|| panic!("{}", lines.join("\n")));
         assert!(warning.contains(expected), "{warning}");
     }
 }
