@@ -169,7 +169,7 @@ mod tests {
                 r#"{"upstream":"ap","server":"127.0.0.1:1","action":"down"}"#,
                 Err("there is no upstream ap; there are app"),
             ),
-            (r#"{"upstream":"app","server":"9000","action":"add"}"#, Err(r#""9000" is not a server: write its host"#)),
+            (r#"{"upstream":"app","server":"a b","action":"add"}"#, Err(r#""a b" is not a server"#)),
             (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight"}"#, Err("the weight is missing")),
             (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight","weight":0}"#, Err("the weight is missing")),
             (

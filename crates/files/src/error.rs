@@ -55,6 +55,9 @@ impl fmt::Display for FilesError {
                     path.display()
                 )
             }
+            Self::Path { setting: setting @ "extensions", value } => {
+                write!(formatter, "{setting} = {value:?}: give an ending with its dot, as in .html")
+            }
             Self::Path { setting, value } => {
                 write!(formatter, "{setting} = {value:?}: give the path of a file below the folder, without '..'")
             }

@@ -237,7 +237,14 @@ pub(crate) enum Resolved {
 /// one.
 pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
     let location = path.relative().to_vec();
-    match root.open_below(&location)? {
+    let opened = root.open_below(&location);
+    if matches!(opened, Err(OpenError::NotFound) | Ok(Opened::Folder(_)))
+        && !path.is_folder()
+        && let Some(found) = with_extension(root, site, &location)?
+    {
+        return Ok(found);
+    }
+    match opened? {
         // A file is not a folder, in spite of the slash at the end.
         Opened::File(_) if path.is_folder() || site.withheld.contains(&location) => Err(OpenError::NotFound),
         Opened::File(file) => Ok(Resolved::File(location, file)),
@@ -254,4 +261,21 @@ pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: b
             Ok(Resolved::Folder(location, folder))
         }
     }
+}
+
+/// The file whose name has an ending of the settings besides, where the path itself names no file.
+fn with_extension(root: &Root, site: &Site, location: &[u8]) -> Result<Option<Resolved>, OpenError> {
+    // The root itself has no name.
+    let endings = site.settings.extensions.iter().filter(|_| !location.is_empty());
+    for ending in endings {
+        let longer = [location, ending.as_bytes()].concat();
+        match root.open_below(&longer) {
+            Ok(Opened::File(file)) if !site.withheld.contains(&longer) => {
+                return Ok(Some(Resolved::File(longer, file)));
+            }
+            Ok(_) | Err(OpenError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }

@@ -17,6 +17,9 @@ use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, ro
 pub struct FilesSettings {
     /// Names tried, in order, where a folder is asked for. Default: `index.html`.
     pub index: Vec<String>,
+    /// Endings tried, in order, where a path names no file: with `.html`, `/about` is `about.html`, also beside a folder
+    /// of this name. Default: none.
+    pub extensions: Vec<String>,
     /// Whether a folder without an index shows what is in it, and as what. Default: it does not, since a web site
     /// should not show what nothing links to.
     pub listing: Listing,
@@ -66,6 +69,7 @@ impl Default for FilesSettings {
     fn default() -> Self {
         Self {
             index: vec!["index.html".to_owned()],
+            extensions: Vec::new(),
             listing: Listing::default(),
             listing_limit: 10_000,
             media_types: Vec::new(),

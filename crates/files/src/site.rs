@@ -64,6 +64,11 @@ fn check(settings: &FilesSettings) -> Result<(), FilesError> {
             return Err(FilesError::Path { setting: "index", value: name.clone() });
         }
     }
+    for ending in &settings.extensions {
+        if !ending.starts_with('.') || ending.len() == 1 || ending.contains(['/', '\0']) {
+            return Err(FilesError::Path { setting: "extensions", value: ending.clone() });
+        }
+    }
     let media_types = settings.media_types.iter().map(|(_, value)| ("media_types", value));
     let directives = settings.freshness.iter().filter_map(|rule| match &rule.freshness {
         Freshness::Directives(text) => Some(("freshness", text)),

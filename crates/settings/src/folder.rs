@@ -37,6 +37,7 @@ pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<Fi
         cache: cache(&caching, cached_files, content.write),
         freshness: freshness(caching)?,
         index: content.index,
+        extensions: content.extensions,
         listing: match content.listing {
             ListingChoice::On => Listing::Negotiated,
             ListingChoice::Off => Listing::Off,

@@ -32,6 +32,9 @@ impl SettingError {
     pub fn of_folder(error: &FilesError) -> Option<Self> {
         let (setting, value, advice) = match error {
             FilesError::Path { setting: "index", value } => ("index", value, "give a name, without a folder"),
+            FilesError::Path { setting: "extensions", value } => {
+                ("extensions", value, "give an ending with its dot, as in .html")
+            }
             FilesError::Path { setting, value } => {
                 (*setting, value, "give the path of a file below the served folder, without '..'")
             }

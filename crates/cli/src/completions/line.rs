@@ -193,7 +193,7 @@ mod tests {
         for expected in ["files", "proxy", "app", "run", "check", "completions", "help", ":folders"] {
             assert!(all.iter().any(|word| word == expected), "{expected}: {all:?}");
         }
-        for hidden in ["__complete", "manual", "reference"] {
+        for hidden in ["__complete", "manual"] {
             assert!(!all.iter().any(|word| word == hidden), "{hidden}: {all:?}");
         }
         assert_eq!(complete("pr"), ["proxy", ":folders"]);

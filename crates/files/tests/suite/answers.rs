@@ -288,3 +288,46 @@ fn what_is_not_in_the_folder_is_left_to_others() {
         }
     }
 }
+
+#[test]
+fn endings_are_tried_where_a_path_names_no_file() {
+    let site = a_site();
+    for (name, content) in [
+        ("about.html", "about"),
+        ("about/inner.html", "inner"),
+        ("both", "plain"),
+        ("both.html", "page"),
+        ("feed.xml", "feed"),
+        ("keys.pem", "secret"),
+        (".hidden.html", "hidden"),
+    ] {
+        site.write(name, content);
+    }
+    let extensions = [".html", ".xml", ".pem"].map(str::to_owned).to_vec();
+    let files = site.serve_with(FilesSettings { extensions, ..FilesSettings::default() });
+    let cases = [
+        ("/", 200, "start", "text/html"),
+        ("/about", 200, "about", "text/html"),
+        ("/about/", 404, "404 Not Found\n", "text/plain"),
+        ("/about/inner", 200, "inner", "text/html"),
+        ("/about/inner/", 404, "404 Not Found\n", "text/plain"),
+        ("/both", 200, "plain", "application/octet-stream"),
+        ("/feed", 200, "feed", "text/xml"),
+        ("/keys", 404, "404 Not Found\n", "text/plain"),
+        ("/.hidden", 404, "404 Not Found\n", "text/plain"),
+        ("/docs", 301, "301 Moved Permanently\n", "text/plain"),
+        ("/docs/deep/page", 200, "page", "text/html"),
+        ("/none", 404, "404 Not Found\n", "text/plain"),
+    ];
+    for (target, status, body, media_type) in cases {
+        for visit in ["first", "cached"] {
+            let answer = get(&files, target);
+            assert_eq!((answer.status.as_u16(), answer.text()), (status, body), "{target} {visit}");
+            assert_eq!(answer.field("content-type").split(';').next(), Some(media_type), "{target}");
+        }
+    }
+    for wrong in ["html", ".", "./a", ""] {
+        let settings = FilesSettings { extensions: vec![wrong.to_owned()], ..FilesSettings::default() };
+        assert!(matches!(Files::with_settings(site.root(), settings), Err(FilesError::Path { .. })), "{wrong}");
+    }
+}

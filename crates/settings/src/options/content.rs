@@ -17,6 +17,13 @@ pub struct ContentOptions {
     #[arg(long, value_name = "NAME", default_value = "index.html")]
     pub index: Vec<String>,
 
+    /// Endings to try, in order, where a path names no file: with .html, /about is about.html (repeatable) [default: none]
+    ///
+    /// As nginx's try_files $uri $uri.html.
+    #[arg(long, value_name = "ENDING")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+
     /// Whether to list the contents of a folder that has no index file.
     ///
     /// on: as an HTML page, or as JSON for clients that prefer it (Accept: application/json, or ?format=json). html
