@@ -3,6 +3,7 @@
 mod bind_error;
 mod drain;
 mod inherited;
+mod occupant;
 mod tcp;
 mod unix;
 

@@ -10,11 +10,12 @@ CASES = (
     # Commands and their subcommands.
     ("serow che", "serow check "),
     ("serow compl", "serow completions "),
+    ("serow refer", "serow reference "),
     ("serow completions zs", "serow completions zsh "),
     ("serow help supe", "serow help supervise "),
     ("serow upstream wei", "serow upstream weight "),
     # Internal commands stay hidden, and a file is not a folder.
-    ("serow refer", "serow refer"),
+    ("serow manu", "serow manu"),
     ("serow pict", "serow pict"),
     # Folders, with and without the command.
     ("serow pub", "serow public/"),

@@ -51,7 +51,7 @@ fn what_cannot_be_served_ends_with_1() {
         (&[&path("a.txt")], format!("{} is not a folder", path("a.txt"))),
         (&["/dev/null"], "/dev/null is not a folder".to_owned()),
         (&["no\nsuch"], r"there is no folder no\nsuch: create it".to_owned()),
-        (&[&root, "--listen", &address], format!("{address} is in use by another program; choose another")),
+        (&[&root, "--listen", &address], format!("{address} is in use by suite")),
         (&[&root, "--listen", "192.0.2.1:80"], "192.0.2.1:80 is not an address of this machine".to_owned()),
         (&[&root, "--listen", "fd:77"], "fd:77 is not open".to_owned()),
         (&[&root, "--listen", "unix:/none/a.sock"], "unix:/none/a.sock is in a folder that does not exist".to_owned()),

@@ -123,7 +123,7 @@ impl<'a> Applications<'a> {
             }
             (None, [_, ..]) => {
                 let words = command.iter().map(Into::into).collect();
-                program(free_name(&command.join(" "), names), words, arguments.clone(), self.grace, self.host)
+                program(free_name(&short_name(command), names), words, arguments.clone(), self.grace, self.host)
             }
             (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
             (None, []) => {
@@ -139,6 +139,15 @@ impl<'a> Applications<'a> {
     }
 }
 
+/// A program's name in logs: its file, and the words behind it up to the first option, as in `node server.js`. Each line that
+/// it writes begins with it.
+fn short_name(command: &[String]) -> String {
+    let (program, words) = command.split_first().map_or(("", &[][..]), |(program, words)| (program, words));
+    let file = Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy());
+    let words = words.iter().take_while(|word| !word.starts_with('-') && !word.contains(['{', '\n']));
+    [&*file].into_iter().chain(words.map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
 /// What an application is called in logs: as it is written, with a number where another one is written so too.
 fn free_name(table: &str, names: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{table}#{number}"));
@@ -147,3 +156,23 @@ fn free_name(table: &str, names: &BTreeSet<String>) -> String {
 
 /// Where a key is missing, no key is wrong.
 const NEITHER: &str = "";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_called_by_their_files_without_options() {
+        for (command, name) in [
+            (&["node", "server.js"][..], "node server.js"),
+            (&["/opt/prometheus/prometheus", "--web.listen-address=127.0.0.1:{port}"], "prometheus"),
+            (&["bundle", "exec", "puma", "-b", "tcp://127.0.0.1:{port}"], "bundle exec puma"),
+            (&["app", "{port}", "x"], "app"),
+            (&["./a"], "a"),
+            (&["/"], "/"),
+        ] {
+            let words: Vec<_> = command.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(short_name(&words), name);
+        }
+    }
+}

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use super::occupant::Occupant;
 use crate::Address;
 
 /// Why a [`Listener`](super::Listener) could not be opened. The message is one line with the remedy.
@@ -24,7 +25,7 @@ impl BindError {
 
     /// Whether another socket listens there, which may be about to close.
     pub fn is_in_use(&self) -> bool {
-        matches!(self.cause, Cause::InUse)
+        matches!(self.cause, Cause::InUse(_))
     }
 
     /// The address to listen on.
@@ -36,8 +37,8 @@ impl BindError {
 /// The cause of a [`BindError`].
 #[derive(Debug)]
 pub(super) enum Cause {
-    /// Another socket listens there.
-    InUse,
+    /// Another socket listens there: that of this process, if it is known.
+    InUse(Option<Occupant>),
     /// A port below 1024, without the privilege for it.
     PrivilegedPort,
     /// The IP address belongs to another machine.
@@ -74,8 +75,11 @@ impl fmt::Display for BindError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = &self.address;
         match &self.cause {
-            Cause::InUse => {
+            Cause::InUse(None) => {
                 write!(formatter, "{address} is in use by another program; choose another with --listen, or stop it")
+            }
+            Cause::InUse(Some(occupant)) => {
+                write!(formatter, "{address} is in use by {occupant}; choose another with --listen, or stop it")
             }
             Cause::PrivilegedPort => {
                 let program = env::current_exe().unwrap_or_else(|_| "PROGRAM".into());

@@ -113,10 +113,9 @@ fn a_port_in_use_is_refused_to_one_and_to_many() {
         for workers in [1, 2] {
             let error = Listener::for_workers(address, &options, workers).unwrap_err();
             assert_eq!(error.address(), address);
-            assert_eq!(
-                error.to_string(),
-                format!("{address} is in use by another program; choose another with --listen, or stop it")
-            );
+            let (pid, text) = (std::process::id(), error.to_string());
+            let expected = format!(" (process {pid}); choose another with --listen, or stop it");
+            assert!(text.starts_with(&format!("{address} is in use by ")) && text.ends_with(&expected), "{text}");
         }
     }
 }
