@@ -204,7 +204,8 @@ mod tests {
         let address = taken.local_addr().unwrap().to_string();
         let mut held = HeldSockets::default();
         let error = held.provide(&[wanted(&address, 1)], Duration::ZERO).unwrap_err();
-        assert!(error.ends_with("is in use by another program; choose another, or stop it"), "{error}");
+        let holder = format!("(process {}); choose another, or stop it", std::process::id());
+        assert!(error.starts_with(&format!("{address} is in use by ")) && error.ends_with(&holder), "{error}");
         let own = "unix:@serow-held-own";
         held.provide(&[wanted(own, 1), wanted("127.0.0.1:0", 1)], Duration::ZERO).unwrap();
         let port = held.held[1].listeners[0].local_address().to_string().split_off("127.0.0.1:".len());
