@@ -266,7 +266,7 @@ fn what_runs_an_application_has_to_be_there() {
             "app/config.ru: /bin/false (as configured) cannot run the application (exit status: 1):\n",
         ),
         ("command = [\"no-such-program\"]", "no-such-program: there is no program no-such-program: install it"),
-        ("command = [\"./index.html\"], chdir = \"app\"", "./index.html: there is no program ./index.html: install"),
+        ("command = [\"./index.html\"], chdir = \"app\"", "index.html: there is no program ./index.html: install"),
     ];
     for (app, expected) in cases {
         fs::write(folder.path().join("serow.toml"), format!("[[site]]\napp = {{ {app} }}\n")).unwrap();
