@@ -25,7 +25,7 @@ impl BindError {
 
     /// Whether another socket listens there, which may be about to close.
     pub fn is_in_use(&self) -> bool {
-        matches!(self.cause, Cause::InUse(_))
+        matches!(self.cause, Cause::InUse)
     }
 
     /// The address to listen on.
@@ -37,8 +37,8 @@ impl BindError {
 /// The cause of a [`BindError`].
 #[derive(Debug)]
 pub(super) enum Cause {
-    /// Another socket listens there: that of this process, if it is known.
-    InUse(Option<Occupant>),
+    /// Another socket listens there.
+    InUse,
     /// A port below 1024, without the privilege for it.
     PrivilegedPort,
     /// The IP address belongs to another machine.
@@ -75,10 +75,13 @@ impl fmt::Display for BindError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = &self.address;
         match &self.cause {
-            Cause::InUse(None) => {
-                write!(formatter, "{address} is in use by another program; choose another with --listen, or stop it")
-            }
-            Cause::InUse(Some(occupant)) => {
+            Cause::InUse => {
+                // Looked for only when someone reads it: whoever tries again for a while needs no name.
+                let occupant = match address {
+                    Address::Tcp(address) => Occupant::of(*address),
+                    _ => None,
+                };
+                let occupant = occupant.map_or_else(|| "another program".to_owned(), |occupant| occupant.to_string());
                 write!(formatter, "{address} is in use by {occupant}; choose another with --listen, or stop it")
             }
             Cause::PrivilegedPort => {

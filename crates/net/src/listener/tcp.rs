@@ -8,7 +8,6 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipproto, socket_with, sockopt};
 
 use super::bind_error::Cause;
-use super::occupant::Occupant;
 use super::{ListenOptions, Listener, backlog};
 use crate::{port_lock::PortLock, sending::send_without_delay, socket_filter};
 
@@ -78,7 +77,7 @@ fn prepare(socket: &OwnedFd, address: SocketAddr, grouped: bool) -> Result<(), E
 
 fn cause(errno: Errno, address: SocketAddr) -> Cause {
     match errno {
-        Errno::ADDRINUSE => Cause::InUse(Occupant::of(address)),
+        Errno::ADDRINUSE => Cause::InUse,
         Errno::ACCESS | Errno::PERM if address.port() < UNPRIVILEGED_PORTS_START => Cause::PrivilegedPort,
         Errno::ADDRNOTAVAIL => Cause::NotOurAddress,
         Errno::AFNOSUPPORT => Cause::NoSuchFamily,

@@ -60,7 +60,7 @@ fn remove_stale_socket(path: &Path, address: &SocketAddrUnix) -> Result<(), Caus
     }
     match connect(&open()?, address) {
         // EAGAIN: alive, with a full queue. EPROTOTYPE: alive, and not a stream.
-        Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS | Errno::PROTOTYPE) => Err(Cause::InUse(None)),
+        Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS | Errno::PROTOTYPE) => Err(Cause::InUse),
         Err(Errno::CONNREFUSED) => {
             // Another start of this program may have done the same in the meantime, and be listening by now.
             if Identity::of(path)?.as_ref() == Some(&found) {
@@ -85,7 +85,7 @@ impl SocketFile {
     fn new(path: &Path) -> Result<Self, Cause> {
         let path = std::path::absolute(path).map_err(Cause::Kernel)?;
         // Another process removed it already: no client can ever connect.
-        let identity = Identity::of(&path)?.ok_or(Cause::InUse(None))?;
+        let identity = Identity::of(&path)?.ok_or(Cause::InUse)?;
         Ok(Self { path, identity })
     }
 }
@@ -140,7 +140,7 @@ fn cause(errno: Errno, path: &Path) -> Cause {
         _ => PathBuf::from("."),
     };
     match errno {
-        Errno::ADDRINUSE => Cause::InUse(None),
+        Errno::ADDRINUSE => Cause::InUse,
         Errno::NOENT | Errno::NOTDIR => Cause::FolderMissing(folder()),
         Errno::ACCESS | Errno::PERM | Errno::ROFS => Cause::FolderForbidden(folder()),
         errno => Cause::kernel(errno),
