@@ -22,8 +22,8 @@ impl AttemptNotes {
     }
 
     /// The noted attempts.
-    pub(crate) fn attempts(&self) -> Attempts {
-        self.attempts.clone()
+    pub(crate) fn into_attempts(self) -> Attempts {
+        self.attempts
     }
 
     /// A worker, which has these times, has sent this.

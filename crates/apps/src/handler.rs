@@ -59,9 +59,8 @@ impl Handler for ApplicationHandler {
 
 async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
     let notes = shared.settings.run.note_attempts.then(AttemptNotes::begin);
-    match handle(shared, &mut request, notes.clone()).await {
+    let mut response = match handle(shared, &mut request, notes.clone()).await {
         Ok(mut response) => {
-            notes.iter().for_each(|notes| drop(response.extensions.insert(notes.attempts())));
             let run = &shared.settings.run;
             let is_trusted = || run.trusted.contains(request.connection().peer());
             run.internal_redirects.take(&mut response, &run.name, is_trusted);
@@ -70,11 +69,13 @@ async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
             failure.log(&shared.settings.run.name, &line);
-            let mut response = failure.respond(&request.headers, shared.settings.development);
-            notes.iter().for_each(|notes| drop(response.extensions.insert(notes.attempts())));
-            response
+            failure.respond(&request.headers, shared.settings.development)
         }
+    };
+    if let Some(notes) = notes {
+        response.extensions.insert(notes.into_attempts());
     }
+    response
 }
 
 async fn handle(

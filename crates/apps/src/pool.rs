@@ -236,8 +236,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// The times of a request by now, if a worker has begun it.
     pub(crate) fn times(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Option<RequestTimes> {
-        let in_flight = &self.worker(number)?.in_flight;
-        in_flight.iter().find(|one| one.request.ticket == ticket).map(|one| one.times(now))
+        self.worker(number)?.times_of(ticket, now)
     }
 
     /// The requests that workers have begun and that are not answered, each with its worker and the time since then;

@@ -131,7 +131,7 @@ fn take(
         return None;
     }
     let sent = sent?;
-    deliver(&reply, descriptors, &sent, link, (interface, times.filter(|_| sent.notes.is_some()), is_done));
+    deliver(&reply, descriptors, &sent, link, (interface, times, is_done));
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
     is_growing.then(|| Growing { exchange: Arc::clone(&sent.exchange), ticket: reply.ticket })
 }
@@ -157,9 +157,7 @@ fn deliver(
     }
     if reply.kind == ReplyKind::Free {
         // Ignored after a response, which is the usual case.
-        if !exchange.is_settled() {
-            push(sent, link, times, Event::Failed(RequestError::InvalidResponse("no response")));
-        }
+        push(sent, link, times, Event::Failed(RequestError::InvalidResponse("no response")));
         return;
     }
     if let Some(event) = event(reply, descriptors, interface) {
@@ -171,7 +169,7 @@ fn deliver(
     }
 }
 
-/// Passes an event on; times are there if it is to be noted.
+/// Passes an event on, and notes it for the access log if that reads the times.
 fn push(sent: &Sent, link: &WorkerLink, times: Option<RequestTimes>, event: Event) {
     if let (Some(notes), Some(times)) = (&sent.notes, times)
         && !sent.exchange.is_settled()

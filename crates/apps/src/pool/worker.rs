@@ -138,7 +138,7 @@ impl<T, W> Worker<T, W> {
         self.in_flight.push(InFlight { request, began: now, progress: Progress::Awaited, since: now });
     }
 
-    /// The times of a request that it finishes now; `None` where it was finished before, and garbage was collected.
+    /// The times of a request by now; `None` where it was finished before, and garbage is collected.
     pub(super) fn times_of(&self, ticket: Ticket, now: Duration) -> Option<RequestTimes> {
         let one = self.in_flight.iter().find(|one| one.request.ticket == ticket)?;
         (one.progress != Progress::Collecting).then(|| one.times(now))

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crate::support::{Answering, Running, content, settings, wait_until};
+use crate::support::{Answering, Running, content, request, settings, wait_until};
 use serow_apps::{ApplicationHandler, Interface};
 use serow_gateway::{Attempt, Attempts};
 use serow_message::{Handler, Request, Response};
@@ -93,10 +93,6 @@ fn run((interface, file, code): (Interface, &str, &str), processes: usize) -> (R
     let noted = Noted { handler: running.application.handler(), notes: Arc::default() };
     let answering = Answering::new(noted.clone());
     (running, noted, answering)
-}
-
-fn request(target: &str) -> String {
-    format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 }
 
 #[test]

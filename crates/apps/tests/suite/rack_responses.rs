@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Running, content, eventually, settings, wait_until};
+use crate::support::{Running, content, eventually, request, settings, wait_until};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -89,7 +89,7 @@ end
     for line in ["set-cookie: a=1\r\n", "set-cookie: b=2\r\n", "x-old: c\r\n", "x-old: d\r\n"] {
         assert!(several.contains(line), "{line} {several}");
     }
-    let mixed = running.exchange_bytes(get("/mixed"));
+    let mixed = running.exchange_bytes(request("/mixed"));
     for line in [&b"x-binary: \xff\r\n"[..], "x-text: ü\r\n".as_bytes(), b"x-number: 5\r\n"] {
         assert!(mixed.windows(line.len()).any(|window| window == line), "{}", mixed.escape_ascii());
     }
@@ -157,10 +157,6 @@ fn garbage_is_collected_between_requests() {
         let count: u64 = count.parse().unwrap();
         count >= *first_counts.entry(pid.to_owned()).or_insert(count) + 2
     });
-}
-
-fn get(target: &str) -> String {
-    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
 /// Values that contain NUL, the separator on the way to the server, must not add fields.

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read, num::NonZero, time::Duration};
 
-use crate::support::{Running, content, eventually, settings};
+use crate::support::{Running, content, eventually, request, settings};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -78,10 +78,6 @@ fn run((interface, file, code): (Interface, &str, &str), threads: usize, transfe
     settings.run.transfer_timeout = Some(transfer);
     settings.concurrency = NonZero::new(threads).unwrap();
     Running::new((settings, folder))
-}
-
-fn request(target: &str) -> String {
-    format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl Answering {
 
     /// The response to a GET, with its head.
     pub fn get(&self, target: &str) -> String {
-        self.exchange(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+        self.exchange(request(target))
     }
 
     /// The response to a POST.
@@ -177,6 +177,11 @@ impl Drop for Answering {
             assert!(ended.is_ok() || thread::panicking(), "the server ends in order");
         }
     }
+}
+
+/// A GET after whose response the server closes.
+pub fn request(target: &str) -> String {
+    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
 /// The body of a response that is not chunked.
