@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::occupant::Occupant;
+use super::occupant;
 use crate::Address;
 
 /// Why a [`Listener`](super::Listener) could not be opened. The message is one line with the remedy.
@@ -76,12 +76,7 @@ impl fmt::Display for BindError {
         let address = &self.address;
         match &self.cause {
             Cause::InUse => {
-                // Looked for only when someone reads it: whoever tries again for a while needs no name.
-                let occupant = match address {
-                    Address::Tcp(address) => Occupant::of(*address),
-                    _ => None,
-                };
-                let occupant = occupant.map_or_else(|| "another program".to_owned(), |occupant| occupant.to_string());
+                let occupant = occupant::of(address);
                 write!(formatter, "{address} is in use by {occupant}; choose another with --listen, or stop it")
             }
             Cause::PrivilegedPort => {

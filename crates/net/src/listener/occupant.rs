@@ -1,44 +1,38 @@
 //! The program that listens on a port, so that an error can name it.
 
-use std::fmt;
 use std::fs;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A process that listens on a port.
-#[derive(Debug)]
-pub(super) struct Occupant {
-    name: String,
-    process: u32,
+use crate::Address;
+
+/// The process that listens there, as far as the kernel shows it to this user: of the processes of others, only root sees
+/// the sockets. The search reads all processes, for an error that someone reads: whoever tries again for a while needs no
+/// name.
+pub(super) fn of(address: &Address) -> String {
+    let process = match address {
+        Address::Tcp(address) => listening_process(address.port()),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    };
+    process.unwrap_or_else(|| "another program".to_owned())
 }
 
-impl Occupant {
-    /// The process that listens on this port, as far as the kernel shows it to this user: of the processes of others,
-    /// only root sees the sockets. The search reads all processes, for an error at the start.
-    pub(super) fn of(address: SocketAddr) -> Option<Self> {
-        let sockets = listening_sockets(address.port());
-        let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok).filter_map(|entry| {
-            let process = entry.file_name().to_str()?.parse().ok()?;
-            Some((process, entry.path()))
-        });
-        let has_one = |folder: &PathBuf| {
-            let descriptors = fs::read_dir(folder.join("fd")).into_iter().flatten().filter_map(Result::ok);
-            let mut targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
-            targets.any(|target| sockets.iter().any(|socket| target.as_os_str() == socket.as_str()))
-        };
-        // The first one has opened it; its children have inherited it.
-        let (process, folder) = processes.filter(|(_, folder)| has_one(folder)).min_by_key(|(process, _)| *process)?;
-        let name = fs::read_to_string(folder.join("comm")).ok()?;
-        // A program chooses its name; the message is one line.
-        let name = name.trim_end().chars().filter(|character| !character.is_control()).collect();
-        Some(Self { name, process })
-    }
-}
-
-impl fmt::Display for Occupant {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} (process {})", self.name, self.process)
-    }
+fn listening_process(port: u16) -> Option<String> {
+    let sockets = listening_sockets(port);
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok).filter_map(|entry| {
+        let process: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((process, entry.path()))
+    });
+    let has_one = |folder: &PathBuf| {
+        let descriptors = fs::read_dir(folder.join("fd")).into_iter().flatten().filter_map(Result::ok);
+        let mut targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+        targets.any(|target| sockets.iter().any(|socket| target.as_os_str() == socket.as_str()))
+    };
+    // The first one has opened it; its children have inherited it.
+    let (process, folder) = processes.filter(|(_, folder)| has_one(folder)).min_by_key(|(process, _)| *process)?;
+    let name = fs::read_to_string(folder.join("comm")).ok()?;
+    // A program chooses its name; the message is one line.
+    let name: String = name.trim_end().chars().filter(|character| !character.is_control()).collect();
+    Some(format!("{name} (process {process})"))
 }
 
 /// The sockets that listen on a port, as links of descriptors show them.
