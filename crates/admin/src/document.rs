@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
 use serow_access_log::LineCounts;
 use serow_acme::CertificateReport;
-use serow_apps::{ApplicationReport, DurationReport, RunningRequest};
+use serow_apps::{ApplicationReport, RunningRequest};
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
 /// The document.
@@ -103,16 +103,19 @@ fn streams(counts: &StreamCounts) -> Value {
 }
 
 fn delays(counts: &DelayCounts) -> Value {
-    let buckets = counts.buckets.iter();
-    let buckets = buckets.map(|(delay, count)| json!({ "up_to_us": microseconds(*delay), "count": count }));
     json!({
         "count": counts.count,
         "p50_us": counts.p50.map(microseconds),
         "p90_us": counts.p90.map(microseconds),
         "p99_us": counts.p99.map(microseconds),
         "max_us": counts.max.map(microseconds),
-        "buckets": buckets.collect::<Vec<_>>(),
+        "buckets": buckets(&counts.buckets),
     })
+}
+
+/// The classes of a histogram.
+fn buckets(classes: &[(Duration, u64)]) -> Vec<Value> {
+    classes.iter().map(|(limit, count)| json!({ "up_to_us": microseconds(*limit), "count": count })).collect()
 }
 
 fn application(report: &ApplicationReport) -> Value {
@@ -125,15 +128,10 @@ fn application(report: &ApplicationReport) -> Value {
         "requests": report.requests,
         "replaced": report.replaced,
         "deaths": report.deaths,
-        "queue_times": classes(&report.queue_times),
-        "work_times": classes(&report.work_times),
+        "queue_times": buckets(&report.queue_times),
+        "work_times": buckets(&report.work_times),
         "running": report.running.iter().map(running).collect::<Vec<_>>(),
     })
-}
-
-fn classes(report: &DurationReport) -> Vec<Value> {
-    let classes = report.classes.iter();
-    classes.map(|(limit, count)| json!({ "up_to_us": microseconds(*limit), "count": count })).collect()
 }
 
 fn running(request: &RunningRequest) -> Value {
@@ -229,8 +227,8 @@ mod tests {
             interpreter: Interpreter::from_command(["ruby"]),
         };
         let mut report = Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report();
-        report.queue_times.classes.push((Duration::from_micros(7), 3));
-        report.work_times.classes.push((Duration::from_micros(7), 3));
+        report.queue_times.push((Duration::from_micros(7), 3));
+        report.work_times.push((Duration::from_micros(7), 3));
         let (took, method) = (Duration::from_micros(7), serow::Method::GET);
         report.running.push(RunningRequest { worker: 1, pid: Some(7), took, method, path: "/".to_owned() });
         vec![report]

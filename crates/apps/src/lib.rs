@@ -63,7 +63,7 @@ pub use self::{
     interpreter::Interpreter,
     pool::WorkerCounts,
     program::{Interface, Program},
-    report::{ApplicationReport, DurationReport, MAX_RUNNING, RunningRequest},
+    report::{ApplicationReport, MAX_RUNNING, RunningRequest},
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
     start_cancellation::StartCancellation,
     start_error::StartError,

@@ -28,19 +28,13 @@ pub struct ApplicationReport {
     pub replaced: u64,
     /// Workers that ended unasked, those included that took too long.
     pub deaths: u64,
-    /// How long requests waited for a worker. Those count that a worker has finished.
-    pub queue_times: DurationReport,
-    /// How long workers had these requests.
-    pub work_times: DurationReport,
+    /// How long requests waited for a worker, in classes: the longest duration that belongs to each, and how many there
+    /// are. Those count that a worker has finished; classes without any are left out.
+    pub queue_times: Vec<(Duration, u64)>,
+    /// How long workers had these requests, in such classes.
+    pub work_times: Vec<(Duration, u64)>,
     /// The requests that workers have now, at most [`MAX_RUNNING`]; those that take longest come first.
     pub running: Vec<RunningRequest>,
-}
-
-/// Durations, counted in classes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DurationReport {
-    /// The classes in which there are any: the longest duration that belongs to each, and how many there are.
-    pub classes: Vec<(Duration, u64)>,
 }
 
 /// A request that a worker has.
@@ -76,12 +70,6 @@ impl Times {
     }
 }
 
-impl DurationReport {
-    fn of(histogram: &DelayHistogram) -> Self {
-        Self { classes: histogram.classes().collect() }
-    }
-}
-
 /// The changes of workers, as the worker manager counts them.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
@@ -111,8 +99,8 @@ impl ApplicationReport {
             requests: shared.requests(),
             replaced: shared.changes.replaced.load(Ordering::Relaxed),
             deaths: shared.changes.deaths.load(Ordering::Relaxed),
-            queue_times: DurationReport::of(&shared.times.queued),
-            work_times: DurationReport::of(&shared.times.worked),
+            queue_times: shared.times.queued.classes().collect(),
+            work_times: shared.times.worked.classes().collect(),
             running: running(shared),
         }
     }

@@ -124,7 +124,7 @@ fn a_request_behind_another_has_waited_and_a_running_one_is_reported() {
         wait_until("both are finished", || running.application.report().running.is_empty());
         let report = running.application.report();
         let count = |classes: &[(_, u64)]| classes.iter().map(|(_, count)| count).sum::<u64>();
-        assert_eq!((count(&report.queue_times.classes), count(&report.work_times.classes)), (2, 2), "{name}");
+        assert_eq!((count(&report.queue_times), count(&report.work_times)), (2, 2), "{name}");
     }
 }
 
