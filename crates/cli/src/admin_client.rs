@@ -9,7 +9,11 @@ use serow::Address;
 use serow_admin::{AdminClient, AdminClientError};
 use serow_settings::values::{AdminAddress, AdminSocket};
 
-use crate::{arguments::AdminClientArguments, command_error::CommandError, runtime_folder};
+use crate::{
+    arguments::{AdminClientArguments, DEFAULT_SETTINGS_FILE},
+    command_error::CommandError,
+    runtime_folder,
+};
 
 /// A client of the admin endpoint that the options name, directly or by the settings file of the server.
 pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClient, CommandError> {
@@ -18,7 +22,7 @@ pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClie
         token.map_err(|reason| CommandError::Usage(format!("--admin-token-file: {reason}")))
     };
     let token_file = arguments.admin_token_file.as_deref();
-    let default_file = Path::new(DEFAULT_FILE);
+    let default_file = Path::new(DEFAULT_SETTINGS_FILE);
     let file = match (&arguments.admin, &arguments.config) {
         (Some(address), _) => return Ok(AdminClient::new(address.clone(), token(token_file)?)),
         (None, Some(file)) => file,
@@ -57,6 +61,3 @@ fn of_settings_file(file: &Path) -> Result<AdminClient, CommandError> {
 pub(crate) fn print(answer: Result<String, AdminClientError>) -> Result<(), CommandError> {
     io::stdout().write_all(answer?.as_bytes()).map_err(CommandError::output)
 }
-
-/// The settings file of `serow run` and `serow check`, if there is one.
-const DEFAULT_FILE: &str = "serow.toml";

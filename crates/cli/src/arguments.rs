@@ -39,7 +39,7 @@ pub(crate) use self::{
     proxy::ProxyArguments,
     purge::PurgeArguments,
     run::RunArguments,
-    settings_file::{CheckArguments, SettingsFileArguments},
+    settings_file::{CheckArguments, DEFAULT_SETTINGS_FILE, SettingsFileArguments},
     stop::StopArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
     upstream_command::{ServerChangeArguments, UpstreamCommand, UpstreamCommandArguments, UpstreamListArguments},

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    arguments::InitArguments,
+    arguments::{DEFAULT_SETTINGS_FILE, InitArguments},
     command_error::CommandError,
     project::{self, FoundSources},
 };
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
     if arguments.print {
         return io::stdout().write_all(text.as_bytes()).map_err(CommandError::output);
     }
-    let path = folder.join(NAME);
+    let path = folder.join(DEFAULT_SETTINGS_FILE);
     let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
     // Without `create_new`, another process could have written it meanwhile.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
@@ -125,7 +125,7 @@ impl fmt::Display for InitError {
             Self::Sources(FoundSources { file, kind, remedy }) => write!(
                 formatter,
                 "this folder contains {kind} ({file}), and its files would be published: {remedy}; with that command, \
-                 write app = {{ command = [\"…\"] }} below [[site]] into {NAME} yourself"
+                 write app = {{ command = [\"…\"] }} below [[site]] into {DEFAULT_SETTINGS_FILE} yourself"
             ),
             Self::Exists(path) => write!(
                 formatter,
@@ -153,6 +153,3 @@ impl From<InitError> for CommandError {
         Self::Failed(Box::new(error))
     }
 }
-
-/// The default of `serow run` and `serow check`.
-const NAME: &str = "serow.toml";

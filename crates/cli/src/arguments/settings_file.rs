@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// The settings file of commands that name none: in the current folder.
+pub(crate) const DEFAULT_SETTINGS_FILE: &str = "serow.toml";
+
 /// The settings file.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsFileArguments {
     /// Settings file; paths in it are relative to its folder.
-    #[arg(short = 'c', long = "config", value_name = "FILE", default_value = "serow.toml")]
+    #[arg(short = 'c', long = "config", value_name = "FILE", default_value = DEFAULT_SETTINGS_FILE)]
     pub(crate) file: PathBuf,
 }
 

@@ -94,7 +94,7 @@ impl<'a> Applications<'a> {
             return Some(application.clone());
         }
         let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
-        match self.meaning(&table, folder, &names) {
+        match self.meaning(&table, is_module, folder, &names) {
             Ok(application) => {
                 found.push((table, application.clone()));
                 Some(application)
@@ -110,11 +110,17 @@ impl<'a> Applications<'a> {
         }
     }
 
-    fn meaning(&self, table: &AppTable, folder: &Path, names: &BTreeSet<String>) -> Result<Application, SettingError> {
+    fn meaning(
+        &self,
+        table: &AppTable,
+        is_module: bool,
+        folder: &Path,
+        names: &BTreeSet<String>,
+    ) -> Result<Application, SettingError> {
         let AppTable { settings: AppSettings { application, command }, arguments } = table;
         match (application, &command[..]) {
             (Some(application), []) => {
-                let file = match is_module(application, arguments, folder) {
+                let file = match is_module {
                     true => application.clone().into(),
                     false => folder.join(application).into_os_string(),
                 };
