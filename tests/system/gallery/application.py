@@ -57,7 +57,7 @@ class Application:
             shutil.copytree(SOURCES / self.name, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
 
     def use(self, visitor: Visitor) -> None:
-        """What a person does; raises what is unexpected."""
+        """Uses the application as a person would; raises what is unexpected."""
         visitor.get(self.path).expect(self.status)
 
 

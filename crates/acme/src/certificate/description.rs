@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl MaintainedCertificate {
-    /// What an order waits for after earlier failures, if one does.
+    /// The reason why an order waits after earlier failures, if one does.
     pub(crate) fn pending(&self, now: SystemTime) -> Option<String> {
         let state = self.state.borrow();
         let text = self.failure_text(&state)?;

@@ -67,7 +67,7 @@ fn the_reference_of_settings_files_is_up_to_date() {
 fn a_reader_that_goes_away_ends_a_command_silently() {
     for command in ["schema", "reference", "manual"] {
         let (reader, writer) = std::io::pipe().unwrap();
-        // Nobody reads: the first byte fails, not only those that the pipe has no room for.
+        // Without a reader, the first byte fails, not only those that the pipe has no room for.
         drop(reader);
         let output = serow([command]).stdout(writer).stderr(std::process::Stdio::piped()).spawn().unwrap();
         let output = output.wait_with_output().unwrap();
