@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
-use serow_net::{Buffers, Clock, Deadlines, TICK};
+use serow_net::{Buffers, Clock, Deadlines, TICK, WarningPace};
 use tokio::time::{Instant, timeout};
 
 use crate::{
@@ -31,6 +31,8 @@ pub(crate) struct Worker<H> {
     pub(crate) counters: Arc<Counters>,
     /// The connections of all workers, if their number is limited.
     limited: Option<ConnectionCounter>,
+    /// Warns that none of the connections is idle, and new ones wait.
+    full_warning: WarningPace,
     draining: Cell<bool>,
     drain_began: Cell<Option<Instant>>,
     /// When the time for a graceful shutdown is over.
@@ -59,6 +61,7 @@ impl<H> Worker<H> {
             clients,
             counters,
             limited,
+            full_warning: WarningPace::new(),
             draining: Cell::new(false),
             drain_began: Cell::new(None),
             drain_ends: Cell::new(None),
@@ -86,7 +89,16 @@ impl<H> Worker<H> {
     pub(crate) async fn make_room(&self) {
         let Some(all) = &self.limited else { return };
         let has_room = |count| count < self.settings.limits.connections;
+        let mut ticks = 0;
         while !has_room(all.count()) {
+            ticks += 1;
+            if ticks == TICKS_UNTIL_WARNING && self.full_warning.is_due() {
+                tracing::warn!(
+                    "requests use all {} connections: new ones wait until one is free; `max-connections` sets the number, \
+                     by default derived from the limit of open files (ulimit -n)",
+                    self.settings.limits.connections
+                );
+            }
             if !self.close_longest_idle() {
                 all.ask_for_room();
             }
@@ -138,6 +150,9 @@ impl<H> Worker<H> {
 /// Ticks that a connection has to its next request, and to a first one, before it is closed for another: a second. A
 /// first request whose packet is lost is sent again after that (RFC 6298 §2.1).
 const LEAST_IDLE: u32 = 4;
+
+/// Ticks for which a new connection waits before a warning: twice the time after which an idle one would have been closed.
+const TICKS_UNTIL_WARNING: u32 = 2 * LEAST_IDLE;
 
 /// How long the first packet of a QUIC client may lie in the queue of a socket: those that arrived before another generation
 /// got the new ones are still served.
