@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use serow::Stopper;
 use serow_acme::CertificateCommand;
-use serow_apps::Reloader;
 use serow_net::time;
+use serow_processes::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Reloaded, Report};
 
 use super::{

@@ -9,11 +9,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{
-    locale,
-    program::Interface,
-    settings::{ApplicationSettings, RunSettings},
-};
+use crate::{locale, program::Interface, settings::ApplicationSettings};
+use serow_processes::RunSettings;
 
 /// The interpreter of an application, and the reason for this choice.
 ///

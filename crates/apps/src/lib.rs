@@ -15,22 +15,18 @@
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
 //! | its messages are compressed, if the client offers it | `websocket/compression.rs` |
 //!
-//! Besides, a thread starts, watches and replaces workers: `worker_manager.rs`, `worker_manager/`. Workers are forked
-//! from a process that has the interpreter loaded, the template process (Pitchfork calls it *mold*); a template process and its
-//! workers are a generation. A reload starts another generation. In development, changed files trigger a reload:
-//! `file_watcher.rs`.
-//!
-//! Any other program that serves HTTP can be an application, too: `command.rs`, `command/`.
+//! Besides, a thread of `serow-processes` starts, watches and replaces workers: `generation.rs`, `generation/`. Workers are
+//! forked from a process that has the interpreter loaded, the template process (Pitchfork calls it *mold*); a template process and its
+//! workers are a generation. A reload starts another generation.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod application;
 mod attempt_notes;
 mod chunks;
-mod command;
 mod environment;
 mod exchange;
-mod file_watcher;
+mod generation;
 mod handler;
 mod hijack;
 mod interpreter;
@@ -47,24 +43,18 @@ mod response_body;
 mod response_fields;
 mod settings;
 mod shared_state;
-mod start_cancellation;
-mod start_error;
 mod threads;
 mod ticket_sequence;
 mod upload;
 mod websocket;
 mod worker_link;
-mod worker_manager;
 
 pub use self::{
-    application::{Application, Reloader, Workers},
-    command::{Binding, CommandApplication, CommandSettings},
+    application::Application,
     handler::ApplicationHandler,
     interpreter::Interpreter,
     pool::WorkerCounts,
     program::{Interface, Program},
     report::{ApplicationReport, MAX_RUNNING, RunningRequest},
-    settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
-    start_cancellation::StartCancellation,
-    start_error::StartError,
+    settings::{ApplicationSettings, WebSocketSettings},
 };

@@ -22,10 +22,10 @@ use crate::{
     pool::{RequestTimes, Ticket},
     program::Interface,
     request_error::RequestError,
-    settings::RunSettings,
     shared_state::{Sent, Shared},
     worker_link::WorkerLink,
 };
+use serow_processes::RunSettings;
 
 thread_local! {
     /// Where packets are received. They are read before another task has its turn.

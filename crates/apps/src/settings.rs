@@ -1,14 +1,12 @@
 //! Settings of an application.
 
-mod run;
 mod websocket;
 
 use std::{num::NonZero, path::PathBuf};
 
-pub use self::{
-    run::{Lifetime, Output, RunSettings},
-    websocket::WebSocketSettings,
-};
+use serow_processes::RunSettings;
+
+pub use self::websocket::WebSocketSettings;
 use crate::program::{Interface, Program};
 
 /// An application that is called by an interpreter, and how it is run.

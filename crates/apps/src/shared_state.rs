@@ -28,11 +28,12 @@ use crate::{
     replies,
     report::{Changes, Times},
     request_error::RequestError,
-    settings::{ApplicationSettings, RunSettings},
+    settings::ApplicationSettings,
     threads::{ThisThread, Threads},
     ticket_sequence::TicketSequence,
     worker_link::WorkerLink,
 };
+use serow_processes::RunSettings;
 
 /// The content of a request in the pool: the packet, and the task that waits for the response.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::{io, thread};
 
 use rustix::process::geteuid;
 use serow::Stopper;
-use serow_apps::{Reloader, StartCancellation, Workers};
 use serow_net::process::forbid_tracing;
+use serow_processes::{Reloader, StartCancellation, Workers};
 use serow_proxy::TrustedProxies;
 use serow_settings::{
     Application, ApplicationHost, ServerSettings, SettingError, application, program, reads_attempts,

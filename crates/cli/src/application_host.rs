@@ -1,6 +1,6 @@
 //! What applications take from this process.
 
-use serow_apps::Output;
+use serow_processes::Output;
 use serow_settings::ApplicationHost;
 
 use crate::{announcement, descriptors::limit_of_others, supervise::program_launcher};

@@ -1,6 +1,8 @@
 //! An application, whatever runs it.
 
-use serow_apps::{ApplicationReport, CommandApplication, StartCancellation, StartError, Workers};
+use serow_apps::ApplicationReport;
+use serow_commands::CommandApplication;
+use serow_processes::{StartCancellation, StartError, Workers};
 use serow_proxy::Upstream;
 
 use serow_site::Content;

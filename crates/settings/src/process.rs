@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use serow_apps::Output;
+use serow_processes::Output;
 
 /// What applications take from the process that runs them. It is not in the settings; the program that reads them
 /// provides it.

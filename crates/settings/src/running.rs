@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, time::Duration};
 
-use serow_apps::{Lifetime, RunSettings};
+use serow_processes::{Lifetime, RunSettings};
 use serow_proxy::{InternalRedirects, QueueSettings};
 
 use super::{SettingError, process::ApplicationHost};

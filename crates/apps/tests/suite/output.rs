@@ -3,7 +3,8 @@
 use std::{num::NonZero, sync::Mutex};
 
 use crate::support::{Running, eventually, settings};
-use serow_apps::{Interface, Output};
+use serow_apps::Interface;
+use serow_processes::Output;
 use serow_requirements::requires;
 
 /// Writes a line to each of its outputs, and with `/kill` is killed then.

@@ -2,9 +2,9 @@
 
 use serow::{BoxedHandler, Handler, HandlerExt, RequestHead};
 use serow_access::PasswordChecker;
-use serow_apps::Workers;
 use serow_config::Configuration;
 use serow_login::ProviderThread;
+use serow_processes::Workers;
 use serow_site::{Admission, TlsPolicy};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, thread};
 
-use serow_apps::Workers;
+use serow_processes::Workers;
 use serow_settings::Application;
 
 /// Writes the application into this folder.

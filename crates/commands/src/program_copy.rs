@@ -16,34 +16,34 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serow_net::{inheritance, process::end_of};
+use serow_processes::{Lifetime, MessageSender, Process, read_lines};
 use serow_proxy::{CheckKind, CheckSettings, HttpCheck, Server, ServerSettings};
 use tokio::{
     task::{AbortHandle, JoinHandle, spawn_local},
     time::{Instant, sleep, timeout},
 };
 
-use super::{
-    Shared,
+use crate::{
+    application::Shared,
     program_socket::{ProgramSocket, ProgramSockets, has_waiting},
 };
-use crate::worker_manager::{MessageSender, Process, read_lines};
 
 /// One copy of a program. Dropping it kills the process.
 #[derive(Debug)]
-pub(super) struct Copy {
-    pub(super) number: u64,
+pub(crate) struct Copy {
+    pub(crate) number: u64,
     /// Its index among the copies, from 1.
-    pub(super) place: usize,
-    pub(super) stage: Stage,
-    pub(super) born: Instant,
+    pub(crate) place: usize,
+    pub(crate) stage: Stage,
+    pub(crate) born: Instant,
     /// Whether another copy will replace it.
-    pub(super) is_replaced: bool,
+    pub(crate) is_replaced: bool,
     /// After how many requests it is replaced.
-    pub(super) lifetime: Option<u64>,
+    pub(crate) lifetime: Option<u64>,
     /// The settings of its server in the proxy.
-    pub(super) settings: ServerSettings,
+    pub(crate) settings: ServerSettings,
     /// The proxy's entry for it, once it gets requests.
-    pub(super) server: Option<Arc<Server>>,
+    pub(crate) server: Option<Arc<Server>>,
     child: Child,
     process: Option<Process>,
     waiting: AbortHandle,
@@ -54,7 +54,7 @@ pub(super) struct Copy {
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It does not answer yet.
     Starting,
     /// It answers, but gets no requests yet.
@@ -78,7 +78,7 @@ pub(crate) enum CopyMessage {
 
 impl Copy {
     /// Starts one, with this number in this place of this generation.
-    pub(super) fn start(
+    pub(crate) fn start(
         shared: &Arc<Shared>,
         program_sockets: &ProgramSockets,
         (number, place, generation): (u64, usize, u64),
@@ -115,7 +115,7 @@ impl Copy {
             stage: Stage::Starting,
             born: Instant::now(),
             is_replaced: false,
-            lifetime: settings.run.lifetime.map(crate::Lifetime::random),
+            lifetime: settings.run.lifetime.map(Lifetime::random),
             settings: server,
             server: None,
             child,
@@ -127,30 +127,30 @@ impl Copy {
     }
 
     /// It answers.
-    pub(super) fn is_ready(&mut self) {
+    pub(crate) fn is_ready(&mut self) {
         self.stage = Stage::Ready;
         self.last_lines.borrow_mut().clear();
     }
 
     /// Its last lines of output, to be appended to an error; empty if there are none.
-    pub(super) fn last_lines(&self) -> String {
+    pub(crate) fn last_lines(&self) -> String {
         let lines = self.last_lines.borrow();
         let lines: Vec<_> = lines.iter().map(|line| format!("\n  {line}")).collect();
         if lines.is_empty() { String::new() } else { format!("; its last lines of output:{}", lines.concat()) }
     }
 
     /// Where it should be reached, and how it knows.
-    pub(super) fn expected_socket(&self) -> String {
+    pub(crate) fn expected_socket(&self) -> String {
         self.expected.to_string()
     }
 
     /// Its resident memory in bytes.
-    pub(super) fn memory(&self) -> Option<u64> {
+    pub(crate) fn memory(&self) -> Option<u64> {
         self.process.as_ref().and_then(Process::memory)
     }
 
     /// Its exit status, once it has exited.
-    pub(super) fn ending(&mut self) -> String {
+    pub(crate) fn ending(&mut self) -> String {
         match self.child.try_wait() {
             Ok(Some(status)) => status.to_string(),
             _ => "unknown".to_owned(),
@@ -158,13 +158,13 @@ impl Copy {
     }
 
     /// Asks it to exit, with all processes that it started, since many programs are started by another one.
-    pub(super) fn terminate(&mut self) {
+    pub(crate) fn terminate(&mut self) {
         self.stage = Stage::Ending(Instant::now());
         self.signal(Signal::TERM);
     }
 
     /// Kills it.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 

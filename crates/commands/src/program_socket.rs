@@ -22,11 +22,11 @@ use serow_message::Scheme;
 use serow_net::inheritance::describe_socket;
 use serow_proxy::{ServerAddress, ServerLocation};
 
-use super::settings::Binding;
+use crate::settings::Binding;
 
 /// Where the copies of a generation are reached.
 #[derive(Debug)]
-pub(super) enum ProgramSockets {
+pub(crate) enum ProgramSockets {
     /// Each at a port of its own.
     Ports,
     /// Each at a unix socket of its own in this folder.
@@ -37,7 +37,7 @@ pub(super) enum ProgramSockets {
 
 /// Where one copy is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ProgramSocket {
+pub(crate) enum ProgramSocket {
     Port(u16),
     Path(PathBuf),
     Inherited(SocketAddr),
@@ -45,11 +45,11 @@ pub(super) enum ProgramSocket {
 
 /// A folder that nobody else may look into; it is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct PrivateFolder(PathBuf);
+pub(crate) struct PrivateFolder(PathBuf);
 
 impl ProgramSockets {
     /// The sockets for this kind of binding.
-    pub(super) fn new(binding: Binding) -> io::Result<Self> {
+    pub(crate) fn new(binding: Binding) -> io::Result<Self> {
         Ok(match binding {
             Binding::Port => Self::Ports,
             Binding::Unix => Self::Folder(PrivateFolder::new()?),
@@ -62,7 +62,7 @@ impl ProgramSockets {
     }
 
     /// Where another copy is reached, with this number.
-    pub(super) fn open(&self, number: u64) -> io::Result<ProgramSocket> {
+    pub(crate) fn open(&self, number: u64) -> io::Result<ProgramSocket> {
         Ok(match self {
             Self::Ports => ProgramSocket::Port(free_port()?),
             Self::Folder(folder) => ProgramSocket::Path(folder.0.join(format!("{number}.sock"))),
@@ -71,7 +71,7 @@ impl ProgramSockets {
     }
 
     /// Passes the inherited socket to the command, as the generation with this number.
-    pub(super) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
+    pub(crate) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
         match self {
             Self::Ports | Self::Folder(_) => drop(command.stdin(Stdio::null())),
             Self::Shared(socket, address) => {
@@ -84,7 +84,7 @@ impl ProgramSockets {
     }
 
     /// Another descriptor of the socket that all copies have.
-    pub(super) fn shared_socket(&self) -> io::Result<Option<OwnedFd>> {
+    pub(crate) fn shared_socket(&self) -> io::Result<Option<OwnedFd>> {
         match self {
             Self::Shared(socket, _) => socket.as_fd().try_clone_to_owned().map(Some),
             Self::Ports | Self::Folder(_) => Ok(None),
@@ -94,7 +94,7 @@ impl ProgramSockets {
 
 impl ProgramSocket {
     /// The address for the proxy.
-    pub(super) fn address(&self) -> ServerAddress {
+    pub(crate) fn address(&self) -> ServerAddress {
         let place = match self {
             Self::Port(port) => ServerLocation::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
             Self::Path(path) => ServerLocation::Unix(path.clone()),
@@ -104,7 +104,7 @@ impl ProgramSocket {
     }
 
     /// Sets the environment variable of the command.
-    pub(super) fn tell(&self, command: &mut Command) {
+    pub(crate) fn tell(&self, command: &mut Command) {
         match self {
             Self::Port(port) => command.env(PORT, port.to_string()),
             Self::Path(path) => command.env(SOCKET, path),
@@ -113,7 +113,7 @@ impl ProgramSocket {
     }
 
     /// An argument of the command, with `{port}` and `{socket}` replaced.
-    pub(super) fn insert(&self, argument: &OsStr) -> OsString {
+    pub(crate) fn insert(&self, argument: &OsStr) -> OsString {
         let (placeholder, value) = match self {
             Self::Port(port) => ("{port}", OsString::from(port.to_string())),
             Self::Path(path) => ("{socket}", path.clone().into_os_string()),
@@ -170,7 +170,7 @@ impl Drop for PrivateFolder {
 }
 
 /// Whether connections wait at a listening socket that nobody has accepted.
-pub(super) fn has_waiting(socket: &OwnedFd) -> bool {
+pub(crate) fn has_waiting(socket: &OwnedFd) -> bool {
     let mut wanted = [PollFd::new(socket, PollFlags::IN)];
     poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }

@@ -9,12 +9,10 @@
 
 use std::io;
 
+use serow_processes::MessageSender;
 use tokio::time::Instant;
 
-use super::{
-    super::{MessageSender, template::TemplateProcess, worker::Stage},
-    BridgedGeneration, GenerationMessage,
-};
+use super::{BridgedGeneration, GenerationMessage, template::TemplateProcess, worker::Stage};
 use crate::{messages::REFORK, settings::ApplicationSettings};
 
 /// The processes that the workers of a generation are and were forked from.

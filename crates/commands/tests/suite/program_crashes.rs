@@ -2,8 +2,9 @@
 
 use std::{ffi::OsString, fs, num::NonZero, path::Path, thread, time::Duration};
 
-use crate::support::{Answering, body, wait_until};
-use serow_apps::{Binding, CommandApplication, CommandSettings, Workers};
+use crate::answering::{Answering, body, wait_until};
+use serow_commands::{Binding, CommandApplication, CommandSettings};
+use serow_processes::Workers;
 use serow_requirements::requires;
 use tempfile::TempDir;
 

@@ -12,12 +12,13 @@ use std::{
 };
 
 use serow_net::channel::{AsyncChannel, Channel};
+use serow_processes::{MessageSender, Process, log_lines};
 use tokio::{
     task::{AbortHandle, spawn_local},
     time::Instant,
 };
 
-use super::{MessageSender, Process, generation::GenerationMessage, output};
+use super::GenerationMessage;
 use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
 
 /// A template process. Dropping it kills the process.
@@ -86,7 +87,7 @@ impl TemplateProcess {
             // Before it forks, which needs a message from here.
             process.limit_files(run.open_files);
         }
-        output::log(reader.into(), run, 0);
+        log_lines(reader.into(), run, 0);
         Self::reached(number, ours, Origin::Started(child), messages)
     }
 
@@ -103,7 +104,7 @@ impl TemplateProcess {
     ) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         control.send(b"output", &[writer.as_fd()])?;
-        output::log(reader.into(), &settings.run, 0);
+        log_lines(reader.into(), &settings.run, 0);
         Self::reached(number, control, Origin::Forked(None), messages)
     }
 

@@ -12,7 +12,7 @@ use rustix::{
 
 /// A process that was started here.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     id: Pid,
     /// Stays this process's, also when its number has become another's.
     descriptor: OwnedFd,
@@ -20,31 +20,31 @@ pub(crate) struct Process {
 
 impl Process {
     /// The process with this id; `None` if it has exited already.
-    pub(crate) fn of(id: i32) -> Option<Self> {
+    pub fn of(id: i32) -> Option<Self> {
         let id = Pid::from_raw(id)?;
         Some(Self { id, descriptor: pidfd_open(id, PidfdFlags::empty()).ok()? })
     }
 
     /// Sends it a signal; one that is gone gets none.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let _ = pidfd_send_signal(&self.descriptor, signal);
     }
 
     /// Kills it. If its parent has exited and this process is PID 1, as in containers, it has to be reaped here.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         self.signal(Signal::KILL);
         // Fails at once for children of others.
         let _ = waitid(WaitId::PidFd(self.descriptor.as_fd()), WaitIdOptions::EXITED);
     }
 
     /// Whether it has exited.
-    pub(crate) fn is_gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         let mut wanted = [PollFd::new(&self.descriptor, PollFlags::IN)];
         poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
     }
 
     /// Its resident memory in bytes.
-    pub(crate) fn memory(&self) -> Option<u64> {
+    pub fn memory(&self) -> Option<u64> {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.id)).ok()?;
         let resident: u64 = pages.split(' ').nth(1)?.parse().ok()?;
         Some(resident * rustix::param::page_size() as u64)
@@ -52,7 +52,7 @@ impl Process {
 
     /// Sets its soft limit of open files: the raised limit of this process is not suitable for programs that call
     /// select(2) or close all possible descriptors.
-    pub(crate) fn limit_files(&self, limit: Option<u64>) {
+    pub fn limit_files(&self, limit: Option<u64>) {
         let Some(limit) = limit else { return };
         let maximum = getrlimit(Resource::Nofile).maximum;
         // It does as well with a higher one, as a rule.

@@ -1,14 +1,6 @@
 //! The worker manager starts, watches and replaces an application's processes, in a thread of its own for each
 //! application.
 
-mod backoff;
-mod generation;
-mod handle;
-mod output;
-mod process;
-mod template;
-mod worker;
-
 use std::{io, sync::Arc, thread, time::Duration};
 
 use serow_net::thread_runtime;
@@ -20,18 +12,15 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use self::handle::Command;
-pub(crate) use self::{
-    backoff::{Backoff, RESTART},
-    generation::BridgedGeneration,
-    handle::WorkerManagerHandle,
-    output::read_lines,
-    process::Process,
+use crate::{
+    handle::{Command, ManagerHandle},
+    start_cancellation::StartCancellation,
+    start_error::StartError,
+    workers::Workers,
 };
-use crate::start_cancellation::StartCancellation;
 
 /// The application as it was loaded once, and the processes that run it.
-pub(crate) trait Generation: Sized + 'static {
+pub trait Generation: Sized + 'static {
     /// The state that all threads of the application share.
     type Application: Send + Sync + 'static;
     /// Messages about the processes.
@@ -70,13 +59,20 @@ pub(crate) trait Generation: Sized + 'static {
 
 /// Sends messages about a generation's processes to the worker manager.
 #[derive(Debug)]
-pub(crate) struct MessageSender<M> {
+pub struct MessageSender<M> {
     generation: u64,
     sender: UnboundedSender<(u64, M)>,
 }
 
 impl<M> MessageSender<M> {
-    pub(crate) fn send(&self, message: M) {
+    /// For the messages of the generation with this number.
+    #[must_use]
+    pub fn new(generation: u64, sender: UnboundedSender<(u64, M)>) -> Self {
+        Self { generation, sender }
+    }
+
+    /// Sends a message; it is lost if the manager has ended.
+    pub fn send(&self, message: M) {
         // Nobody listens any more when all is over.
         let _ = self.sender.send((self.generation, message));
     }
@@ -93,14 +89,14 @@ impl<M> Clone for MessageSender<M> {
 /// # Errors
 ///
 /// Why the application cannot be loaded, with its own error.
-pub(crate) fn start<G: Generation>(
+pub fn start<G: Generation>(
     application: Arc<G::Application>,
     cancellation: &StartCancellation,
-) -> Result<(WorkerManagerHandle, thread::JoinHandle<()>), String> {
-    let (handle, commands) = WorkerManagerHandle::new();
+) -> Result<Workers, StartError> {
+    let (handle, commands) = ManagerHandle::new();
     let loaded = handle.reload();
     let run = move || -> io::Result<()> {
-        thread_runtime()?.block_on(WorkerManager::<G>::new(application).run(commands));
+        thread_runtime()?.block_on(Manager::<G>::new(application).run(commands));
         Ok(())
     };
     let run_thread = move || {
@@ -108,18 +104,20 @@ pub(crate) fn start<G: Generation>(
             tracing::error!("cannot start workers: {error}");
         }
     };
-    let thread =
-        thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
+    let thread = thread::Builder::new()
+        .name("serow-workers".to_owned())
+        .spawn(run_thread)
+        .map_err(|error| StartError::from(error.to_string()))?;
     let outcome = wait(loaded, cancellation);
     if let Some(Ok(())) = outcome {
-        return Ok((handle, thread));
+        return Ok(Workers::new(handle, thread));
     }
     // Also where only the thread that waits could not start: the manager would start processes that nobody knows.
     handle.stop(Duration::ZERO);
     // It has nothing left to do but exit.
     let _ = thread.join();
     let no_thread = "cannot start workers: allow more threads and open files";
-    Err(outcome.and_then(Result::err).unwrap_or_else(|| no_thread.to_owned()))
+    Err(outcome.and_then(Result::err).unwrap_or_else(|| no_thread.to_owned()).into())
 }
 
 /// Waits for the outcome on a thread of its own: the caller may be in an async function, where tokio's channels refuse to
@@ -140,7 +138,7 @@ fn wait(loaded: oneshot::Receiver<Result<(), String>>, cancellation: &StartCance
     })
 }
 
-struct WorkerManager<G: Generation> {
+struct Manager<G: Generation> {
     application: Arc<G::Application>,
     sender: UnboundedSender<(u64, G::Message)>,
     messages: UnboundedReceiver<(u64, G::Message)>,
@@ -155,7 +153,7 @@ struct WorkerManager<G: Generation> {
     end: Option<Instant>,
 }
 
-impl<G: Generation> WorkerManager<G> {
+impl<G: Generation> Manager<G> {
     fn new(application: Arc<G::Application>) -> Self {
         let (sender, messages) = unbounded_channel();
         Self {
@@ -230,7 +228,7 @@ impl<G: Generation> WorkerManager<G> {
             let _ = before.send(Err("superseded by a later reload".to_owned()));
             self.drop_generation(number);
         }
-        let messages = MessageSender { generation: self.next_generation, sender: self.sender.clone() };
+        let messages = MessageSender::new(self.next_generation, self.sender.clone());
         match G::start(self.next_generation, &self.application, messages, &mut self.numbers) {
             Ok(generation) => {
                 self.loading = Some((generation.number(), answer));

@@ -4,8 +4,7 @@ use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathB
 
 use rustix::fs::{Access, access};
 use serow_gateway::FieldNames;
-
-use crate::settings::RunSettings;
+use serow_processes::RunSettings;
 
 /// A program that serves HTTP, and how it is run.
 #[derive(Clone, Debug)]

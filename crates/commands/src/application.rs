@@ -1,29 +1,17 @@
-//! Any program that serves HTTP as an application: starts copies of it and forwards requests to them.
-//!
-//! | what | file |
-//! | --- | --- |
-//! | settings | `command/settings.rs` |
-//! | the socket of a copy: a port, a unix socket, an inherited socket | `command/program_socket.rs` |
-//! | one copy: its process, its output, its readiness | `command/program_copy.rs` |
-//! | the copies of one generation: started, watched, replaced | `command/generation.rs`, `worker_manager.rs` |
-//!
-//! Requests are forwarded by the proxy, whose servers the copies are.
-
-mod generation;
-mod program_copy;
-mod program_socket;
-mod settings;
+//! A program as an application, and the handler for its requests.
 
 use std::{sync::Arc, time::Duration};
 
+use serow_processes::{StartCancellation, StartError, Workers};
 use serow_proxy::{
     Balancing, CrashSettings, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream,
     UpstreamSettings, UpstreamTimeouts,
 };
 
-use self::generation::CommandGeneration;
-pub use self::settings::{Binding, CommandSettings};
-use crate::{application::Workers, start_cancellation::StartCancellation, start_error::StartError, worker_manager};
+use crate::{
+    generation::CommandGeneration,
+    settings::{Binding, CommandSettings},
+};
 
 /// Any program as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
@@ -34,8 +22,8 @@ pub struct CommandApplication {
 /// The state that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    settings: CommandSettings,
-    upstream: Upstream,
+    pub(crate) settings: CommandSettings,
+    pub(crate) upstream: Upstream,
 }
 
 impl CommandApplication {
@@ -78,8 +66,7 @@ impl CommandApplication {
     ///
     /// As [`Self::run`], and if it is cancelled.
     pub fn run_unless(&self, cancellation: &StartCancellation) -> Result<Workers, StartError> {
-        let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared), cancellation)?;
-        Ok(Workers::new(manager, thread))
+        serow_processes::start::<CommandGeneration>(Arc::clone(&self.shared), cancellation)
     }
 
     /// The handler for requests to this program; request bodies are buffered first.

@@ -4,19 +4,15 @@ use std::{io, sync::Arc};
 
 use rustix::process::Signal;
 use serow_net::channel::Channel;
+use serow_processes::{Lifetime, RESTART, RunSettings, log_lines};
 use tokio::time::Instant;
 
 use super::{
-    super::{
-        backoff::RESTART,
-        output,
-        worker::{self, Stage, Worker},
-    },
     BridgedGeneration, Phase,
     templates::TemplateProcesses,
+    worker::{self, Stage, Worker},
 };
 use crate::{
-    settings::{Lifetime, RunSettings},
     shared_state::{OtherWorkers, OverdueWorkers},
     worker_link::WorkerLink,
 };
@@ -154,7 +150,7 @@ impl BridgedGeneration {
         }
         let (reader, writer) = io::pipe()?;
         template.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
-        output::log(reader.into(), &self.shared.settings.run, link.place);
+        log_lines(reader.into(), &self.shared.settings.run, link.place);
         self.workers.push(Worker::new(Arc::new(link), template.number, control));
         Ok(())
     }

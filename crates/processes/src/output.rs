@@ -11,7 +11,7 @@ use tokio::{
 use crate::settings::RunSettings;
 
 /// Passes lines to `take` until all writers are gone.
-pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
+pub fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
     spawn_local(async move {
         let Ok(receiver) = Receiver::from_owned_fd(pipe) else { return };
         let mut lines = BufReader::new(receiver);
@@ -29,7 +29,7 @@ pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) ->
 }
 
 /// Logs the lines; `place` 0 is the template process.
-pub(super) fn log(pipe: OwnedFd, settings: &RunSettings, place: usize) {
+pub fn log_lines(pipe: OwnedFd, settings: &RunSettings, place: usize) {
     let (name, output) = (settings.name.clone(), settings.output);
     drop(read_lines(pipe, move |line| (output.take)(&name, place, line)));
 }

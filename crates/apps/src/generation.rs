@@ -1,18 +1,20 @@
 //! A template process and the workers that were forked from it: the application as it was loaded once.
 
 mod starts;
+mod template;
 mod templates;
+mod worker;
 mod workers;
 
 use std::sync::Arc;
 
 use rustix::process::Signal;
+use serow_processes::{Backoff, Generation, MessageSender};
 use tokio::time::Instant;
 
-use self::templates::{Loss, TemplateProcesses};
-use super::{
-    Backoff, Generation, MessageSender,
+use self::{
     template::TemplateMessage,
+    templates::{Loss, TemplateProcesses},
     worker::{Stage, Worker, WorkerMessage},
 };
 use crate::shared_state::{OtherWorkers, Shared};

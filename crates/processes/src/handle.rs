@@ -9,7 +9,7 @@ use tokio::sync::{
 
 /// A command to a worker manager.
 #[derive(Debug)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Reload the application.
     Reload(oneshot::Sender<Result<(), String>>),
     /// That all processes end, within this time.
@@ -18,13 +18,13 @@ pub(super) enum Command {
 
 /// A handle to a worker manager.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkerManagerHandle {
+pub(crate) struct ManagerHandle {
     commands: UnboundedSender<Command>,
 }
 
-impl WorkerManagerHandle {
+impl ManagerHandle {
     /// A handle, and the receiver of its commands.
-    pub(super) fn new() -> (Self, UnboundedReceiver<Command>) {
+    pub(crate) fn new() -> (Self, UnboundedReceiver<Command>) {
         let (commands, receiver) = unbounded_channel();
         (Self { commands }, receiver)
     }

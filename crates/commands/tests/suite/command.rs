@@ -2,8 +2,9 @@
 
 use std::{ffi::OsString, num::NonZero, path::Path, sync::Mutex, thread, time::Duration};
 
-use crate::support::{Answering, body, wait_until};
-use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
+use crate::answering::{Answering, body, wait_until};
+use serow_commands::{Binding, CommandApplication, CommandSettings};
+use serow_processes::Output;
 use serow_requirements::requires;
 use tempfile::TempDir;
 
@@ -46,7 +47,7 @@ struct Running {
     // Before its copies, which answer until it has ended.
     answering: Answering,
     application: CommandApplication,
-    workers: serow_apps::Workers,
+    workers: serow_processes::Workers,
     _folder: TempDir,
 }
 
@@ -77,7 +78,7 @@ impl Running {
     }
 
     fn reload(&self) -> Result<(), String> {
-        crate::support::reload(&self.workers)
+        crate::answering::reload(&self.workers)
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {
@@ -222,7 +223,7 @@ fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
 fn a_copy_is_replaced_after_its_requests() {
     requires!("program:/usr/bin/python3");
     let (mut settings, folder) = python();
-    settings.run.lifetime = Some(serow_apps::Lifetime { least: 5, most: 5 });
+    settings.run.lifetime = Some(serow_processes::Lifetime { least: 5, most: 5 });
     let running = Running::new((settings, folder));
     let first = body(&running.get("/")).to_owned();
     wait_until("another copy", || {

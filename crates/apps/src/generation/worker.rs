@@ -4,9 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
+use serow_processes::{MessageSender, Process};
 use tokio::{task::spawn_local, time::Instant};
 
-use super::{MessageSender, Process, generation::GenerationMessage};
+use super::GenerationMessage;
 use crate::{outbox, worker_link::WorkerLink};
 
 /// A worker process.

@@ -2,15 +2,15 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use serow_processes::{Backoff, Generation, MessageSender, RESTART};
 use tokio::time::Instant;
 
-use super::{
-    Shared,
+use crate::{
+    application::Shared,
     program_copy::{Copy, CopyMessage, Stage},
     program_socket::ProgramSockets,
     settings::Binding,
 };
-use crate::worker_manager::{Backoff, Generation, MessageSender, RESTART};
 
 /// The copies of a program that were started together, and their replacements.
 #[derive(Debug)]

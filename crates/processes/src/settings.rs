@@ -95,7 +95,7 @@ impl RunSettings {
 
 impl Lifetime {
     /// A number within the bounds, another for each process.
-    pub(crate) fn random(self) -> u64 {
+    pub fn random(self) -> u64 {
         let span = self.most.saturating_sub(self.least).saturating_add(1).max(1);
         let chance = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8);
         self.least + chance % span

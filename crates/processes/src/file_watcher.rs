@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{application::Reloader, settings::RunSettings};
+use crate::{settings::RunSettings, workers::Reloader};
 
 /// Looks at the files of an application until this is dropped.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ impl StartCancellation {
     }
 
     /// Waits for that.
-    pub(crate) async fn cancelled(&self) {
+    pub async fn cancelled(&self) {
         // The sender lives as long as this.
         let _ = self.is_cancelled.subscribe().wait_for(|is_cancelled| *is_cancelled).await;
     }

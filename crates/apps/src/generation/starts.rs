@@ -7,8 +7,8 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::{
-    super::worker::{Stage, Worker},
     BridgedGeneration, Phase,
+    worker::{Stage, Worker},
 };
 
 impl BridgedGeneration {
@@ -55,6 +55,7 @@ fn has_passed(limit: Duration, since: Instant, now: Instant) -> bool {
 mod tests {
     use std::{num::NonZero, process::Command, sync::Arc};
 
+    use serow_processes::{Backoff, Generation, MessageSender};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
@@ -64,7 +65,6 @@ mod tests {
         settings::ApplicationSettings,
         shared_state::Shared,
         worker_link::WorkerLink,
-        worker_manager::{Backoff, Generation, MessageSender},
     };
 
     const LIMIT: Duration = Duration::from_secs(60);
@@ -79,7 +79,7 @@ mod tests {
         BridgedGeneration {
             number: 1,
             shared: Arc::new(Shared::new(settings, 1)),
-            messages: MessageSender { generation: 1, sender },
+            messages: MessageSender::new(1, sender),
             templates: Default::default(),
             workers: Vec::new(),
             phase,

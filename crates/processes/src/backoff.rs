@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// When a process is restarted: not at once after failed starts, and with growing delays while they go on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Backoff {
+pub struct Backoff {
     until: Option<Instant>,
     /// In a row.
     failures: u32,
@@ -17,19 +17,19 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// Nothing is started before this time has passed.
-    pub(crate) fn wait(&mut self, time: Duration, now: Instant) {
+    pub fn wait(&mut self, time: Duration, now: Instant) {
         self.until = Some(now + time);
     }
 
     /// A start failed.
-    pub(crate) fn fail(&mut self, now: Instant) {
+    pub fn fail(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         self.wait(RESTART.saturating_mul(self.failures).min(LONGEST), now);
     }
 
     /// A process has exited before it was [`RESTART`] old. It may have been killed together with all others, so as many
     /// as there are processes are restarted at once; if that goes on, pauses begin short and double.
-    pub(crate) fn note_early_death(&mut self, processes: usize, now: Instant) {
+    pub fn note_early_death(&mut self, processes: usize, now: Instant) {
         let is_in_row = self.last_early_death.is_some_and(|last| now.duration_since(last) < CALM);
         self.early_deaths = if is_in_row { self.early_deaths.saturating_add(1) } else { 1 };
         self.last_early_death = Some(now);
@@ -42,19 +42,19 @@ impl Backoff {
     }
 
     /// A process runs well.
-    pub(crate) fn succeed(&mut self) {
+    pub fn succeed(&mut self) {
         self.failures = 0;
     }
 
     /// Whether nothing is started yet.
-    pub(crate) fn is_on(&self, now: Instant) -> bool {
+    pub fn is_on(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| until > now)
     }
 }
 
 /// The delay after a failure: an application that crashes at its start would otherwise occupy a processor. A process
 /// that has run for longer is restarted at once.
-pub(crate) const RESTART: Duration = Duration::from_secs(1);
+pub const RESTART: Duration = Duration::from_secs(1);
 
 /// The first pause where processes die soon after their start: a fork is a matter of milliseconds.
 const SHORTEST: Duration = Duration::from_millis(10);
