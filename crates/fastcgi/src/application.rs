@@ -23,7 +23,7 @@ pub struct Application {
     state: State,
 }
 
-/// What the web server sent.
+/// A message of the web server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestEvent {
     /// A request with all of its variables.
@@ -174,7 +174,7 @@ impl Application {
 
     fn send_stream(&mut self, stream: RecordType, bytes: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         let id = self.request_id()?;
-        // Nothing gives no piece: a record without content would end the stream.
+        // An empty slice has no chunks: a record without content would end the stream.
         bytes.chunks(MAX_PIECE_LENGTH).for_each(|piece| write_record(stream, id, piece, output));
         Ok(())
     }

@@ -22,7 +22,7 @@ use serow_message::{Headers, Method, StatusCode, content};
 
 use crate::{CgiError, cgi_section::Section};
 
-/// How a response may begin.
+/// The forms in which a response may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseForm {
     /// With header fields, as CGI, FastCGI and SCGI have it.
@@ -82,9 +82,9 @@ enum State {
         expected: u64,
         received: u64,
     },
-    /// The body is complete. What follows is an excess, which has not been reported.
+    /// The body is complete. Bytes behind it are an excess, which has not been reported.
     Complete,
-    /// What comes is dropped.
+    /// The rest is dropped.
     Dropping,
     Broken(CgiError),
 }

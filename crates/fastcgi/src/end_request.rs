@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// How the application ended a request (FastCGI 1.0 §5.5).
+/// The reason for the end of a request (FastCGI 1.0 §5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolStatus {
     /// The response is complete.

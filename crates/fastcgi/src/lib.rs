@@ -3,7 +3,7 @@
 //! Bytes go in, events come out; requests go in, bytes come out. There is no socket, no clock and no thread in this crate,
 //! and it is `no_std`, so none can slip in.
 //!
-//! [`request_variables`] makes the list of variables of a request. Three protocols send it:
+//! [`request_variables()`] makes the list of variables of a request. Three protocols send it:
 //!
 //! | protocol | request | response |
 //! | --- | --- | --- |

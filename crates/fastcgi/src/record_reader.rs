@@ -19,7 +19,7 @@ pub(crate) enum RecordReader {
     Padding(u8),
 }
 
-/// How the content of a record is taken.
+/// Whether the content of a record is taken in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// As it comes; a record without content ends the stream.

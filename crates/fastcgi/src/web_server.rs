@@ -27,7 +27,7 @@ pub struct WebServer {
     receiving: Receiving,
 }
 
-/// What the application sent.
+/// A message of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseEvent {
     /// A piece of the response: the bytes of a CGI response, see [`CgiResponse`](crate::CgiResponse).

@@ -18,7 +18,7 @@ pub fn target(data: &[u8]) {
     assert_eq!(split_at(new(), input, 1..input.len()), seen, "byte by byte");
 }
 
-/// What the bytes behind an input choose.
+/// The settings that the bytes behind an input choose.
 pub(crate) fn settings(choice: &[u8]) -> (SectionLimits, ResponseForm, Method) {
     let limits = match choice.first() {
         Some(1) => SectionLimits { bytes: 32, fields: 2 },

@@ -188,7 +188,7 @@ impl Reader for ResponseReader {
     }
 }
 
-/// FastCGI requests, of which none is ended.
+/// FastCGI requests, which the application never ends.
 pub(crate) struct RequestReader {
     application: Application,
     input: BytesMut,
