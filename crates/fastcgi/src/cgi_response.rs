@@ -179,8 +179,7 @@ impl CgiResponse {
                 return Ok(None);
             };
             piece.advance(length - before);
-            text.truncate(length);
-            text.split().freeze()
+            text.split_to(length).freeze()
         };
         let head = core::mem::take(section).into_head(text)?;
         self.state = self.body_state(&head);

@@ -157,3 +157,18 @@ fn parse_status(value: &[u8]) -> Result<StatusCode, CgiError> {
 
 /// RFC 9110 §7.6.1: the connection to the client is the server's, and so is the framing of messages.
 const OF_CONNECTION: KnownNames = hop_by_hop::SET.and(KnownNames::of(&[KnownHeader::Trailer]));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_of_a_section_is_searched_once() {
+        let limits = SectionLimits { bytes: 1000, fields: 10 };
+        let (text, mut section) = (b"A: 1\r\nBBBBBBBBBBBB: 2", Section::default());
+        for end in 0..text.len() {
+            assert_eq!(section.scan(&text[..end], limits, ResponseForm::Cgi), Ok(None));
+            assert_eq!(section.searched, end);
+        }
+    }
+}

@@ -74,16 +74,12 @@ impl Variables {
         let name_end = self.text.len();
         value.into_iter().for_each(|part| self.text.extend_from_slice(part));
         let name = &self.text[start..name_end];
-        let error = if name.is_empty() || name.contains(&b'=') {
-            Some(VariablesError::name(name))
-        } else if self.text[start..].contains(&0) {
-            Some(VariablesError::nul(name))
-        } else {
-            None
-        };
-        if let Some(error) = error {
-            self.text.truncate(start);
-            return Err(error);
+        // Text without a place is not a variable.
+        if name.is_empty() || name.contains(&b'=') {
+            return Err(VariablesError::name(name));
+        }
+        if self.text[start..].contains(&0) {
+            return Err(VariablesError::nul(name));
         }
         self.places.push(Place { start, name_length: name_end - start, end: self.text.len() });
         Ok(())
