@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 # What a pure crate may depend on: buffers, the types of `http`, a short list, and our types without the feature `std`.
 allowed=" bytes http itoa smallvec serow-message serow-streams "
-pure=(serow-http1 serow-streams serow-http2 serow-http3 serow-pacing serow-proxy-protocol)
+pure=(serow-http1 serow-streams serow-http2 serow-http3 serow-pacing serow-proxy-protocol serow-fastcgi)
 
 fail() {
     echo "purity: $*" >&2

@@ -29,7 +29,20 @@ pub struct InvalidLength;
 pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
     let mut values = headers.get_all(KnownHeader::ContentLength);
     let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() || value.is_empty() {
+    if values.next().is_some() {
+        return Err(InvalidLength);
+    }
+    parse_length(value).map(Some)
+}
+
+/// Parses the value of one `Content-Length`.
+///
+/// # Errors
+///
+/// Anything but decimal digits, and more than [`MOST`].
+#[inline]
+pub fn parse_length(value: &[u8]) -> Result<u64, InvalidLength> {
+    if value.is_empty() {
         return Err(InvalidLength);
     }
     value
@@ -39,7 +52,6 @@ pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
             sum.checked_mul(10)?.checked_add(digit)
         })
         .filter(|&length| length <= MOST)
-        .map(Some)
         .ok_or(InvalidLength)
 }
 

@@ -6,11 +6,14 @@
 
 use arbitrary::{Arbitrary, Unstructured};
 
+pub mod cgi_response;
 pub mod chunked;
 pub mod client_hello;
 pub mod client_split;
 pub mod dns;
 pub mod dns_updates;
+pub mod fastcgi_request;
+pub mod fastcgi_response;
 pub mod files;
 pub mod frames;
 pub mod headers;
@@ -34,6 +37,8 @@ pub mod webdav_destination;
 pub mod webdav_if;
 pub mod webdav_xml;
 
+#[path = "../../../crates/fastcgi/tests/suite/readers/mod.rs"]
+mod cgi_readers;
 #[path = "../../../crates/http1/tests/suite/conversation/mod.rs"]
 mod conversation;
 #[path = "../../../crates/message/tests/suite/structured_fields/reference.rs"]

@@ -23,11 +23,14 @@ macro_rules! targets {
 
 // So many mutations that a target takes less than half a second of one core.
 targets! {
+    cgi_response: 10_000,
     chunked: 25_000,
     client_hello: 5_000,
     client_split: 30_000,
     dns: 100_000,
     dns_updates: 50_000,
+    fastcgi_request: 10_000,
+    fastcgi_response: 10_000,
     files: 1_500,
     frames: 60_000,
     headers: 80_000,

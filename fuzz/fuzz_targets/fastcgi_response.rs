@@ -1,0 +1,4 @@
+//! The fuzzer of `serow_fuzzing::fastcgi_response`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| serow_fuzzing::fastcgi_response::target(data));
