@@ -154,8 +154,9 @@ class Next(Application):
         assert_equal(visitor.get("/api/events?count=2000", "--limit-rate", "4M").expect(200).text.count("data: "), 2000)
         found = json.loads(visitor.get("/api/words/gr%C3%BCn%2Fblau").expect(200).text)
         assert_equal(found, {"name": "grün/blau", "host": f"127.0.0.1:{visitor.port}", "for": "127.0.0.1", "protocol": "http"})
-        # What a link of the page loads instead of a page.
-        visitor.get("/about", "--header", "RSC: 1").expect(200, "Grüße")
+        # A link of the page loads this instead of a page; without its digest in the query, Next redirects.
+        place = visitor.get("/about", "--header", "RSC: 1").expect(307).headers["location"]
+        visitor.get(place.removeprefix(visitor.prefix), "--header", "RSC: 1").expect(200, "Grüße")
         visitor.get("/none").expect(404)
         self.act(visitor)
 

@@ -44,6 +44,12 @@ class Unpacked(Application):
     """An application with gems from Debian's packages, which are in a folder of their own."""
 
     packages: tuple[str, ...]
+    # The prefix of this run.
+    below = ""
+
+    def prepare(self, work: pathlib.Path, prefix: str) -> None:
+        super().prepare(work, prefix)
+        self.below = prefix
 
     def install(self) -> None:
         unpacked(self.home, *self.packages)
@@ -51,13 +57,14 @@ class Unpacked(Application):
     @property
     def environment(self) -> dict[str, str]:
         gems, libraries = self.home / "usr/share/rubygems-integration", "usr/lib/x86_64-linux-gnu"
-        return {"GEM_PATH": f"{gem_path()}:{gems}/all:{gems}/3.1.0",
+        return {"GEM_PATH": f"{gem_path()}:{gems}/all:{gems}/3.1.0:{self.home}/{libraries}/rubygems-integration/3.1.0",
                 "RUBYLIB": f"{self.home}/usr/lib/ruby/vendor_ruby:{self.home}/{libraries}/ruby/vendor_ruby/3.1.0",
                 "LD_LIBRARY_PATH": str(self.home / libraries), "RAILS_ENV": "production"}
 
     @property
     def app(self) -> dict[str, object]:
-        variables = {**self.environment, "RAILS_RELATIVE_URL_ROOT": "{prefix}"}
+        # For the URLs that Rails makes outside a request.
+        variables = self.environment | ({"RAILS_RELATIVE_URL_ROOT": self.below} if self.below else {})
         return {"application": "config.ru", "processes": 2, "env": [f"{name}={value}" for name, value in variables.items()]}
 
 
