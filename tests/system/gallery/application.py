@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -29,6 +30,8 @@ class Application:
     app: dict[str, object]
     # Further keys of the route, in TOML, and the same as options of `serow app`.
     route: dict[str, object] = {}
+    # A line at the beginning of the settings file.
+    root = ""
     # A folder whose files come first, in {work}; it is `--static`, and a route in the settings file.
     static = ""
     # A path that everybody may read, and its status.
@@ -55,6 +58,14 @@ class Application:
         """Writes the files of a run: those of sources/NAME, unless it needs others."""
         if (SOURCES / self.name).is_dir():
             shutil.copytree(SOURCES / self.name, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def beside(self, work: pathlib.Path) -> contextlib.AbstractContextManager:
+        """Runs while the server does: a program that the application needs, such as a database."""
+        return contextlib.nullcontext()
+
+    def across(self, visitor: Visitor) -> contextlib.AbstractContextManager:
+        """Around a reload, and around the end of a worker: the person goes on behind it."""
+        return contextlib.nullcontext()
 
     def use(self, visitor: Visitor) -> None:
         """Uses the application as a person would; raises what is unexpected."""
@@ -89,6 +100,23 @@ def node_modules(home: pathlib.Path, *requirements: str, manifest: str = '{"priv
         (home / "package.json").write_text(manifest)
         run(["npm", "install", "--no-fund", "--no-audit", "--omit=dev", "--silent", *requirements], home)
         (home / "installed").touch()
+
+
+def unpacked(home: pathlib.Path, *packages: str) -> None:
+    """Packages of Debian into a folder of their own, with those they need and this machine has not: no service starts, and
+    nothing of the machine changes."""
+    if installed(home):
+        return
+    archives = home / "archives"
+    archives.mkdir(parents=True, exist_ok=True)
+    plan = run(["apt-get", "install", "--simulate", "--no-install-recommends", *packages])
+    # Packages that are installed already have no line here.
+    missing = {line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")} | set(packages)
+    run(["apt-get", "download", *sorted(missing)], archives)
+    for archive in sorted(archives.glob("*.deb")):
+        run(["dpkg-deb", "--extract", archive, home])
+    shutil.rmtree(archives)
+    (home / "installed").touch()
 
 
 def debian(package: str, version: str) -> None:

@@ -15,6 +15,7 @@ from .application import Application
 from .visitor import Lost, Visitor
 
 SETTINGS = """listen = "127.0.0.1:{port}"
+{root}
 {store}[[site]]
 {static}[[site.route]]
 path = {paths}
@@ -40,7 +41,14 @@ class Instance:
         self.server = Server(["env", "-C", work, *(self.settings() if by_settings else self.options())], self.port)
 
     def __enter__(self) -> "Instance":
-        self.server.__enter__()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.application.beside(self.work))
+            stack.enter_context(self.server)
+            self.wait()
+            self.stack = stack.pop_all()
+        return self
+
+    def wait(self) -> None:
         with self.visitor() as visitor:
             last = ""
 
@@ -58,12 +66,10 @@ class Instance:
 
             wait_until(is_loaded, 120.0, 0.1)
             if not self.server.is_running() or not last.startswith(str(self.application.status)):
-                self.server.__exit__()
                 raise Lost(f"{self.application.name} is not ready: {last}\n{self.server.said()[-3000:]}")
-        return self
 
     def __exit__(self, *rest) -> None:
-        self.server.__exit__(*rest)
+        self.stack.__exit__(*rest)
 
     def filled(self, value):
         if isinstance(value, list):
@@ -96,12 +102,13 @@ class Instance:
         lines += [*map(self.filled, self.application.around), f"app = {{ {table} }}"]
         file = self.work / "serow.toml"
         store = '[cache]\nmemory = "64M"\n' if any(line.startswith("cache") for line in lines) else ""
-        root = self.application.static
-        static = STATIC.format(prefix=self.prefix, root=root) if root else ""
+        folder = self.application.static
+        static = STATIC.format(prefix=self.prefix, root=folder) if folder else ""
         paths = [self.prefix, f"{self.prefix}/*"] if self.prefix else "/*"
         if self.application.rewrites:
             static, paths = REWRITE.format(prefix=self.prefix), "/*"
-        file.write_text(SETTINGS.format(static=static, port=self.port, paths=json.dumps(paths), lines="\n".join(lines), store=store))
+        file.write_text(SETTINGS.format(root=self.application.root, static=static, port=self.port, paths=json.dumps(paths),
+                                        lines="\n".join(lines), store=store))
         return [program("serow").resolve(), "run", "-c", file]
 
     def visitor(self, **options) -> Visitor:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import hashlib
 import json
 import pathlib
+import shutil
 
 from ..patience import wait_until
-from .application import Application, node_modules
-from .visitor import DIGEST, LARGE, Visitor, assert_equal
+from .application import SOURCES, Application, node_modules, run
+from .browser import browse
+from .visitor import DIGEST, LARGE, Page, Visitor, assert_equal
 
 
 class Express(Application):
@@ -101,6 +105,82 @@ class NodeRed(Application):
             while "Grüße ann" not in (received := socket.receive()):
                 assert_equal("topic" in received, True)
         visitor.get("/flows").expect(200, "/hello")
+
+
+class Next(Application):
+    """Notes by pages that React renders on the server, by Server Actions and by routes of an API; from a standalone build, which
+    has its prefix inside."""
+
+    name, version = "next", "16.4.6"
+    app = {"command": ["node", "server.js"], "env": ["HOSTNAME=127.0.0.1"]}
+    route = {"max-body": "64M"}
+    # One copy: a note is in the memory of it.
+    path, has_replicas = "/about", False
+
+    def install(self) -> None:
+        modules = self.home / "modules"
+        node_modules(modules, f"next@{self.version}", "react@19.3.1", "react-dom@19.3.1")
+        for name, root in (("plain", ""), ("below", self.prefix)):
+            if (self.home / name).exists():
+                continue
+            shutil.copytree(SOURCES / self.name, modules, dirs_exist_ok=True)
+            run(["npx", "next", "build"], modules, ROOT=root, NEXT_TELEMETRY_DISABLED="1")
+            # As Next's guide has it: the server of a standalone build delivers what is in this folder.
+            shutil.copytree(modules / ".next/static", modules / ".next/standalone/.next/static", dirs_exist_ok=True)
+            (modules / ".next/standalone").rename(self.home / name)
+
+    def prepare(self, work: pathlib.Path, prefix: str) -> None:
+        shutil.copytree(self.home / ("below" if prefix else "plain"), work, dirs_exist_ok=True, symlinks=True)
+
+    def use(self, visitor: Visitor) -> None:
+        as_json = ("--header", "Content-Type: application/json")
+        page = visitor.get("/" if not visitor.prefix else "").expect(200, "Notes of", "nobody")
+        scripts = [link for link in page.links if link.endswith((".js", ".css"))]
+        assert_equal(bool(scripts), True)
+        for link in scripts:
+            visitor.get(link.removeprefix(visitor.prefix)).expect(200)
+        visitor.send("POST", "/api/notes", "{}", *as_json).expect(401)
+        visitor.send("POST", "/api/login", json.dumps({"user": "änn", "password": "wrong"}), *as_json).expect(403)
+        visitor.send("POST", "/api/login", json.dumps({"user": "änn", "password": "secret"}), *as_json).expect(200)
+        note = json.loads(visitor.send("POST", "/api/notes", json.dumps({"title": "Töne"}), *as_json).expect(201).text)
+        assert_equal((note["title"], note["version"]), ("Töne", 1))
+        edits = visitor.at_once(*(lambda twin, title=title: edit(twin, note["id"], title) for title in ("one", "two")))
+        assert_equal(sorted(page.status for page in edits), [200, 409])
+        assert_equal(len(json.loads(visitor.get("/api/notes?q=none").text)), 0)
+        found = json.loads(visitor.send("PUT", "/api/upload", LARGE).expect(200).text)
+        assert_equal(found, {"length": len(LARGE), "digest": DIGEST})
+        film = visitor.get("/api/film", "--limit-rate", "40M").expect(200).body
+        assert_equal(hashlib.sha256(film).hexdigest(), hashlib.sha256(b"0123456789abcdef" * 65536 * 20).hexdigest())
+        assert_equal(visitor.get("/api/events?count=2000", "--limit-rate", "4M").expect(200).text.count("data: "), 2000)
+        found = json.loads(visitor.get("/api/words/gr%C3%BCn%2Fblau").expect(200).text)
+        assert_equal(found, {"name": "grün/blau", "host": f"127.0.0.1:{visitor.port}", "for": "127.0.0.1", "protocol": "http"})
+        # A link of the page loads this instead of a page; without its digest in the query, Next redirects.
+        place = visitor.get("/about", "--header", "RSC: 1").expect(307).headers["location"]
+        visitor.get(place.removeprefix(visitor.prefix), "--header", "RSC: 1").expect(200, "Grüße")
+        visitor.get("/none").expect(404)
+        self.act(visitor)
+
+    def act(self, visitor: Visitor) -> None:
+        """Chromium: Server Actions with a login and a file of 20 MB, and a link that is followed without a page load."""
+        fill = "document.querySelector('#log-in [name=user]').value = 'ben'; document.querySelector('#log-in [name=password]').value = 'secret'"
+        attach = ("(() => { const files = new DataTransfer(); files.items.add(new File([new Uint8Array(20000000).fill(120)], 'film.bin'));"
+                  " document.querySelector('#keep [name=film]').files = files.files; document.querySelector('#keep [name=title]').value = 'Bilder' })()")
+        browse(visitor.url(""), ("value", "document.querySelector('#counter').click()"),
+               ("wait", "(document.querySelector('#counter').click(), /counted [1-9]/.test(document.querySelector('#counter').innerText))"),
+               ("value", fill), ("value", "document.querySelector('#log-in button').click()"), ("wait", "document.body.innerText.includes('Notes of ben')"),
+               ("value", attach), ("value", "document.querySelector('#keep button').click()"),
+               ("wait", f"document.querySelector('#notes').innerText.includes('{hashlib.sha256(b'x' * 20_000_000).hexdigest()}')"),
+               ("value", "window.stays = true; document.querySelector('a').click()"), ("wait", "window.stays && !!document.querySelector('#about')"))
+
+    @contextlib.contextmanager
+    def across(self, visitor: Visitor):
+        yield
+        visitor.get("" if visitor.prefix else "/").expect(200, "Notes of", "änn")
+
+
+def edit(visitor: Visitor, number: int, title: str) -> Page:
+    content = json.dumps({"id": number, "version": 1, "title": title})
+    return visitor.send("PUT", "/api/notes", content, "--header", "Content-Type: application/json")
 
 
 def wait_for(visitor: Visitor, path: str) -> str:

@@ -155,11 +155,18 @@ class Visitor:
             other.jar.write_bytes(self.jar.read_bytes())
         return other
 
-    def token(self, name: str) -> str:
-        """The value of a cookie."""
+    def cookie_values(self) -> dict[str, str]:
         lines = self.jar.read_text().splitlines() if self.jar.exists() else []
         found = [line.split("\t") for line in lines if line.count("\t") == 6]
-        return next((fields[6] for fields in found if fields[5] == name), "")
+        return {fields[5]: fields[6] for fields in found}
+
+    def cookies(self) -> str:
+        """The field `Cookie`, for a request that curl does not make."""
+        return "; ".join(f"{name}={value}" for name, value in self.cookie_values().items())
+
+    def token(self, name: str) -> str:
+        """The value of a cookie."""
+        return self.cookie_values().get(name, "")
 
     def socket(self, path: str, **headers: str):
         from .websocket import connect

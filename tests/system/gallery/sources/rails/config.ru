@@ -1,0 +1,3 @@
+require_relative "application"
+
+run Notes::Application

@@ -1,0 +1,2 @@
+config.logger = ActiveSupport::Logger.new($stderr)
+config.log_level = :warn

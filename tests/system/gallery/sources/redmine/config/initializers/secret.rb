@@ -1,0 +1,1 @@
+RedmineApp::Application.config.secret_key_base = "of the gallery" * 5
