@@ -77,6 +77,8 @@ mod informational;
 #[cfg(feature = "std")]
 mod into_response;
 #[cfg(feature = "std")]
+mod log_limit;
+#[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
 mod pipe;
@@ -113,6 +115,7 @@ pub use self::{
     handler::Handler,
     incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
+    log_limit::LogLimit,
     network::{Network, NetworkError},
     pipe::{Pipe, PipedBytes},
     request::Request,
