@@ -89,6 +89,8 @@ mod request_client;
 #[cfg(feature = "std")]
 mod request_context;
 #[cfg(feature = "std")]
+mod request_id;
+#[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
 mod route_note;
@@ -121,6 +123,7 @@ pub use self::{
     request::Request,
     request_client::RequestClient,
     request_context::RequestContext,
+    request_id::RequestId,
     response::Response,
     route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,
