@@ -112,7 +112,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Whether there is no listener at the address: for a unix socket, there may be no file either.
+/// Whether nothing listens on the address: for a unix socket, there may be no file either.
 fn lacks_listener(error: &DialError) -> bool {
     use io::ErrorKind::{ConnectionRefused, NotFound};
     matches!(error, DialError::Connect(error) if matches!(error.kind(), ConnectionRefused | NotFound))
