@@ -9,6 +9,7 @@ use std::{
 };
 
 use serow::Served;
+use serow_message::RequestId;
 use tokio::{task::spawn_local, time::sleep};
 
 use super::{ClientRules, Format, date::Date, queue::Queue, syslog::Header};
@@ -96,7 +97,7 @@ impl serow::AccessLog for WorkerLog {
     }
 
     fn reads_route(&self) -> bool {
-        self.clients.reads_route()
+        self.clients.reads_route() || RequestId::is_wanted()
     }
 }
 

@@ -45,8 +45,8 @@ struct State {
     batches: VecDeque<Batch>,
     /// Bytes of memory of the batches, and of the one that is being written.
     held: usize,
-    /// Lines of the one that is being written.
-    in_hand: u64,
+    /// Their lines.
+    waiting: u64,
     reopen: bool,
     ending: bool,
     /// Lines were lost, and what waited since then has not been written yet.
@@ -61,7 +61,9 @@ struct State {
 pub struct LineCounts {
     /// Lines that were written.
     pub lines: u64,
-    /// Lines that were not, and will not be.
+    /// Lines in memory that are still to be written, for example because the disk is full.
+    pub waiting: u64,
+    /// Lines that were not written, and will not be.
     pub lost: u64,
 }
 
@@ -106,6 +108,7 @@ impl Queue {
             return self.note_lost(state, lines);
         }
         state.held += batch.size();
+        state.waiting += lines;
         state.batches.push_back(batch);
         drop(state);
         self.changed.notify_one();
@@ -119,7 +122,6 @@ impl Queue {
                 return Task::Reopen;
             }
             if let Some(batch) = state.batches.pop_front() {
-                state.in_hand = batch.lines;
                 return Task::Write(batch);
             }
             if state.ending {
@@ -133,7 +135,7 @@ impl Queue {
     pub(super) fn finish(&self, batch: &Batch, lost: u64) {
         let mut state = self.lock();
         state.held = state.held.saturating_sub(batch.size());
-        state.in_hand = 0;
+        state.waiting = state.waiting.saturating_sub(batch.lines);
         self.written.fetch_add(batch.lines.saturating_sub(lost), Ordering::Relaxed);
         if lost > 0 {
             return self.note_lost(state, lost);
@@ -175,9 +177,8 @@ impl Queue {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         self.closed.store(true, Ordering::Relaxed);
-        let waiting =
-            state.batches.drain(..).map(|batch| batch.lines).sum::<u64>() + std::mem::take(&mut state.in_hand);
-        self.lost.fetch_add(waiting, Ordering::Relaxed);
+        state.batches.clear();
+        self.lost.fetch_add(std::mem::take(&mut state.waiting), Ordering::Relaxed);
         state.held = 0;
     }
 
@@ -195,7 +196,13 @@ impl Queue {
 
     /// What became of the lines so far.
     pub(super) fn counts(&self) -> LineCounts {
-        LineCounts { lines: self.written.load(Ordering::Relaxed), lost: self.lost.load(Ordering::Relaxed) }
+        // All three change while it is locked, so that each line counts once.
+        let state = self.lock();
+        LineCounts {
+            lines: self.written.load(Ordering::Relaxed),
+            waiting: state.waiting,
+            lost: self.lost.load(Ordering::Relaxed),
+        }
     }
 
     /// Ready when there may be something to say of losses.
@@ -264,7 +271,7 @@ mod tests {
         assert_eq!(losses(&queue), []);
         queue.push(large(), 100);
         queue.push(b"x\n".to_vec(), 1);
-        assert_eq!(queue.counts(), LineCounts { lines: 0, lost: 101 });
+        assert_eq!(queue.counts(), LineCounts { lines: 0, waiting: 10, lost: 101 });
         assert_eq!(losses(&queue), [Loss::Began]);
         assert_eq!(losses(&queue), []);
         // Also what is being written counts.
@@ -272,7 +279,7 @@ mod tests {
         queue.push(b"x\n".to_vec(), 1);
         assert_eq!(queue.counts().lost, 102);
         queue.finish(&first, 0);
-        assert_eq!(queue.counts(), LineCounts { lines: 1, lost: 102 });
+        assert_eq!(queue.counts(), LineCounts { lines: 1, waiting: 9, lost: 102 });
         queue.push(b"x\n".to_vec(), 1);
         for _ in 0..4 {
             assert_eq!(losses(&queue), [], "it has not caught up");
@@ -280,7 +287,7 @@ mod tests {
             queue.finish(&batch, 0);
         }
         assert_eq!(losses(&queue), [Loss::Over(102)]);
-        assert_eq!(queue.counts(), LineCounts { lines: 1 + 2 + 3 + 4 + 1, lost: 102 });
+        assert_eq!(queue.counts(), LineCounts { lines: 1 + 2 + 3 + 4 + 1, waiting: 0, lost: 102 });
     }
 
     #[test]
@@ -324,7 +331,7 @@ mod tests {
         queue.close();
         assert!(queue.is_closed());
         queue.push(b"d\n".to_vec(), 1);
-        assert_eq!(queue.counts(), LineCounts { lines: 0, lost: 4 });
+        assert_eq!(queue.counts(), LineCounts { lines: 0, waiting: 0, lost: 4 });
     }
 
     #[test]
@@ -333,7 +340,7 @@ mod tests {
         queue.push(b"a\nb\n".to_vec(), 2);
         let Task::Write(batch) = queue.next() else { panic!() };
         queue.finish(&batch, 1);
-        assert_eq!(queue.counts(), LineCounts { lines: 1, lost: 1 });
+        assert_eq!(queue.counts(), LineCounts { lines: 1, waiting: 0, lost: 1 });
         assert_eq!(losses(&queue), [Loss::Began]);
         queue.push(b"c\n".to_vec(), 1);
         let Task::Write(batch) = queue.next() else { panic!() };

@@ -3,6 +3,7 @@
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use serow::Served;
+use serow_message::RequestId;
 
 use super::{
     ClientRules,
@@ -108,7 +109,7 @@ impl serow::AccessLog for RoutedLog {
     }
 
     fn reads_route(&self) -> bool {
-        !self.plan.of_routes.is_empty() || self.plan.clients.reads_route()
+        !self.plan.of_routes.is_empty() || self.plan.clients.reads_route() || RequestId::is_wanted()
     }
 }
 

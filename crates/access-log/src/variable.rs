@@ -280,7 +280,8 @@ fn write_of_request(variable: &RequestVariable, served: &Served<'_>, line: &mut 
     let found = match served.request {
         _ if variable.is_capture() => append_capture(variable, served, line),
         Some(head) => {
-            let source = Source { claims: claims.as_ref(), ..Source::of_head(head, served.connection) };
+            let id = served.note.and_then(RouteNote::id);
+            let source = Source { claims: claims.as_ref(), id, ..Source::of_head(head, served.connection) };
             variable.append(&source, line)
         }
         // Bytes that did not become a request have a connection all the same.

@@ -36,7 +36,7 @@ pub(super) struct Writer {
     ended: mpsc::Receiver<()>,
 }
 
-/// Counts the lines of logs; without a log, both counts stay 0.
+/// Counts the lines of logs; without a log, all counts stay 0.
 #[derive(Clone, Default)]
 pub struct LineCounter(pub(super) Vec<Arc<Queue>>);
 
@@ -166,6 +166,7 @@ impl LineCounter {
     pub fn counts(&self) -> LineCounts {
         self.0.iter().map(|queue| queue.counts()).fold(LineCounts::default(), |all, one| LineCounts {
             lines: all.lines + one.lines,
+            waiting: all.waiting + one.waiting,
             lost: all.lost + one.lost,
         })
     }

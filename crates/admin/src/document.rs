@@ -37,6 +37,7 @@ pub(crate) fn value(
         },
         "access_log": {
             "lines": log.lines,
+            "waiting": log.waiting,
             "lost": log.lost,
         },
         "applications": applications.iter().map(application).collect::<Vec<_>>(),
@@ -305,9 +306,9 @@ mod tests {
         report.requests.status_499 = 7;
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
-        let log = LineCounts { lines: 11, lost: 2 };
+        let log = LineCounts { lines: 11, waiting: 3, lost: 2 };
         let read = value(&report, log, "off", false, &[], &[], &[]);
-        assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
+        assert_eq!(read["access_log"], json!({ "lines": 11, "waiting": 3, "lost": 2 }));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);
         assert_eq!(read["pacing"]["queue_delay"]["p99_us"], 3000);

@@ -98,6 +98,7 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   pacing.queue_delay.buckets[].count
                                      bytes in that bucket; empty buckets are omitted
   access_log.lines                   lines of the access log that were written
+  access_log.waiting                 lines in memory that wait to be written: the disk is full, or a pipe or collector is slow
   access_log.lost                    lines that were lost, because writing failed or was too slow
   routes[].name                      the routes with app, files or proxy, if route-metrics is true: site and path; the last
                                      is for all other responses

@@ -203,6 +203,11 @@ const METRICS: &[Metric] = &[
         "Lines of the access log.",
         &[("{fate=\"written\"}", "/access_log/lines"), ("{fate=\"lost\"}", "/access_log/lost")],
     ),
+    gauge(
+        "serow_access_log_lines_waiting",
+        "Lines of the access log in memory that wait to be written.",
+        &[("", "/access_log/waiting")],
+    ),
     counter(
         "serow_reloads_total",
         "Reloads of the settings.",

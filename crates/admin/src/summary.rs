@@ -84,9 +84,19 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
     }
     lines.extend(cache::lines(status.0));
     lines.extend(http2(status)?);
-    lines.push(("access log", format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?)));
+    lines.push(("access log", access_log(status)?));
     lines.extend(generations(status));
     Some(lines)
+}
+
+fn access_log(status: &Numbers<'_>) -> Option<String> {
+    let number = |path| status.number(path).map(count);
+    let mut text = format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?);
+    // Lines wait for milliseconds, unless they cannot be written.
+    if let Some(waiting) = number("/access_log/waiting").filter(|waiting| waiting != "0") {
+        text = format!("{text}, {waiting} waiting");
+    }
+    Some(text)
 }
 
 fn http2(status: &Numbers<'_>) -> Option<[(&'static str, String); 5]> {
@@ -244,10 +254,10 @@ mod tests {
                errors       2 ENHANCE_YOUR_CALM\n\
              pacing         0 connections waiting to send\n  \
                queue delay  p50 120 µs, p99 14 ms, max 2.0 s\n\
-             access log     12,000 lines, 345 lost\n",
+             access log     12,000 lines, 345 lost, 200 waiting\n",
             report.version
         );
-        let log = LineCounts { lines: 12_000, lost: 345 };
+        let log = LineCounts { lines: 12_000, waiting: 200, lost: 345 };
         assert_eq!(
             of(&document::value(&report, log, "off: the settings say so", false, &[], &[], &[]).to_string()).unwrap(),
             expected

@@ -106,7 +106,7 @@ fn set_quantiles(delays: &mut Map<String, Value>) {
 }
 
 /// What is so just now, and not since the beginning.
-pub(super) const MOMENTARY: [&str; 8] = [
+pub(super) const MOMENTARY: [&str; 9] = [
     "/connections/open",
     "/connections/open_http1",
     "/connections/open_http2",
@@ -115,6 +115,7 @@ pub(super) const MOMENTARY: [&str; 8] = [
     "/http2/streams_active",
     "/http3/streams_active",
     "/pacing/connections_waiting",
+    "/access_log/waiting",
 ];
 
 const STARTED: &str = "started";

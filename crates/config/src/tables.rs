@@ -15,6 +15,7 @@ pub(crate) mod logs;
 pub(crate) mod maps;
 pub(crate) mod matching;
 pub(crate) mod mirror;
+pub(crate) mod mounting;
 pub(crate) mod nginx;
 pub(crate) mod or_off;
 pub(crate) mod other_servers;
@@ -36,6 +37,8 @@ use toml::{Spanned, de::DeValue};
 /// A table that is being read.
 pub(crate) struct TableReading<'t, 'p> {
     table: &'t Table<'t>,
+    /// The table that has this one at a key of its own.
+    parent: Option<&'t Table<'t>>,
     place: Place,
     problems: &'p Problems,
     known: Vec<&'static str>,
@@ -45,7 +48,7 @@ pub(crate) struct TableReading<'t, 'p> {
 
 impl<'t, 'p> TableReading<'t, 'p> {
     pub(crate) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
-        Self { table, place, problems, known: Vec::new(), missing: Vec::new() }
+        Self { table, parent: None, place, problems, known: Vec::new(), missing: Vec::new() }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -87,7 +90,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
         let value = self.value(key)?;
         let place = self.place.key(key);
         match value.get_ref() {
-            DeValue::Table(table) => Some(Self::new(table, place, self.problems)),
+            DeValue::Table(table) => Some(Self { parent: Some(self.table), ..Self::new(table, place, self.problems) }),
             DeValue::String(text) => self.refuse(place, format!("write {{ {main} = {text:?} }}")),
             DeValue::Integer(number) => self.refuse(place, format!("write {{ {main} = {number} }}")),
             _ => self.refuse(place, format!("expected a table, as in {{ {main} = value }}")),

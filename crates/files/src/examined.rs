@@ -15,10 +15,9 @@ use rustix::{
     fs::{self, FileType, OFlags},
     io::Errno,
 };
-use serow_message::Request;
+use serow_message::{LogLimit, Request};
 
 use crate::{
-    log_limit::LogLimit,
     lookup::{Resolved, resolve},
     request_path::{Hidden, PathRefused, RequestPath},
     rewrite::rewritten,
@@ -238,7 +237,7 @@ const MISSING: u8 = 1;
 const LINK: u8 = 2;
 
 /// Enough to see the causes; each line costs disk space and readers' time.
-const LINES_PER_SECOND: u8 = 10;
+const LINES_PER_SECOND: u32 = 10;
 
 /// Bytes of a path: a client chooses it, and not how long the lines of the log are.
 const MAX_SHOWN: usize = 300;

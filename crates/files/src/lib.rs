@@ -59,7 +59,6 @@ mod folder;
 mod freshness;
 mod listing;
 mod location;
-mod log_limit;
 mod lookup;
 mod media_type;
 mod multipart;

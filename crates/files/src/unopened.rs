@@ -3,8 +3,9 @@
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use rustix::{io::Errno, process::geteuid};
+use serow_message::LogLimit;
 
-use crate::{clock::milliseconds_of_system, log_limit::LogLimit};
+use crate::clock::milliseconds_of_system;
 
 /// Says which file below the root could not be opened, and why.
 #[cold]

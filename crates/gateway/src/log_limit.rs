@@ -1,27 +1,20 @@
 //! A limit on log lines about one subject: a server that fails thousands of times a second needs no line for each
 //! failure.
 
-use std::{
-    fmt,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fmt;
 
 use serow_message::{Method, Target};
 use serow_net::{Clock, Moment};
 
-/// Lines of one kind that are written in each second; the others are counted. Shared by threads, without a lock.
-#[derive(Debug, Default)]
-pub struct LogLimit {
-    /// The second, modulo 2³², and how many lines were written in it.
-    window: AtomicU64,
-    suppressed: AtomicU64,
-}
+/// Ten lines of one kind are written in each second; the others are counted. Shared by threads, without a lock.
+#[derive(Debug)]
+pub struct LogLimit(serow_message::LogLimit);
 
 impl LogLimit {
     /// A limit for a subject that is not behind any other.
     #[must_use]
     pub const fn new() -> Self {
-        Self { window: AtomicU64::new(0), suppressed: AtomicU64::new(0) }
+        Self(serow_message::LogLimit::new(LINES_PER_SECOND))
     }
 
     /// As [`Self::admit`], where no clock is at hand; it reads the time itself.
@@ -31,32 +24,23 @@ impl LogLimit {
 
     /// Whether a line may be written now; reports how many lines were suppressed before it.
     pub fn admit(&self, now: Moment) -> Option<Suppressed> {
-        let second = second(now);
-        let take = |window: u64| match window >> 32 == second {
-            true if window & COUNT >= LINES_PER_SECOND => None,
-            true => Some(window + 1),
-            false => Some((second << 32) | 1),
-        };
-        match self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(_) => Some(Suppressed(self.suppressed.swap(0, Ordering::Relaxed))),
-            Err(_) => {
-                self.suppressed.fetch_add(1, Ordering::Relaxed);
-                None
-            }
-        }
+        self.0.admit(second(now)).map(Suppressed)
     }
 
     /// The number of suppressed lines, once their second is over.
     pub fn take_suppressed(&self, now: Moment) -> Option<Suppressed> {
-        if self.suppressed.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
-            return None;
-        }
-        Some(Suppressed(self.suppressed.swap(0, Ordering::Relaxed))).filter(|suppressed| suppressed.0 > 0)
+        self.0.take_suppressed(second(now)).map(Suppressed)
+    }
+}
+
+impl Default for LogLimit {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 fn second(now: Moment) -> u64 {
-    (now.milliseconds() / 1000) & COUNT
+    now.milliseconds() / 1000
 }
 
 /// Lines that were left out.
@@ -99,13 +83,11 @@ impl fmt::Display for RequestSummary {
 }
 
 /// Enough to see the cause; each line costs disk space and readers' time.
-const LINES_PER_SECOND: u64 = 10;
+const LINES_PER_SECOND: u32 = 10;
 
 /// A client chooses both texts, and not how long the lines of the log are.
 const MAX_METHOD_LENGTH: usize = 32;
 const MAX_PATH_LENGTH: usize = 200;
-
-const COUNT: u64 = u32::MAX as u64;
 
 #[cfg(test)]
 mod tests {
@@ -119,8 +101,8 @@ mod tests {
 
     #[test]
     fn ten_lines_per_second_are_written_and_others_counted() {
-        let limit = LogLimit::default();
         for start in [5_000, 6_000, 60_000] {
+            let limit = LogLimit::default();
             let written = (0..1_244).filter(|number| limit.admit(at(start + number % 1000)).is_some()).count();
             assert_eq!(written, 10, "{start}");
             assert_eq!(limit.take_suppressed(at(start + 999)), None);
@@ -128,7 +110,6 @@ mod tests {
             if start == 5_000 {
                 // The first line of the next second reports it, or a sweep if there is no such line.
                 assert_eq!(limit.admit(at(6_000)), Some(Suppressed(1_235)));
-                limit.window.store(0, Ordering::Relaxed);
             } else {
                 assert_eq!(limit.take_suppressed(at(start + 1_000)), Some(Suppressed(1_235)));
             }

@@ -237,7 +237,7 @@ impl FieldName for &http::HeaderName {
 /// The error for an invalid header field: its name is not a token, or its value contains a control character.
 ///
 /// This check prevents response splitting by a handler that copies untrusted text into a header field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InvalidHeader {
     /// RFC 9110 §5.1: a name is a token.
     Name,
@@ -245,6 +245,13 @@ pub enum InvalidHeader {
     Value,
     /// The list has more than four gigabytes, or a name more than 64 kilobytes.
     TooLarge,
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for InvalidHeader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl fmt::Display for InvalidHeader {

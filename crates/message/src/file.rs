@@ -130,8 +130,15 @@ impl FileVersion {
 }
 
 /// A file was changed while it was being sent: the response cannot be finished as one version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FileChanged;
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl core::fmt::Debug for FileChanged {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, formatter)
+    }
+}
 
 impl core::fmt::Display for FileChanged {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -38,7 +38,7 @@ pub enum Wanted {
 }
 
 /// The error of an incomplete body: of a request, or of a response that others make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IncomingError {
     /// The peer closed the connection or reset the stream.
@@ -264,6 +264,13 @@ impl Drop for BodySender {
             channel.state = State::Failed(IncomingError::Disconnected);
             wake(&mut channel.reader);
         }
+    }
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for IncomingError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

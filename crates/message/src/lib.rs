@@ -77,6 +77,8 @@ mod informational;
 #[cfg(feature = "std")]
 mod into_response;
 #[cfg(feature = "std")]
+mod log_limit;
+#[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
 mod pipe;
@@ -86,6 +88,8 @@ mod request;
 mod request_client;
 #[cfg(feature = "std")]
 mod request_context;
+#[cfg(feature = "std")]
+mod request_id;
 #[cfg(feature = "std")]
 mod response;
 #[cfg(feature = "std")]
@@ -113,11 +117,13 @@ pub use self::{
     handler::Handler,
     incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
+    log_limit::LogLimit,
     network::{Network, NetworkError},
     pipe::{Pipe, PipedBytes},
     request::Request,
     request_client::RequestClient,
     request_context::RequestContext,
+    request_id::RequestId,
     response::Response,
     route_note::{AccessNote, LimitStatus, RouteNote},
     trusted_proxies::TrustedProxies,

@@ -1,13 +1,13 @@
 //! Where handlers note for whoever logs a request: which route takes it, who sends it, and what limits say.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::claims::Claims;
+use crate::{claims::Claims, request_id::RequestId};
 
 /// Where a handler notes which of its routes takes a request, and what access control finds out about it: in the
 /// extensions of the request, if its log asks for it. Clones are the same note.
@@ -20,6 +20,7 @@ struct Noted {
     captures: Mutex<Captures>,
     access: Mutex<AccessNote>,
     claims: Mutex<Option<Claims>>,
+    id: OnceLock<RequestId>,
 }
 
 /// What access control finds out about a request.
@@ -72,6 +73,7 @@ impl RouteNote {
             captures: Mutex::default(),
             access: Mutex::default(),
             claims: Mutex::default(),
+            id: OnceLock::new(),
         }))
     }
 
@@ -95,6 +97,17 @@ impl RouteNote {
     #[must_use]
     pub fn claims(&self) -> Option<Claims> {
         self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes the id of the request; the first note stays.
+    pub fn set_id(&self, id: RequestId) {
+        let _ = self.0.id.set(id);
+    }
+
+    /// The id of the request, if it has one.
+    #[must_use]
+    pub fn id(&self) -> Option<RequestId> {
+        self.0.id.get().copied()
     }
 
     /// Notes who sends the request.

@@ -54,7 +54,7 @@ enum State {
 }
 
 /// The error of an [`OnUpgrade`]: the response did not accept the upgrade, or the connection was lost before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UpgradeRefused;
 
 impl PendingUpgrade {
@@ -143,6 +143,13 @@ impl AsyncWrite for Upgraded {
 impl fmt::Debug for Upgraded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
+    }
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for UpgradeRefused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

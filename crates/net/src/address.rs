@@ -139,10 +139,17 @@ fn digits(text: &str) -> Option<&str> {
 }
 
 /// A text that is not an [`Address`]; the message says what is wrong with it and lists the valid forms.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AddressError {
     text: String,
     problem: &'static str,
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for AddressError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl fmt::Display for AddressError {

@@ -1,6 +1,6 @@
 //! Why an attempt failed: the step, and whose fault it was.
 
-use std::{fmt, rc::Rc, time::Duration};
+use std::{fmt, io, rc::Rc, time::Duration};
 
 use serow_client::{ClientError, DialError};
 use serow_message::{BoxError, StatusCode};
@@ -101,6 +101,7 @@ impl fmt::Display for Step {
 impl fmt::Display for Cause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Dial(error) if lacks_listener(error) => write!(formatter, "{error}; is the server running?"),
             Self::Dial(error) => error.fmt(formatter),
             Self::ConnectionLost(error) => error.fmt(formatter),
             Self::Busy(time) => write!(formatter, "all streams to the server were in use for {time:?}"),
@@ -109,4 +110,10 @@ impl fmt::Display for Cause {
             Self::Body(error) => write!(formatter, "the client's request body: {error}"),
         }
     }
+}
+
+/// Whether nothing listens on the address: for a unix socket, there may be no file either.
+fn lacks_listener(error: &DialError) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    matches!(error, DialError::Connect(error) if matches!(error.kind(), ConnectionRefused | NotFound))
 }

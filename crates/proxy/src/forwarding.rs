@@ -234,8 +234,10 @@ impl Forwarding {
             Decision::RetryElsewhere => {
                 let upstream = &self.local.upstream;
                 self.requirements.tried.push(server.number());
-                // A server that is slow or failing is not tried again.
-                let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::ConnectionLost)
+                // A server that cannot be reached, is slow or failing is not tried again: at once, as in nginx, the result
+                // would be the same. A local process that has ended is started again, which is waited for.
+                let of_use = matches!(fault, Fault::Refused | Fault::ConnectionLost)
+                    || fault == Fault::Connect && upstream.settings().crashes.is_some()
                     || self.local.has_another(&self.requirements);
                 // A retry after a crash overloads neither the crashed server nor the next one, which is waited for. A
                 // server that refused the request has not worked on it. The budget does not apply to either.

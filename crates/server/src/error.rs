@@ -9,7 +9,6 @@ use serow_tls::TlsSettingsError;
 use crate::WorkerCoresError;
 
 /// The error of a server that could not start, or stopped. Its message is one line that says what to do.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The text is not an address to listen on.
@@ -27,6 +26,13 @@ pub enum Error {
     System(io::Error),
     /// [`Server::run`](crate::Server::run), which blocks, was called in a tokio runtime.
     InRuntime,
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl fmt::Display for Error {
@@ -92,5 +98,38 @@ impl From<WorkerCoresError> for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::System(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{error::Error as _, net::TcpListener};
+
+    use super::*;
+    use crate::{Address, Server, WorkerCores};
+
+    /// A `main` that returns a `Result` prints its error by `Debug`.
+    #[test]
+    fn debug_prints_the_message_with_its_cause() {
+        let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = occupied.local_addr().unwrap();
+        let in_use = Server::new().listen(&address.to_string()).bind().map(drop).unwrap_err();
+        let cases = [
+            (in_use, format!("{address} is in use by ")),
+            ("nowhere".parse::<Address>().unwrap_err().into(), "\"nowhere\" is not an address".to_owned()),
+            ("3-1".parse::<WorkerCores>().unwrap_err().into(), "the range 3-1 ends before it begins".to_owned()),
+            (io::Error::other("no threads").into(), "the system refused a resource".to_owned()),
+            #[cfg(feature = "tls")]
+            (TlsSettingsError::Read("a.pem".into(), io::Error::other("bad disk")).into(), "a.pem: ".to_owned()),
+            (Error::WithoutTls, "this program was built without TLS".to_owned()),
+            (Error::InRuntime, "run() blocks".to_owned()),
+        ];
+        for (error, expected) in cases {
+            let printed = format!("{error:?}");
+            assert!(printed.starts_with(&expected), "{printed}");
+            assert_eq!(printed, error.to_string());
+            let cause = error.source().map(ToString::to_string).unwrap_or_default();
+            assert!(printed.contains(&cause), "{printed}: {cause}");
+        }
     }
 }

@@ -120,7 +120,6 @@ fn ranges(cores: &[usize]) -> String {
 }
 
 /// Why workers cannot be pinned to some cores. The message is one line that says what to do.
-#[derive(Debug)]
 pub struct WorkerCoresError(Cause);
 
 #[derive(Debug)]
@@ -156,6 +155,13 @@ impl WorkerCoresError {
 
     fn unknown(error: io::Error) -> Self {
         Self(Cause::Unknown(error))
+    }
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for WorkerCoresError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

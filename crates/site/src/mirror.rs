@@ -15,6 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use serow::{Body, BodyKind, Connection, Headers, KnownHeader, Method, Request, RequestHead, Response};
+use serow_message::RequestId;
 use serow_proxy::Proxy;
 use tokio::{task::spawn_local, time::timeout};
 
@@ -149,8 +150,8 @@ impl Mirror {
             version: request.version,
             headers: request.headers.clone(),
         };
-        let connection = request.connection().clone();
-        Some(Copy { shared: Arc::clone(&self.shared), head: Some((head, connection)), reserved: 0 })
+        let (connection, id) = (request.connection().clone(), RequestId::of(&request.extensions));
+        Some(Copy { shared: Arc::clone(&self.shared), head: Some((head, connection)), id, reserved: 0 })
     }
 }
 
@@ -179,6 +180,7 @@ fn is_chosen(number: u64, share: u32) -> bool {
 struct Copy {
     shared: Arc<Shared>,
     head: Option<(RequestHead, Connection)>,
+    id: Option<RequestId>,
     /// Bytes of its body.
     reserved: usize,
 }
@@ -203,7 +205,11 @@ impl Copy {
         let Some((mut head, connection)) = self.head.take() else { return };
         prepare(&mut head.headers);
         let body = if body.is_empty() { Body::empty() } else { body.into() };
-        let response = self.shared.proxy.respond(Request::new(head, body, connection));
+        let mut request = Request::new(head, body, connection);
+        if let Some(id) = self.id {
+            request.extensions.insert(id);
+        }
+        let response = self.shared.proxy.respond(request);
         spawn_local(async move {
             let response = timeout(TIMEOUT, response).await;
             let is_sent = response

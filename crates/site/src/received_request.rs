@@ -2,10 +2,10 @@
 //!
 //! A client decides about the fields that it sends, and about no others: what `Connection` names is removed before a
 //! script, a rule, an access check or a handler adds fields of its own, which a client could name otherwise. A cache keys
-//! by the same fields that the origin gets.
+//! by the same fields that the origin gets. A request whose id the settings read gets it here.
 
-use serow::{Headers, KnownHeader, Request, Version};
-use serow_message::hop_by_hop;
+use serow::{Headers, KnownHeader, Request, RouteNote, Version};
+use serow_message::{RequestId, hop_by_hop};
 
 /// Removes the fields that belong to the client's connection by its own word, and has `Host` name the host that the
 /// request is for.
@@ -14,10 +14,23 @@ pub(crate) fn admit(request: &mut Request) {
     if request.headers.contains(KnownHeader::Connection) {
         remove_named(&mut request.headers);
     }
+    if RequestId::is_wanted() {
+        give_id(request);
+    }
     // Over HTTP/2 and HTTP/3, a host that differs from the authority is refused (RFC 9113 §8.3.1).
     if request.version < Version::HTTP_2 && request.target.authority().is_some() {
         name_host_of_target(request);
     }
+}
+
+/// The id is the same in all that is made of this request, and in its log.
+#[inline(never)]
+fn give_id(request: &mut Request) {
+    let id = RequestId::random();
+    if let Some(note) = request.extensions.get::<RouteNote>() {
+        note.set_id(id);
+    }
+    request.extensions.insert(id);
 }
 
 /// RFC 9110 §7.6.1: an intermediary removes the fields that `Connection` names from the message that it has received.

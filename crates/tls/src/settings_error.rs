@@ -11,7 +11,6 @@ use rustls::CertificateError;
 use crate::tickets::MIN_SECRET;
 
 /// Why TLS settings cannot be used, in one line that says what to do.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum TlsSettingsError {
     /// No certificate is configured.
@@ -70,6 +69,13 @@ pub enum TlsSettingsError {
 impl From<rustls::Error> for TlsSettingsError {
     fn from(error: rustls::Error) -> Self {
         Self::Rustls(error)
+    }
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for TlsSettingsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The names of variables and their values. The access log has these, and more that are known once all is sent.
 
-use serow_message::{Connection, Encryption, HandshakeStage, KnownHeader, Peer, Scheme, Version};
+use std::io::Write;
+
+use serow_message::{Connection, Encryption, HandshakeStage, KnownHeader, Peer, RequestId, Scheme, Version};
 
 use crate::{source::Source, values};
 
@@ -35,6 +37,8 @@ names! {
     Uri: "uri" "document_uri";
     /// The query.
     Arguments: "args" "query_string";
+    /// The id of the request: 32 hexadecimal digits.
+    RequestId: "request_id";
     /// A question mark, if there is a query.
     IsArguments: "is_args";
     /// The version of HTTP.
@@ -68,10 +72,14 @@ names! {
 }
 
 impl Name {
-    /// The name with this text, which is in lower case.
+    /// The name with this text, which is in lower case. Once `$request_id` is found, requests get an id.
     #[must_use]
     pub fn find(text: &str) -> Option<Self> {
-        NAMES.iter().find(|(name, _)| *name == text).map(|(_, name)| *name)
+        let name = NAMES.iter().find(|(name, _)| *name == text).map(|(_, name)| *name)?;
+        if name == Self::RequestId {
+            RequestId::want();
+        }
+        Some(name)
     }
 
     /// All names.
@@ -117,6 +125,10 @@ impl Name {
                 true
             }
             Self::RemotePort => port(remote_port(source.peer()), output),
+            Self::RequestId => {
+                // Writing to memory does not fail.
+                source.id.is_some_and(|id| write!(output, "{id}").is_ok())
+            }
             Self::Scheme => text(Some(scheme(source.scheme()).as_bytes())),
             Self::Https => text(https(source.scheme())),
             of_connection => of_connection.append_of_connection(source.connection, output),

@@ -1,7 +1,8 @@
 //! The request that the values of variables are taken from.
 
 use serow_message::{
-    Claims, Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, Scheme, Target, User, Version,
+    Claims, Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, RequestId, Scheme, Target, User,
+    Version,
 };
 
 /// The request that the values of variables are taken from.
@@ -29,6 +30,8 @@ pub struct Source<'a> {
     pub claims: Option<&'a Claims>,
     /// The user who sends it, if the server has identified one.
     pub user: Option<&'a User>,
+    /// Its id, if requests get one.
+    pub id: Option<RequestId>,
 }
 
 impl<'a> Source<'a> {
@@ -48,6 +51,7 @@ impl<'a> Source<'a> {
             captures: &[],
             claims: request.extensions.get(),
             user: request.extensions.get(),
+            id: RequestId::of(&request.extensions),
         }
     }
 
@@ -66,6 +70,7 @@ impl<'a> Source<'a> {
             captures: &[],
             claims: None,
             user: None,
+            id: None,
         }
     }
 

@@ -36,6 +36,7 @@ mod proxy;
 mod purge;
 mod rates;
 mod reasons;
+mod request_ids;
 mod responses;
 mod route_logs;
 mod route_metrics;

@@ -8,7 +8,7 @@ use serow_document::{Place, Problem, Problems};
 
 use crate::{
     meaning::paths::resolve_path,
-    tables::{FromTable, TableReading},
+    tables::{FromTable, TableReading, mounting},
     values::NetworkRule,
 };
 use serow_settings::{
@@ -40,6 +40,7 @@ pub(crate) struct AppSettings {
 impl FromTable for AppTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let (settings, arguments) = (table.settings(), table.settings());
+        mounting::of_application(table);
         Some(Self { settings: settings?, arguments: arguments? })
     }
 }

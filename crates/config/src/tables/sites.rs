@@ -16,6 +16,7 @@ use crate::{
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
         matching::WhenTable,
+        mounting,
         policies::PolicySettings,
         texts::Texts,
         upstreams::ProxyTable,
@@ -216,6 +217,7 @@ impl FromTable for RouteTable {
         let (log, policy) = (table.settings(), table.settings());
         let when = table.table("when", "header").map(TableReading::read);
         let handler = HandlerTable::read(table);
+        mounting::of_route(table);
         match (table.has("path"), table.has("path-regex")) {
             (false, false) => {
                 table.misses("path", "`path` is missing: write one, as in path = \"/*\", or `path-regex`")

@@ -12,7 +12,6 @@ use super::occupant;
 use crate::Address;
 
 /// Why a [`Listener`](super::Listener) could not be opened. The message is one line with the remedy.
-#[derive(Debug)]
 pub struct BindError {
     address: Address,
     cause: Cause,
@@ -68,6 +67,13 @@ pub(super) enum Cause {
 impl Cause {
     pub(super) fn kernel(errno: Errno) -> Self {
         Self::Kernel(errno.into())
+    }
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for BindError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpListener},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
     thread,
     time::Instant,
 };
 
+use serow_ports::refusing_address;
 use serow_proxy::{
-    Administration, ForwardingSettings, PassiveSettings, QueueSettings, RetrySettings, UpstreamSettings,
+    Administration, ForwardingSettings, PassiveSettings, QueueSettings, RetrySettings, ServerState, UpstreamSettings,
 };
 
 use crate::support::{Proxied, read_head, read_response, server};
@@ -28,6 +29,11 @@ impl Write for Lines {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+fn begin_log() {
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| tracing_subscriber::fmt().with_ansi(false).with_writer(|| Lines).init());
 }
 
 /// The lines about this server or upstream.
@@ -69,7 +75,7 @@ fn ask(proxied: &Proxied, line: &str) -> String {
 #[test]
 fn warnings_name_the_request_and_are_limited_for_each_server() {
     const REQUESTS: u64 = 60;
-    tracing_subscriber::fmt().with_ansi(false).with_writer(|| Lines).init();
+    begin_log();
     let cases = [
         ("", "POST /orders/%0a?token=secret", "POST /orders/%0a: waiting for the response: "),
         ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", "GET /half", "GET /half: the response was cut off: "),
@@ -104,6 +110,28 @@ fn warnings_name_the_request_and_are_limited_for_each_server() {
     let names_the_server =
         |line: &String| line.contains("the upstream server or application ended before its response");
     assert!(unfinished.iter().any(names_the_server), "{unfinished:?}");
+}
+
+#[test]
+fn the_only_server_that_refuses_the_connection_gets_one_warning_and_one_failure() {
+    begin_log();
+    for (count, expected) in [(1, 1), (2, 2)] {
+        let servers: Vec<_> = (0..count).map(|_| refusing_address()).collect();
+        let settings = UpstreamSettings::new("gone", servers.iter().copied().map(server).collect());
+        let proxied = Proxied::with(settings, ForwardingSettings::default());
+        assert!(ask(&proxied, "GET /").starts_with("HTTP/1.1 502 "));
+        let reports = proxied.upstream.report().servers;
+        assert_eq!(reports.iter().map(|server| server.requests).sum::<u64>(), expected, "of {count}");
+        for (server, report) in servers.iter().zip(reports) {
+            let lines = logged(&format!("server=\"{server}\""));
+            let [line] = &*lines else { panic!("of {count}: {lines:?}") };
+            assert!(
+                line.contains("GET /: connecting: Connection refused (os error 111); is the server running?"),
+                "{line}"
+            );
+            assert_eq!((report.failures, report.state), (1, ServerState::Up), "of {count}");
+        }
+    }
 }
 
 #[test]

@@ -36,7 +36,6 @@ use super::{NAMES, SelfSigned};
 use crate::{TlsSettingsError, pem, provider::provider, time, validity};
 
 /// Why a certificate cannot be kept.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum KeepError {
     /// The folder cannot be created or opened.
@@ -236,6 +235,13 @@ fn pem_text(label: &str, der: &[u8]) -> String {
     // 48 bytes are 64 characters.
     let lines: String = der.chunks(48).map(|chunk| format!("{}\n", BASE64.encode(chunk))).collect();
     format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
+}
+
+// As its message: `fn main() -> Result<…>` prints an error so.
+impl fmt::Debug for KeepError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl fmt::Display for KeepError {

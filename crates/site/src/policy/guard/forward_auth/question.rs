@@ -1,7 +1,7 @@
 //! The request about a request, as Authelia, Authentik and oauth2-proxy document it for nginx, Traefik and Caddy.
 
 use serow_gateway::{FieldNames, Forwarded};
-use serow_message::{Body, Headers, KnownHeader, Method, Request, RequestHead, Scheme, Target, Version};
+use serow_message::{Body, Headers, KnownHeader, Method, Request, RequestHead, RequestId, Scheme, Target, Version};
 
 use super::ForwardAuthSettings;
 
@@ -29,7 +29,11 @@ pub(super) fn of(request: &Request, settings: &ForwardAuthSettings) -> Option<Re
     values.append_to(&mut headers);
     describe(request.method.as_str(), &target, scheme, &mut headers)?;
     let head = RequestHead { method: Method::GET, target: settings.target.clone(), version: Version::HTTP_11, headers };
-    Some(Request::new(head, Body::empty(), request.connection().clone()))
+    let mut question = Request::new(head, Body::empty(), request.connection().clone());
+    if let Some(id) = RequestId::of(&request.extensions) {
+        question.extensions.insert(id);
+    }
+    Some(question)
 }
 
 /// Path and query as the client sent them.
