@@ -284,7 +284,8 @@ fn the_body_timeout_of_a_route_holds_over_http_2() {
 fn connections_that_are_all_in_use_are_a_warning() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
-    let server = Running::of(serow(["proxy", "--listen", "127.0.0.1:0", "--max-connections", "1", &address.to_string()]));
+    let server =
+        Running::of(serow(["proxy", "--listen", "127.0.0.1:0", "--max-connections", "1", &address.to_string()]));
     let mut busy = server.connect();
     busy.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let _request = silent.accept().unwrap();
