@@ -1,8 +1,10 @@
 //! Request bodies that are read completely before the request is passed on: in memory, or in an unnamed file if they
-//! are long.
+//! are long. Responses that their clients do not read as fast as they come: likewise.
 //!
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
+mod backlog;
+mod buffered_sender;
 mod overflow;
 mod spool;
 mod unnamed_file;
@@ -25,12 +27,13 @@ use tokio::task::spawn_blocking;
 
 use self::spool::SpoolShare;
 pub use self::{
+    buffered_sender::{BufferedSender, ResponseBuffering},
     overflow::{OverflowFile, OverflowPart},
     spool::SpoolSpace,
 };
 use crate::trailers::with_trailers;
 
-/// How request bodies are buffered.
+/// How bodies are buffered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferSettings {
     /// Bytes that are kept in memory; longer bodies go to a file. 64 KiB.
@@ -262,5 +265,7 @@ impl BufferError {
 /// The minimum of a write, since each one costs a thread switch.
 const MIN_WRITE: usize = 16 * 1024;
 
+#[cfg(test)]
+mod response_tests;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@
 //! | fields of a request that only this server sets | `reserved_fields.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
-//! | responses that wait in files for slow clients | `buffering/overflow.rs` |
+//! | responses that wait in memory and files for slow clients | `buffering/buffered_sender.rs`, `buffering/backlog.rs`, `buffering/overflow.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
@@ -34,7 +34,8 @@ mod unframed_body;
 pub use self::{
     attempts::{Attempt, Attempts},
     buffering::{
-        BufferError, BufferSettings, BufferedBody, BufferedContent, OverflowFile, OverflowPart, SpoolSpace, SpooledFile,
+        BufferError, BufferSettings, BufferedBody, BufferedContent, BufferedSender, OverflowFile, OverflowPart,
+        ResponseBuffering, SpoolSpace, SpooledFile,
     },
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},

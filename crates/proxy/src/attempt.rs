@@ -47,7 +47,7 @@ impl Forwarding {
         };
         let head = self.head.head_for(&exchange.server().settings().address);
         let response = exchange.response(head, &mut self.body, &self.informational).await?;
-        exchange.into_answer(response, &self.head)
+        exchange.into_answer(response, &self.head, &self.settings.response_buffering)
     }
 
     /// Counts and logs the attempt, and sets the body to its beginning.
@@ -93,7 +93,8 @@ impl Forwarding {
             self.note_connection(false);
             let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
             self.set_timeouts(&mut exchange.deadline);
-            return exchange.answer(&mut self.body, &self.head).await.map(Multiplexed::Response);
+            let buffering = &self.settings.response_buffering;
+            return exchange.answer(&mut self.body, &self.head, buffering).await.map(Multiplexed::Response);
         }
         if is_upgrade && is_chosen {
             return Box::pin(self.attempt_tunnel(lease, &connections)).await.map(Multiplexed::Response);
@@ -138,7 +139,7 @@ impl Forwarding {
         self.note_connection(false);
         let mut exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
         self.set_timeouts(&mut exchange.deadline);
-        let mut answer = exchange.agreement(&self.head).await?;
+        let mut answer = exchange.agreement(&self.head, &self.settings.response_buffering).await?;
         if let ResponseContent::Tunnel(..) = answer.content {
             websocket::agree(&mut answer.head, key.as_deref());
         }

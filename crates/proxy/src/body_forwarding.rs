@@ -2,8 +2,8 @@
 
 use std::{fmt::Display, time::Duration};
 
-use serow_gateway::RequestSummary;
-use serow_message::{BodySender, IncomingError};
+use serow_gateway::{BufferedSender, RequestSummary};
+use serow_message::IncomingError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
@@ -58,7 +58,13 @@ impl CutOff {
     }
 
     /// Fails the body for the client, writes the log line and updates the server's counters.
-    pub(crate) fn report(self, sender: &BodySender, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
+    pub(crate) fn report(
+        self,
+        sender: &mut BufferedSender,
+        pool: &ThreadLocalPool,
+        server: &Server,
+        asked: &RequestSummary,
+    ) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {

@@ -1,10 +1,11 @@
 //! How long a server is waited for.
 
 use std::{
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
+use serow_gateway::BufferedSender;
 use serow_net::Deadline;
 
 use crate::{
@@ -32,6 +33,8 @@ pub(crate) enum AwaitedStep {
     BeginResponse,
     /// Send more of the response.
     ContinueResponse,
+    /// None: the client has to read, before what comes is buffered.
+    ReadResponse,
 }
 
 impl ExchangeDeadline {
@@ -65,6 +68,22 @@ impl ExchangeDeadline {
         self.waiting = AwaitedStep::Nothing;
     }
 
+    /// The client wants more: its time to read begins again with the next piece.
+    pub(crate) fn note_read(&mut self) {
+        if self.waiting == AwaitedStep::ReadResponse {
+            self.note_progress();
+        }
+    }
+
+    /// Ready when the client did not read in time, and what comes is buffered from now on. Not where it may not be.
+    pub(crate) fn poll_unread(&mut self, sender: &mut BufferedSender, context: &mut Context<'_>) -> Poll<()> {
+        let may_buffer = sender.may_buffer();
+        self.wait_for(if may_buffer { AwaitedStep::ReadResponse } else { AwaitedStep::Nothing });
+        ready!(self.poll_over(context));
+        sender.begin_buffering();
+        Poll::Ready(())
+    }
+
     /// Ready when the deadline has passed; returns the time limit.
     pub(crate) fn poll_over(&self, context: &mut Context<'_>) -> Poll<Duration> {
         match self.time() {
@@ -78,6 +97,7 @@ impl ExchangeDeadline {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
             AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
+            AwaitedStep::ReadResponse => Some(BufferedSender::PATIENCE),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }

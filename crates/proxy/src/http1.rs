@@ -1,7 +1,7 @@
 //! An exchange over HTTP/1.1: the request on its way to a server, and the response on its way back.
 //!
 //! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
-//! then forwards the rest of the body, as fast as the client reads it.
+//! then forwards the rest of the body, as fast as the client reads it, or faster, into a buffer.
 
 use std::{
     future::poll_fn,
@@ -10,10 +10,10 @@ use std::{
 };
 
 use serow_client::{ClientError, Http1};
-use serow_gateway::RequestSummary;
+use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, UpgradedIo, Wanted,
+    Body, BodyLength, BoxError, Headers, Incoming, InformationalSender, RequestHead, StatusCode, UpgradedIo, Wanted,
 };
 use tokio::time::Instant;
 
@@ -136,6 +136,7 @@ impl Exchange {
         self,
         response: ReceivedResponse,
         request: &request_head::OutgoingHead,
+        buffering: &ResponseBuffering,
     ) -> Result<ServerResponse, AttemptError> {
         let ReceivedResponse { head, framing } = response;
         let asked = self.asked;
@@ -143,7 +144,7 @@ impl Exchange {
             return Ok(ServerResponse { head, content: self.into_tunnel(), asked, is_unframed: false });
         }
         let is_unframed = framing == Framing::UntilClose;
-        let body = self.into_body(framing, request);
+        let body = self.into_body(framing, &head.headers, request, buffering);
         let body =
             body.map_err(|broken| AttemptError::of_exchange(Cause::ConnectionLost(broken.into()), Processed::Maybe))?;
         Ok(ServerResponse { head, content: ResponseContent::Body(body), asked, is_unframed })
@@ -254,7 +255,13 @@ impl Exchange {
 
     /// The body of the response. Data that arrived together with the head is used at once: most responses are complete
     /// by then.
-    fn into_body(mut self, framing: Framing, request: &request_head::OutgoingHead) -> Result<Body, ClientError> {
+    fn into_body(
+        mut self,
+        framing: Framing,
+        headers: &Headers,
+        request: &request_head::OutgoingHead,
+        buffering: &ResponseBuffering,
+    ) -> Result<Body, ClientError> {
         let mut received = ReceivedBody::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {
@@ -270,26 +277,29 @@ impl Exchange {
             self.finish();
             return Ok(received.into_body());
         }
-        let (sender, incoming) = Incoming::channel(framing.length());
+        let length = framing.length();
+        let (sender, incoming) = Incoming::channel(length);
+        let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
         self.deadline.wait_for(AwaitedStep::Nothing);
         tokio::task::spawn_local(self.forward_body(received, sender, request.asked()));
         Ok(incoming.into())
     }
 
     /// Forwards the body of the response as the client reads it.
-    async fn forward_body(mut self, mut received: ReceivedBody, sender: BodySender, asked: RequestSummary) {
+    async fn forward_body(mut self, mut received: ReceivedBody, mut sender: BufferedSender, asked: RequestSummary) {
         let until = self.until;
-        match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &sender, context))).await {
+        match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &mut sender, context))).await {
             Ok(ForwardingEnd::Complete) => self.finish(),
-            Ok(ForwardingEnd::Abandoned) => {}
-            Err(cut) => cut.report(&sender, &self.pool, self.lease.server(), &asked),
+            Ok(ForwardingEnd::Abandoned) => return,
+            Err(cut) => cut.report(&mut sender, &self.pool, self.lease.server(), &asked),
         }
+        sender.deliver_rest();
     }
 
     fn poll_forward(
         &mut self,
         received: &mut ReceivedBody,
-        sender: &BodySender,
+        sender: &mut BufferedSender,
         context: &mut Context<'_>,
     ) -> Poll<Result<ForwardingEnd, CutOff>> {
         loop {
@@ -298,11 +308,11 @@ impl Exchange {
                 return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
             match sender.poll_wanted(context) {
-                Poll::Ready(Wanted::More) => {}
+                Poll::Ready(Wanted::More) => self.deadline.note_read(),
                 Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.deadline.wait_for(AwaitedStep::Nothing);
-                    return Poll::Pending;
+                    ready!(self.deadline.poll_unread(sender, context));
+                    continue;
                 }
             }
             if let Some(data) = received.pop() {
@@ -331,7 +341,7 @@ impl Exchange {
     fn poll_rest(
         &mut self,
         received: &mut ReceivedBody,
-        sender: &BodySender,
+        sender: &mut BufferedSender,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), ClientError>> {
         if sender.takes_pipes()

@@ -25,7 +25,7 @@
 //! | send the request as its body arrives; receive the response's head, informational ones first | `http1.rs`, `http2/` |
 //! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
 //! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
-//! | make the response's head for the client; forward the body as the client reads it; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
+//! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
 //! | or send an error response | `error_response.rs` |
 //!
 //! Besides the requests, one thread checks servers and resolves names: `background_tasks.rs`, `health_check/`,
@@ -88,7 +88,7 @@ mod websocket;
 pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
     Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, InternalRedirects, Network,
-    NetworkError, QueueSettings, SpoolSpace, TrustedProxies,
+    NetworkError, QueueSettings, ResponseBuffering, SpoolSpace, TrustedProxies,
 };
 
 pub use self::{

@@ -9,7 +9,7 @@ mod sticky;
 use std::time::Duration;
 
 use serow_client::TlsConnector;
-use serow_gateway::{BufferSettings, FieldNames, Forwarded, InternalRedirects, QueueSettings};
+use serow_gateway::{BufferSettings, FieldNames, Forwarded, InternalRedirects, QueueSettings, ResponseBuffering};
 use serow_variables::Text;
 
 pub use self::{
@@ -128,6 +128,8 @@ pub struct ForwardingSettings {
     pub internal_redirects: InternalRedirects,
     /// Whether request bodies are buffered before a server is selected.
     pub buffering: Option<BufferSettings>,
+    /// Whether responses are buffered whose clients do not keep up; they are by default.
+    pub response_buffering: ResponseBuffering,
     /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.
     pub note_attempts: bool,
     /// Time limits in place of those of the upstream.

@@ -9,9 +9,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_gateway::RequestSummary;
+use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
 use serow_http2::ReceivedResponse;
-use serow_message::{Body, BodySender, BoxError, Incoming, UpgradedIo, Wanted};
+use serow_message::{Body, BoxError, Headers, Incoming, UpgradedIo, Wanted};
 use tokio::time::Instant;
 
 use super::{
@@ -66,6 +66,7 @@ impl Exchange {
         mut self,
         body: &mut RequestBody,
         request: &OutgoingHead,
+        buffering: &ResponseBuffering,
     ) -> Result<ServerResponse, AttemptError> {
         if body.expects_continue() {
             self.expectation = Expectation::Waiting;
@@ -78,16 +79,16 @@ impl Exchange {
         let mut body = if is_left { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
-        Ok(ServerResponse {
-            head,
-            content: ResponseContent::Body(self.into_body(body, length, request)),
-            asked,
-            is_unframed: false,
-        })
+        let content = self.into_body(body, (length, &head.headers), request, buffering);
+        Ok(ServerResponse { head, content: ResponseContent::Body(content), asked, is_unframed: false })
     }
 
     /// Waits for the server to accept the tunnel. If it declines, its response is forwarded like any other.
-    pub(crate) async fn agreement(mut self, request: &OutgoingHead) -> Result<ServerResponse, AttemptError> {
+    pub(crate) async fn agreement(
+        mut self,
+        request: &OutgoingHead,
+        buffering: &ResponseBuffering,
+    ) -> Result<ServerResponse, AttemptError> {
         let response = poll_fn(|context| {
             self.stream.watch(context);
             match self.stream.take_head() {
@@ -110,12 +111,8 @@ impl Exchange {
             });
         }
         let asked = self.asked;
-        Ok(ServerResponse {
-            head,
-            content: ResponseContent::Body(self.into_body(RequestBody::default(), length, request)),
-            asked,
-            is_unframed: false,
-        })
+        let content = self.into_body(RequestBody::default(), (length, &head.headers), request, buffering);
+        Ok(ServerResponse { head, content: ResponseContent::Body(content), asked, is_unframed: false })
     }
 
     fn poll_head(
@@ -165,7 +162,13 @@ impl Exchange {
     }
 
     /// The body of the response. Most responses are complete by now; a task forwards the rest of others.
-    fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &OutgoingHead) -> Body {
+    fn into_body(
+        mut self,
+        request: RequestBody,
+        (length, headers): (Option<u64>, &Headers),
+        head: &OutgoingHead,
+        buffering: &ResponseBuffering,
+    ) -> Body {
         self.deadline.wait_for(AwaitedStep::Nothing);
         if let Some(received) = self.stream.take_whole() {
             if !self.stream.request().is_whole() {
@@ -174,24 +177,31 @@ impl Exchange {
             return received.into_body();
         }
         let (sender, incoming) = Incoming::channel(length);
+        let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
         tokio::task::spawn_local(self.forward_body(request, sender, head.asked()));
         incoming.into()
     }
 
     /// Forwards the body of the response as the client reads it.
-    async fn forward_body(mut self, mut request: RequestBody, sender: BodySender, asked: RequestSummary) {
+    async fn forward_body(mut self, mut request: RequestBody, mut sender: BufferedSender, asked: RequestSummary) {
         let until = self.until;
-        match forward_until(until, poll_fn(|context| self.poll_forward(&mut request, &sender, context))).await {
-            Ok(ForwardingEnd::Complete) => self.send_rest(request).await,
+        match forward_until(until, poll_fn(|context| self.poll_forward(&mut request, &mut sender, context))).await {
+            Ok(ForwardingEnd::Complete) => {
+                sender.deliver_rest();
+                self.send_rest(request).await;
+            }
             Ok(ForwardingEnd::Abandoned) => {}
-            Err(cut) => cut.report(&sender, &self.pool, self.lease.server(), &asked),
+            Err(cut) => {
+                cut.report(&mut sender, &self.pool, self.lease.server(), &asked);
+                sender.deliver_rest();
+            }
         }
     }
 
     fn poll_forward(
         &mut self,
         request: &mut RequestBody,
-        sender: &BodySender,
+        sender: &mut BufferedSender,
         context: &mut Context<'_>,
     ) -> Poll<Result<ForwardingEnd, CutOff>> {
         self.stream.watch(context);
@@ -201,11 +211,11 @@ impl Exchange {
                 return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
             match sender.poll_wanted(context) {
-                Poll::Ready(Wanted::More) => {}
+                Poll::Ready(Wanted::More) => self.deadline.note_read(),
                 Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
                 Poll::Pending => {
-                    self.deadline.wait_for(AwaitedStep::Nothing);
-                    return Poll::Pending;
+                    ready!(self.deadline.poll_unread(sender, context));
+                    continue;
                 }
             }
             match self.stream.next() {

@@ -16,8 +16,8 @@ use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
 use serow_ports::refusing_address;
 use serow_proxy::{
-    ForwardingSettings, KeepSettings, PassiveSettings, RetrySettings, ServerLocation, ServerSettings, UpstreamSettings,
-    UpstreamTimeouts,
+    ForwardingSettings, KeepSettings, PassiveSettings, ResponseBuffering, RetrySettings, ServerLocation,
+    ServerSettings, UpstreamSettings, UpstreamTimeouts,
 };
 
 use tokio::io::AsyncWriteExt;
@@ -149,7 +149,7 @@ fn a_short_response_has_its_trailers() {
 }
 
 #[test]
-fn slow_clients_block_only_their_own_response() {
+fn slow_clients_block_only_their_own_response_where_it_is_not_buffered() {
     const READERS: usize = 8;
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);
@@ -162,7 +162,9 @@ fn slow_clients_block_only_their_own_response() {
             }
         }
     });
-    let proxied = Proxied::multiplexing(origin.address());
+    let settings = UpstreamSettings::new("test", vec![multiplexing_server(origin.address())]);
+    let forwarding = ForwardingSettings { response_buffering: ResponseBuffering::OFF, ..ForwardingSettings::default() };
+    let proxied = Proxied::with(settings, forwarding);
     let client = Client::connect(proxied.address());
     let streams: Vec<_> = (0..READERS).map(|_| client.get("/endless")).collect();
     for stream in &streams {

@@ -14,6 +14,7 @@ mod http2_misbehaving;
 mod names;
 #[cfg(target_os = "linux")]
 mod pipes;
+mod response_buffering;
 mod retries;
 mod sessions;
 mod support;

@@ -136,6 +136,13 @@ impl Client {
         self.state.borrow_mut().unread.push(stream);
     }
 
+    /// Reads on what came since [`Self::stop_reading`], which was before anything had come, and what comes.
+    pub fn read_on(&self, stream: StreamId) {
+        let state = &mut *self.state.borrow_mut();
+        state.unread.retain(|unread| *unread != stream);
+        state.connection.note_consumed(stream, state.answers[&stream].body.len());
+    }
+
     /// Waits for the head of the response.
     pub fn head(&self, stream: StreamId) -> Got {
         self.until(|state| state.answers[&stream].status != 0 || state.answers[&stream].end.is_some());
