@@ -17,7 +17,7 @@ mod wsgi;
 
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
-use serow_gateway::TrustedProxies;
+use serow_gateway::{TrustedProxies, host_and_port};
 use serow_message::{
     Headers, KnownHeader, Request, Scheme, User, Version,
     percent::{self, Octet},
@@ -243,29 +243,6 @@ fn behind_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
         };
     }
     path.get(place..).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Host and port, as the Host field has them; IPv6 addresses keep their brackets, as in CGI (RFC 3875 §4.1.14).
-fn host_and_port(host: &str) -> (&str, Option<&str>) {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
-        _ => (host, None),
-    }
-}
-
-/// A path percent-decoded once (RFC 3986 §2.1), as CGI's PATH_INFO has it. Invalid encodings stay as they are.
-fn decoded(path: &str) -> Cow<'_, [u8]> {
-    let mut rest = path.as_bytes();
-    let Some(first) = rest.iter().position(|byte| *byte == b'%') else { return Cow::Borrowed(rest) };
-    let mut decoded = rest[..first].to_vec();
-    rest = &rest[first..];
-    while let Some((&byte, behind)) = rest.split_first() {
-        let encoded = (byte == b'%').then(|| percent::decode(rest).next().and_then(Result::ok)).flatten();
-        let (next, byte) = encoded.map_or((behind, byte), |octet| (&rest[ENCODED..], octet.byte()));
-        decoded.push(byte);
-        rest = next;
-    }
-    Cow::Owned(decoded)
 }
 
 /// Bytes of `%2F`.

@@ -20,6 +20,10 @@ pub enum ClientError {
     Http2(serow_http2::ProtocolError),
     /// The server violated HTTP/3.
     Http3(serow_http3::ProtocolError),
+    /// The server violated FastCGI.
+    Fastcgi(serow_fastcgi::ProtocolError),
+    /// The response of a script is not one.
+    Cgi(serow_fastcgi::CgiError),
 }
 
 impl From<serow_http1::ProtocolError> for ClientError {
@@ -35,6 +39,18 @@ impl From<serow_http2::ProtocolError> for ClientError {
     }
 }
 
+impl From<serow_fastcgi::ProtocolError> for ClientError {
+    fn from(error: serow_fastcgi::ProtocolError) -> Self {
+        if error == serow_fastcgi::ProtocolError::Incomplete { Self::Closed } else { Self::Fastcgi(error) }
+    }
+}
+
+impl From<serow_fastcgi::CgiError> for ClientError {
+    fn from(error: serow_fastcgi::CgiError) -> Self {
+        Self::Cgi(error)
+    }
+}
+
 impl fmt::Display for ClientError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -47,6 +63,8 @@ impl fmt::Display for ClientError {
             Self::Http1(error) => write!(formatter, "the server violates HTTP/1.1: {error}"),
             Self::Http2(error) => write!(formatter, "the server violates HTTP/2: {error}"),
             Self::Http3(error) => write!(formatter, "the server violates HTTP/3: {error}"),
+            Self::Fastcgi(error) => write!(formatter, "the server violates FastCGI: {error}"),
+            Self::Cgi(error) => error.fmt(formatter),
         }
     }
 }
@@ -58,6 +76,8 @@ impl Error for ClientError {
             Self::Http1(error) => Some(error),
             Self::Http2(error) => Some(error),
             Self::Http3(error) => Some(error),
+            Self::Fastcgi(error) => Some(error),
+            Self::Cgi(error) => Some(error),
             Self::Closed | Self::Truncated => None,
         }
     }

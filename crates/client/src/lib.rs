@@ -5,6 +5,7 @@
 //! | the server that a URL names | `origin.rs` |
 //! | opening a connection, with TLS and ALPN | `dialer.rs` |
 //! | HTTP/1.1 and HTTP/2 connections | `http1.rs`, `http2.rs` |
+//! | connections to applications that speak FastCGI, SCGI or uwsgi | `cgi.rs` |
 //! | HTTP/3 connections, and opening them | `http3.rs`, `http3_dialer.rs` |
 //! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
 //! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod buffered_wire;
+mod cgi;
 mod dialer;
 mod error;
 mod http1;
@@ -22,6 +24,7 @@ mod idle;
 mod origin;
 
 pub use self::{
+    cgi::{CgiConnection, CgiProtocol, CgiRequest},
     dialer::{ClientEncryption, DialError, Dialer},
     error::ClientError,
     http1::Http1,

@@ -163,6 +163,12 @@ impl CgiResponse {
         matches!(self.state, State::Complete | State::Dropping)
     }
 
+    /// Whether the response has no body, behind its head: that of a request with HEAD, or of a status without one.
+    #[must_use]
+    pub fn drops_body(&self) -> bool {
+        matches!(self.state, State::Dropping)
+    }
+
     fn receive_section(&mut self, piece: &mut Bytes) -> Result<Option<CgiEvent>, CgiError> {
         let State::Section(text, section) = &mut self.state else { return Ok(None) };
         let before = text.len();

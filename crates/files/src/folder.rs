@@ -6,6 +6,7 @@ use serow_message::FileVersion;
 
 use crate::{
     error::FilesError,
+    open_folders,
     representation::validators_of,
     request_path::Hidden,
     root::{Root, Symlinks},
@@ -35,6 +36,15 @@ impl Folder {
     /// If it is gone, or the process has no descriptors left.
     pub fn open(&self) -> Result<Root, FilesError> {
         Root::open(&self.site.root, self.site.settings.symlinks)
+    }
+
+    /// The same, for a moment: the folder that another request has just opened, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`].
+    pub fn open_shared(&self) -> Result<Root, FilesError> {
+        open_folders::root(&self.site.root, self.site.settings.symlinks, (self.site.clock.milliseconds)())
     }
 
     /// Opens it for changes: no symbolic link below it is followed.

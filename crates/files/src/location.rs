@@ -3,7 +3,8 @@
 use serow_message::percent::encode_path;
 
 /// Where a client that left out the slash behind a folder is sent: the path, which has it, and the query as it came.
-pub(crate) fn redirect_target(path: &[u8], query: Option<&str>) -> Vec<u8> {
+#[must_use]
+pub fn redirect_target(path: &[u8], query: Option<&str>) -> Vec<u8> {
     let mut target = Vec::with_capacity(path.len() + 16);
     // The path was cleaned of repeated slashes: `//host/` would be another host (RFC 3986 §4.2).
     encode_path(path, &mut target);

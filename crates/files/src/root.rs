@@ -74,6 +74,15 @@ pub enum Opened {
     Folder(OwnedFd),
 }
 
+/// What was found, open for nothing but a look at it (`O_PATH`).
+#[derive(Debug)]
+pub enum Located {
+    /// A regular file.
+    File(OwnedFd),
+    /// A folder.
+    Folder(OwnedFd),
+}
+
 /// A regular file, and what it was when it was opened.
 #[derive(Debug)]
 pub struct OpenFile {
@@ -136,6 +145,25 @@ impl Root {
         } else {
             Err(OpenError::NotFound)
         }
+    }
+
+    /// Finds what a path leads to, without the right to read it; the path as for [`Self::open_below`]. `None` where there
+    /// is neither a file nor a folder that may be served.
+    #[must_use]
+    pub fn locate(&self, path: &[u8]) -> Option<Located> {
+        let descriptor = self.open_descriptor(path, OFlags::PATH | OFlags::CLOEXEC).ok()?;
+        let kind = FileType::from_raw_mode(fs::fstat(&descriptor).ok()?.st_mode);
+        match kind {
+            FileType::RegularFile => Some(Located::File(descriptor)),
+            FileType::Directory => Some(Located::Folder(descriptor)),
+            _ => None,
+        }
+    }
+
+    /// The path of the folder without symbolic links.
+    #[must_use]
+    pub fn real_path(&self) -> Vec<u8> {
+        real_path(&self.folder.descriptor).unwrap_or_else(|| self.folder.path.as_os_str().as_bytes().to_vec())
     }
 
     /// Opens a folder below the root, to be passed through or changed (`O_PATH`); the path as for [`Self::open_below`].
@@ -240,6 +268,18 @@ impl OpenError {
         }
     }
 }
+
+/// The path of an open file or folder, without symbolic links; `None` without /proc, or where it has been removed.
+#[must_use]
+pub fn real_path(descriptor: impl AsFd) -> Option<Vec<u8>> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", descriptor.as_fd().as_raw_fd());
+    let path = fs::readlink(link, Vec::new()).ok()?.into_bytes();
+    (path.first() == Some(&b'/') && !path.ends_with(REMOVED)).then_some(path)
+}
+
+/// The kernel's mark behind the path of a file that has been removed.
+const REMOVED: &[u8] = b" (deleted)";
 
 /// The path of a name in a folder; the folder's path is empty for the root.
 #[must_use]

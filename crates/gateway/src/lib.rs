@@ -10,6 +10,7 @@
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | responses that wait in memory and files for slow clients | `buffering/buffered_sender.rs`, `buffering/backlog.rs`, `buffering/overflow.rs` |
+//! | values that applications inherit from CGI, and the script of a request | `cgi_values.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
@@ -19,6 +20,7 @@
 
 mod attempts;
 mod buffering;
+mod cgi_values;
 mod crashing_requests;
 mod error_page;
 mod field_names;
@@ -37,6 +39,7 @@ pub use self::{
         BufferError, BufferSettings, BufferedBody, BufferedContent, BufferedSender, OverflowFile, OverflowPart,
         ResponseBuffering, SpoolSpace, SpooledFile,
     },
+    cgi_values::{CgiScript, decoded_path, host_and_port},
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},

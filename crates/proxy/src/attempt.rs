@@ -4,6 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use serow_client::{Http1, Protocol};
 use serow_http1::Limits;
+use serow_net::Wire;
 
 use crate::{
     attempt_error::AttemptError,
@@ -32,6 +33,9 @@ impl Forwarding {
     /// and the allocator takes several times as long for more than 1 KiB.
     pub(crate) async fn attempt(&mut self, lease: Lease) -> Result<ServerResponse, AttemptError> {
         let mut lease = self.begin_attempt(lease);
+        if let Some(protocol) = self.local.upstream.settings().cgi_protocol {
+            return Box::pin(self.attempt_cgi(lease, protocol)).await;
+        }
         if let Some(connections) = self.local.multiplexed(lease.server()) {
             match Box::pin(self.attempt_multiplexed(lease, connections)).await? {
                 Multiplexed::Response(response) => return Ok(response),
@@ -72,7 +76,7 @@ impl Forwarding {
         }
     }
 
-    fn begin_exchange(&self, lease: Lease, connection: Box<Http1>, is_reused: bool) -> http1::Exchange {
+    fn begin_exchange(&self, lease: Lease, connection: Box<Http1>, is_reused: bool) -> http1::Exchange<Http1> {
         self.note_connection(!is_reused);
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         self.set_timeouts(&mut exchange.deadline);
@@ -148,20 +152,24 @@ impl Forwarding {
 
     /// Gives a server the time that the route gives it.
     #[inline]
-    fn set_timeouts(&self, deadline: &mut ExchangeDeadline) {
+    pub(crate) fn set_timeouts(&self, deadline: &mut ExchangeDeadline) {
         if let Some(timeouts) = &self.settings.timeouts {
             deadline.set_timeouts(timeouts);
         }
     }
 
     async fn connect(&self, server: &Server) -> Result<Box<Http1>, AttemptError> {
-        let header = self.local.upstream.settings().proxy_header;
-        let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)?;
+        let wire = self.dial(server).await?;
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.pool.thread.buffers), Limits::default())))
     }
 
-    fn note_connection(&self, opened: bool) {
+    pub(crate) async fn dial(&self, server: &Server) -> Result<Wire, AttemptError> {
+        let header = self.local.upstream.settings().proxy_header;
+        let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
+        self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(AttemptError::dial)
+    }
+
+    pub(crate) fn note_connection(&self, opened: bool) {
         if let Some(attempt_log) = &self.attempt_log {
             attempt_log.note_connection(opened);
         }

@@ -5,6 +5,7 @@ mod outcome;
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
+use serow_fastcgi::Variables;
 use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
 use serow_message::{
     BodyKind, Connection, InformationalSender, KnownHeader, Method, Request, Response, StatusCode, Version,
@@ -15,7 +16,7 @@ use self::crashes::Crashes;
 use crate::{
     attempt_error::{AttemptError, Processed},
     attempt_log::AttemptLog,
-    error_response,
+    cgi, error_response,
     lease::Lease,
     local_upstream::LocalUpstream,
     request_body::RequestBody,
@@ -37,6 +38,8 @@ pub(crate) struct Forwarding {
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
+    /// The variables of its script, if servers are asked by FastCGI, SCGI or uwsgi. Boxed, since most have none.
+    pub(crate) variables: Option<Box<Variables>>,
     /// The body, if it was buffered.
     pub(crate) whole: Option<Box<BufferedBody>>,
     pub(crate) informational: InformationalSender,
@@ -87,6 +90,9 @@ impl Forwarding {
         let client = request.connection().clone();
         let expects_continue = expects_continue(&request);
         let body = std::mem::take(&mut request.body);
+        let variables = local.upstream.settings().cgi_protocol.map(|_| cgi::variables(&request, &settings)).transpose();
+        let variables =
+            variables.map_err(|status| error_response::respond(status.into(), &request.headers, &settings))?;
         let head = request_head::outgoing(&mut request, &settings)
             .map_err(|status| error_response::respond(status.into(), &request.headers, &settings))?;
         let connections = Connections::Any;
@@ -109,6 +115,7 @@ impl Forwarding {
             head,
             body,
             has_body,
+            variables: variables.map(Box::new),
             whole: None,
             informational,
             client,

@@ -9,11 +9,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_client::{ClientError, Http1};
+use serow_client::ClientError;
 use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BoxError, Headers, Incoming, InformationalSender, RequestHead, StatusCode, UpgradedIo, Wanted,
+    Body, BodyLength, BoxError, Headers, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
 };
 use tokio::time::Instant;
 
@@ -25,17 +25,18 @@ use crate::{
     request_body::{Piece, RequestBody},
     request_head,
     response_pipe::ResponsePipe,
+    sequential_connection::SequentialConnection,
     server::Server,
     server_response::{ReceivedBody, ResponseContent, ServerResponse, is_refusal, pass_on},
     thread_local_pool::ThreadLocalPool,
 };
 
 /// An exchange in progress.
-pub(crate) struct Exchange {
+pub(crate) struct Exchange<C> {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
     /// Boxed, since it is moved often.
-    connection: Box<Http1>,
+    connection: Box<C>,
     pub(crate) deadline: ExchangeDeadline,
     request: RequestProgress,
     /// The body of the request, if it has one; boxed, since most have none, and the exchange is moved with it.
@@ -63,12 +64,12 @@ enum RequestProgress {
     Unasked,
 }
 
-impl Exchange {
+impl<C: SequentialConnection> Exchange<C> {
     /// An exchange on this connection, which served others before, or did not.
     pub(crate) fn new(
         pool: Rc<ThreadLocalPool>,
         lease: Lease,
-        connection: Box<Http1>,
+        connection: Box<C>,
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
@@ -93,7 +94,7 @@ impl Exchange {
         let has_body = self
             .connection
             .send_head(head, length)
-            .map_err(|misuse| AttemptError::of_exchange(Cause::Unsendable(misuse.to_string()), Processed::Never))?;
+            .map_err(|misuse| AttemptError::of_exchange(Cause::Unsendable(misuse), Processed::Never))?;
         if has_body {
             let mut body = Box::new(std::mem::take(body));
             // A server of HTTP/1.1 does not say that it left a request alone.
@@ -157,7 +158,7 @@ impl Exchange {
             let until = self.until;
             let sent = forward_until(until, poll_fn(|context| self.poll_send_rest(context))).await;
             let is_whole = matches!(sent, Ok(ForwardingEnd::Complete));
-            is_whole.then(|| (Box::new(self.connection.into_tunnel()) as Box<dyn UpgradedIo>, self.lease))
+            self.connection.into_tunnel().filter(|_| is_whole).map(|tunnel| (tunnel, self.lease))
         }))
     }
 
@@ -345,7 +346,7 @@ impl Exchange {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), ClientError>> {
         if sender.takes_pipes()
-            && let Some(piped) = self.pipe.poll_receive(&mut self.connection, context)
+            && let Some(piped) = self.connection.poll_receive_piped(&mut self.pipe, context)
         {
             let bytes = ready!(piped)?;
             self.deadline.note_progress();
@@ -367,6 +368,6 @@ impl Exchange {
     fn finish(self) {
         let Self { pool, lease, connection, deadline, .. } = self;
         drop(deadline);
-        pool.keep_connection(lease.server(), connection);
+        connection.finish(&pool, lease.server());
     }
 }

@@ -23,6 +23,7 @@
 //! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
 //! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
 //! | send the request as its body arrives; receive the response's head, informational ones first | `http1.rs`, `http2/` |
+//! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script | `cgi.rs` |
 //! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
 //! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
 //! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
@@ -46,6 +47,7 @@ mod attempt_log;
 mod background_tasks;
 mod balancing;
 mod body_forwarding;
+mod cgi;
 mod control;
 mod cookies;
 mod counters;
@@ -73,6 +75,7 @@ mod response_head;
 mod response_pipe;
 mod retry;
 mod selection;
+mod sequential_connection;
 mod server;
 mod server_response;
 mod settings;
@@ -85,6 +88,7 @@ mod via;
 mod warnings;
 mod websocket;
 
+pub use serow_client::CgiProtocol;
 pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
     Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, InternalRedirects, Network,

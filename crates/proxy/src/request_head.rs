@@ -103,6 +103,19 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     Ok(OutgoingHead { head, host, upgrade, trailers, expects_continue: false })
 }
 
+/// The fields of a request as a script gets them: without those of the client's connection, with those that the settings
+/// set.
+pub(crate) fn of_script(request: &Request, settings: &ForwardingSettings) -> Headers {
+    let mut headers = request.headers.clone();
+    let named = hop_by_hop::Named::of(&headers);
+    headers.remove_names(REMOVED, |name| !named.covers_extension(name));
+    let _ = decide_host(&mut headers, settings);
+    for (name, value) in &filled(settings, request) {
+        set_text(name, value, &mut headers, settings);
+    }
+    headers
+}
+
 impl OutgoingHead {
     /// The head for this server. Free if all servers get the same host.
     pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {

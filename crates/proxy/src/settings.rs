@@ -8,7 +8,7 @@ mod sticky;
 
 use std::time::Duration;
 
-use serow_client::TlsConnector;
+use serow_client::{CgiProtocol, TlsConnector};
 use serow_gateway::{BufferSettings, FieldNames, Forwarded, InternalRedirects, QueueSettings, ResponseBuffering};
 use serow_variables::Text;
 
@@ -28,6 +28,8 @@ pub struct UpstreamSettings {
     pub name: String,
     /// The servers.
     pub servers: Vec<ServerSettings>,
+    /// How servers are asked that do not speak HTTP; HTTP by default.
+    pub cgi_protocol: Option<CgiProtocol>,
     /// The load balancing algorithm.
     pub balancing: Balancing,
     /// Whether a client stays with the server that it had first.
@@ -174,6 +176,7 @@ impl UpstreamSettings {
         Self {
             name: name.into(),
             servers,
+            cgi_protocol: None,
             balancing: Balancing::default(),
             sticky: None,
             timeouts: UpstreamTimeouts::default(),

@@ -2,9 +2,10 @@
 
 use std::{borrow::Cow, net::IpAddr};
 
+use serow_gateway::decoded_path;
 use serow_message::KnownHeader;
 
-use super::{Facts, decoded, marshal::Marshal};
+use super::{Facts, marshal::Marshal};
 use crate::upload::Upload;
 
 /// The type of the scope.
@@ -27,7 +28,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
     write_constants(protocol, marshal);
     let version = facts.protocol.trim_start_matches("HTTP/");
     // Unlike elsewhere, the path has the root as well (ASGI's HTTP specification, from 2.3 on).
-    let path = decoded(&facts.whole_path);
+    let path = decoded_path(&facts.whole_path);
     let path = String::from_utf8_lossy(&path);
     let scheme = match (protocol, facts.scheme) {
         (Protocol::Http, scheme) => scheme,

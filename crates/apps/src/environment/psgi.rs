@@ -1,7 +1,9 @@
 //! Requests for Perl: names and values, each preceded by its length in four bytes, which one `unpack` turns into a
 //! hash.
 
-use super::{Facts, decoded, variable, write_text, write_values};
+use serow_gateway::decoded_path;
+
+use super::{Facts, variable, write_text, write_values};
 
 /// CGI's variables, and the only PSGI value that differs between requests; the bridge adds the others.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
@@ -9,7 +11,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     pairs.text("REQUEST_METHOD", facts.method.as_bytes());
     // In PSGI, paths begin with a slash, except in `OPTIONS *`.
     let path = if facts.path == "*" { "" } else { facts.path };
-    pairs.text("PATH_INFO", &decoded(path));
+    pairs.text("PATH_INFO", &decoded_path(path));
     if !facts.script_name.is_empty() {
         pairs.text("SCRIPT_NAME", facts.script_name.as_bytes());
     }

@@ -4,7 +4,9 @@
 //! every request. Requests with the same names get a copy of the same dict with new values; that takes two thirds of
 //! the time for a dict of its own.
 
-use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values};
+use serow_gateway::decoded_path;
+
+use super::{Facts, marshal::Marshal, variable, write_text, write_values};
 
 /// The fixed values have the order of FIXED in bridges/python/wsgi.py.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
@@ -31,7 +33,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let texts =
         [facts.method, facts.query, facts.protocol, facts.server_name, facts.target, facts.scheme].map(str::as_bytes);
     texts.into_iter().for_each(|text| marshal.latin1(text));
-    marshal.latin1(&decoded(facts.path));
+    marshal.latin1(&decoded_path(facts.path));
     let mut add = |write: &dyn Fn(&mut Vec<u8>)| {
         text.clear();
         write(&mut text);

@@ -1,0 +1,118 @@
+//! A folder of scripts.
+
+use std::sync::Arc;
+
+use serow_files::{Files, redirect_target};
+use serow_gateway::{CgiScript, error_page};
+use serow_message::{KnownHeader, Method, Request, Response, StatusCode};
+use serow_proxy::Proxy;
+
+use crate::{
+    path_names::PathNames,
+    script_search::{ScriptSearch, Search},
+    settings::PhpSettings,
+};
+
+/// A folder of scripts: its files, and the servers that run its scripts.
+#[derive(Clone)]
+pub struct PhpFolder {
+    files: Files,
+    servers: Proxy,
+    settings: Arc<PhpSettings>,
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub enum Destination {
+    /// It is answered here.
+    Response(Response),
+    /// This script runs.
+    Script(CgiScript),
+}
+
+impl PhpFolder {
+    /// The scripts of this folder run by these servers, which speak FastCGI.
+    #[must_use]
+    pub fn new(files: Files, servers: Proxy, settings: PhpSettings) -> Self {
+        Self { files, servers, settings: Arc::new(settings) }
+    }
+
+    /// The servers.
+    #[must_use]
+    pub fn servers(&self) -> &Proxy {
+        &self.servers
+    }
+
+    /// The files of the folder.
+    #[must_use]
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Answers a request at once with a file, or passes it on.
+    pub fn respond(&self, mut request: Request) -> Result<Response, std::pin::Pin<Box<dyn Future<Output = Response>>>> {
+        match self.destination(&request) {
+            Destination::Response(response) => Ok(response),
+            Destination::Script(script) => {
+                request.extensions.insert(script);
+                Err(self.servers.respond(request))
+            }
+        }
+    }
+
+    /// Where a request goes.
+    #[must_use]
+    pub fn destination(&self, request: &Request) -> Destination {
+        let refuse = |status| Destination::Response(error_page(status, &request.headers));
+        let encoded = request.target.path();
+        let Ok(names) = PathNames::parse(encoded) else { return refuse(StatusCode::BAD_REQUEST) };
+        let Ok(root) = self.files.folder().open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
+        let search = ScriptSearch { root: &root, settings: &self.settings };
+        match search.in_path(&names, encoded) {
+            Search::Found(script) => return Destination::Script(script),
+            Search::Forbidden => return refuse(StatusCode::NOT_FOUND),
+            Search::Nothing => {}
+        }
+        if names.has_hidden(names.count()) {
+            return refuse(StatusCode::NOT_FOUND);
+        }
+        if let Some(path) = names.joined(names.count())
+            && let Some(destination) = self.of_folder_or_file(&search, &names, &path, request)
+        {
+            return destination;
+        }
+        match search.front_controller() {
+            Some(script) => Destination::Script(script),
+            None => Destination::Response(self.files.respond(request)),
+        }
+    }
+
+    /// The index of a folder, the redirect to it, or a file.
+    fn of_folder_or_file(
+        &self,
+        search: &ScriptSearch<'_>,
+        names: &PathNames,
+        path: &[u8],
+        request: &Request,
+    ) -> Option<Destination> {
+        let is_read = request.method == Method::GET || request.method == Method::HEAD;
+        if names.is_folder {
+            match search.index_of(path) {
+                Search::Found(script) => return Some(Destination::Script(script)),
+                Search::Forbidden | Search::Nothing => {}
+            }
+        } else if is_read && search.is_folder(path) && search.index_of(path) != Search::Nothing {
+            return Some(Destination::Response(with_slash(path, request)));
+        }
+        self.files.respond_if_found(request).map(Destination::Response)
+    }
+}
+
+/// The redirect to a folder that was requested without the slash at its end.
+fn with_slash(path: &[u8], request: &Request) -> Response {
+    let target = redirect_target(&[b"/", path, b"/"].concat(), request.target.query());
+    let mut response = Response::new(StatusCode::MOVED_PERMANENTLY);
+    // Encoded, it is a valid value.
+    let _ = response.headers.append(KnownHeader::Location, target);
+    response
+}

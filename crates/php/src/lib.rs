@@ -1,0 +1,24 @@
+//! A folder of PHP scripts as a handler: scripts run in php-fpm, all other files are sent.
+//!
+//! The server alone decides which script a request runs. php-fpm gets the path of a file that exists, ends in `.php`, lies
+//! beneath the root and may be run; source code is never sent as a file.
+//!
+//! # Life of a request
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the path is decoded name by name, and refused where no honest client sends it | `path_names.rs` |
+//! | the first name that is a script ends SCRIPT_NAME; PATH_INFO is the rest | `script_search.rs` |
+//! | without a script: a file of the folder, the index of a folder, or the front controller | `folder.rs` |
+//! | the script is put into the request, which the proxy passes on by FastCGI | `folder.rs`, crate `serow-proxy` |
+#![forbid(unsafe_code)]
+
+mod folder;
+mod path_names;
+mod script_search;
+mod settings;
+
+pub use self::{
+    folder::{Destination, PhpFolder},
+    settings::{FrontController, PhpSettings},
+};

@@ -1,0 +1,144 @@
+//! The names of a request's path, decoded once.
+
+use serow_message::percent::{self, Octet};
+
+/// The names of a path between its slashes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PathNames {
+    names: Vec<PathName>,
+    /// Whether the path ends with a slash: it means a folder.
+    pub(crate) is_folder: bool,
+}
+
+/// A name, decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PathName {
+    pub(crate) text: Vec<u8>,
+    /// Where its slash is in the encoded path.
+    start: usize,
+    is_of_file: bool,
+}
+
+/// A path that no honest client sends: NUL, `..`, or a broken percent-encoding (400).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MalformedPath;
+
+impl PathNames {
+    /// Decodes a path, once: `%252e` is the name `%2e`. Repeated slashes count as one.
+    pub(crate) fn parse(encoded: &str) -> Result<Self, MalformedPath> {
+        let mut names = Vec::new();
+        let mut start = 0;
+        for part in encoded.split_inclusive('/') {
+            let name = part.trim_end_matches('/');
+            if !name.is_empty() {
+                names.push(PathName::decode(name, start)?);
+            }
+            start += part.len();
+        }
+        Ok(Self { is_folder: names.is_empty() || encoded.ends_with('/'), names })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &PathName> {
+        self.names.iter()
+    }
+
+    /// The path below a folder that the first `count` names make, if each can be the name of a file.
+    pub(crate) fn joined(&self, count: usize) -> Option<Vec<u8>> {
+        let names = self.names.get(..count)?;
+        names
+            .iter()
+            .all(|name| name.is_of_file)
+            .then(|| names.iter().map(|name| name.text.as_slice()).collect::<Vec<_>>().join(&b'/'))
+    }
+
+    /// The number of names.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The part of the encoded path behind the first `count` names.
+    pub(crate) fn behind<'path>(&self, count: usize, encoded: &'path str) -> &'path str {
+        match self.names.get(count) {
+            // With the slash before it.
+            Some(next) => &encoded[next.start.saturating_sub(1)..],
+            None if self.is_folder && count > 0 => "/",
+            None => "",
+        }
+    }
+
+    /// Whether one of the first `count` names begins with a dot, so that it is none that is served: `.git`, `.env`.
+    /// `.well-known` is (RFC 8615 §3).
+    pub(crate) fn has_hidden(&self, count: usize) -> bool {
+        self.names.iter().take(count).any(|name| name.text.first() == Some(&b'.') && name.text != b".well-known")
+    }
+}
+
+impl PathName {
+    fn decode(encoded: &str, start: usize) -> Result<Self, MalformedPath> {
+        let mut text = Vec::with_capacity(encoded.len());
+        let mut is_of_file = true;
+        for octet in percent::decode(encoded.as_bytes()) {
+            match octet {
+                Err(_) | Ok(Octet::Plain(0) | Octet::Encoded(0)) => return Err(MalformedPath),
+                // A file name has no slash, and a backslash is one to some: the name is for a script alone.
+                Ok(Octet::Encoded(b'/') | Octet::Plain(b'\\') | Octet::Encoded(b'\\')) => is_of_file = false,
+                Ok(_) => {}
+            }
+            text.push(octet.map_or(0, Octet::byte));
+        }
+        // Also between encoded slashes: whoever sends it means to climb.
+        if text.split(|byte| matches!(byte, b'/' | b'\\')).any(|part| part == b"..") {
+            return Err(MalformedPath);
+        }
+        is_of_file &= text != b".";
+        Ok(Self { text, start, is_of_file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_decoded_once_and_refused_where_they_climb() {
+        for (path, expected) in [
+            ("/", Ok(("", true))),
+            ("/a/b.php", Ok(("a|b.php", false))),
+            ("//a///b/", Ok(("a|b", true))),
+            ("/a%20b/%252e", Ok(("a b|%2e", false))),
+            ("/a%2Fb", Ok(("a/b", false))),
+            ("/%2e%2e/a", Err(MalformedPath)),
+            ("/a/../b", Err(MalformedPath)),
+            ("/a%2f..%2fb", Err(MalformedPath)),
+            ("/a%5c..%5cb", Err(MalformedPath)),
+            ("/a%00.php", Err(MalformedPath)),
+            ("/a%zz", Err(MalformedPath)),
+            ("/a...b", Ok(("a...b", false))),
+        ] {
+            let parsed = PathNames::parse(path).map(|names| {
+                let texts: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(&name.text).into_owned()).collect();
+                (texts.join("|"), names.is_folder)
+            });
+            assert_eq!(parsed, expected.map(|(text, is_folder)| (text.to_owned(), is_folder)), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_part_behind_names_keeps_its_slashes() {
+        for (path, count, expected) in [
+            ("/a.php", 1, ""),
+            ("/a.php/", 1, "/"),
+            ("/a.php/b/c", 1, "/b/c"),
+            ("/a.php//b", 1, "/b"),
+            ("/x/a.php/b%2Fc/", 2, "/b%2Fc/"),
+        ] {
+            assert_eq!(PathNames::parse(path).unwrap().behind(count, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn names_with_encoded_slashes_are_not_those_of_files() {
+        let names = PathNames::parse("/a/b%2Fc/d").unwrap();
+        assert_eq!((names.joined(1), names.joined(2), names.joined(3)), (Some(b"a".to_vec()), None, None));
+    }
+}

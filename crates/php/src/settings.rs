@@ -1,0 +1,64 @@
+//! Settings of a folder of scripts.
+
+use serow_message::Pattern;
+
+/// Which scripts of a folder run.
+#[derive(Clone, Debug)]
+pub struct PhpSettings {
+    /// Scripts that clients may run, as patterns for their paths; all by default. Those that are not among them answer 404:
+    /// an application's front controller includes them.
+    pub entry_points: Option<Vec<Pattern>>,
+    /// Paths below which no script runs, though it exists: folders of uploads. Compared without regard to case.
+    pub without_scripts: Vec<Pattern>,
+    /// The script that answers requests for which there is neither a script nor a file.
+    pub front_controller: FrontController,
+    /// Names of scripts that answer for a folder; `index.php`.
+    pub index: Vec<String>,
+    /// The path of the folder as php-fpm sees it, where that is another one: in a container. By default it is the real path
+    /// of the folder.
+    pub root_in_php: Option<Vec<u8>>,
+}
+
+/// The script that answers requests for which there is neither a script nor a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontController {
+    /// The `index.php` of the folder, where there is one.
+    IfPresent,
+    /// The script at this path below the folder, without a slash before it.
+    At(String),
+    /// None: such requests are answered with 404.
+    Off,
+}
+
+impl Default for PhpSettings {
+    fn default() -> Self {
+        Self {
+            entry_points: None,
+            without_scripts: Vec::new(),
+            front_controller: FrontController::IfPresent,
+            index: vec![INDEX.to_owned()],
+            root_in_php: None,
+        }
+    }
+}
+
+impl PhpSettings {
+    /// Whether the script at this path, which begins with a slash, may be run.
+    pub(crate) fn allows(&self, path: &[u8]) -> bool {
+        let lower = path.to_ascii_lowercase();
+        let is_without = self.without_scripts.iter().any(|pattern| pattern.matches(&lower));
+        !is_without && self.entry_points.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(path)))
+    }
+
+    /// The path of the front controller below the folder.
+    pub(crate) fn front_controller(&self) -> Option<&str> {
+        match &self.front_controller {
+            FrontController::IfPresent => Some(INDEX),
+            FrontController::At(path) => Some(path),
+            FrontController::Off => None,
+        }
+    }
+}
+
+/// The script that PHP's own guides, and nearly all applications, have at the top of their folder.
+const INDEX: &str = "index.php";
