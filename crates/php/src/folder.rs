@@ -1,10 +1,10 @@
 //! A folder of scripts.
 
-use std::sync::Arc;
+use std::{future::ready, pin::Pin, sync::Arc};
 
 use serow_files::{Files, redirect_target};
 use serow_gateway::{CgiScript, error_page};
-use serow_message::{KnownHeader, Method, Request, Response, StatusCode};
+use serow_message::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 use serow_proxy::Proxy;
 
 use crate::{
@@ -49,15 +49,10 @@ impl PhpFolder {
         &self.files
     }
 
-    /// Answers a request at once with a file, or passes it on.
-    pub fn respond(&self, mut request: Request) -> Result<Response, std::pin::Pin<Box<dyn Future<Output = Response>>>> {
-        match self.destination(&request) {
-            Destination::Response(response) => Ok(response),
-            Destination::Script(script) => {
-                request.extensions.insert(script);
-                Err(self.servers.respond(request))
-            }
-        }
+    /// Passes a request on, which runs this script.
+    pub fn run(&self, script: CgiScript, mut request: Request) -> Pin<Box<dyn Future<Output = Response>>> {
+        request.extensions.insert(script);
+        self.servers.respond(request)
     }
 
     /// Where a request goes.
@@ -105,6 +100,15 @@ impl PhpFolder {
             return Some(Destination::Response(with_slash(path, request)));
         }
         self.files.respond_if_found(request).map(Destination::Response)
+    }
+}
+
+impl Handler for PhpFolder {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        match self.destination(&request) {
+            Destination::Response(response) => Box::pin(ready(response)),
+            Destination::Script(script) => self.run(script, request),
+        }
     }
 }
 

@@ -267,6 +267,10 @@ impl Forwarding {
         let is_head = *self.head.method() == Method::HEAD;
         let origin = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
         let mut response = response_head::returning(head, self.head.method(), &self.settings, origin);
+        if self.variables.is_some() {
+            // RFC 9110 §7.6.3 is about intermediaries of HTTP, which this server is not towards a script.
+            let _ = response.headers.remove(KnownHeader::Via);
+        }
         if is_unframed {
             response.extensions.insert(UnframedBody);
         }

@@ -1,0 +1,99 @@
+//! A php-fpm, and a folder whose scripts it runs.
+#![allow(unreachable_pub, reason = "each test needs a part of this")]
+
+use std::{
+    fs,
+    ops::Deref,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use serow_files::{Files, FilesSettings};
+use serow_php::{PhpFolder, PhpSettings};
+use serow_proxy::{BufferSettings, CgiProtocol, ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings};
+use tempfile::TempDir;
+
+use crate::answering::{Answering, wait_until};
+
+/// A server in front of a folder, until this is dropped.
+pub struct Running {
+    answering: Answering,
+    pub folder: TempDir,
+    fpm: Child,
+}
+
+impl Running {
+    /// Serves a folder with these files, whose names may have folders.
+    pub fn new(files: &[(&str, &str)], settings: PhpSettings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join("site").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let socket = folder.path().join("fpm.sock");
+        let fpm = start(folder.path(), &socket);
+        let server = ServerSettings::new(format!("unix:{}", socket.display()).parse().unwrap());
+        let upstream =
+            UpstreamSettings { cgi_protocol: Some(CgiProtocol::Fastcgi), ..UpstreamSettings::new("php", vec![server]) };
+        let forwarding =
+            ForwardingSettings { buffering: Some(BufferSettings::default()), ..ForwardingSettings::default() };
+        let index = vec!["index.html".to_owned()];
+        let root = folder.path().join("site");
+        let files = Files::with_settings(root, FilesSettings { index, ..FilesSettings::default() }).unwrap();
+        let servers = Proxy::new(Upstream::new(upstream), forwarding);
+        let php = PhpFolder::new(files, servers, settings);
+        Self { answering: Answering::new(php), folder, fpm }
+    }
+
+    /// The folder of the scripts.
+    pub fn site(&self) -> PathBuf {
+        self.folder.path().join("site")
+    }
+
+    /// Replaces the file at this path.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.site().join(name), text).unwrap();
+    }
+}
+
+impl Deref for Running {
+    type Target = Answering;
+
+    fn deref(&self) -> &Answering {
+        &self.answering
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Its children end with it: they hold the socket, and nobody else could end them.
+        let _ = Command::new("kill").args(["-TERM", &self.fpm.id().to_string()]).status();
+        let _ = self.fpm.wait();
+    }
+}
+
+/// Debian's php-fpm, of whichever version.
+fn program() -> PathBuf {
+    let programs = fs::read_dir("/usr/sbin").unwrap().map(|entry| entry.unwrap().path());
+    let is_fpm = |path: &PathBuf| path.file_name().unwrap().as_encoded_bytes().starts_with(b"php-fpm");
+    programs.filter(is_fpm).max().unwrap()
+}
+
+fn start(folder: &Path, socket: &Path) -> Child {
+    let settings = folder.join("fpm.conf");
+    let text = format!(
+        "[global]\nerror_log = {}/fpm.log\ndaemonize = no\n[test]\nlisten = {}\npm = static\npm.max_children = 2\n\
+         catch_workers_output = no\n",
+        folder.display(),
+        socket.display()
+    );
+    fs::write(&settings, text).unwrap();
+    let mut command = Command::new(program());
+    // As root, it wants a user, or this.
+    command.args(["-n", "-R", "-F", "-d", "output_buffering=4096", "-d", "display_errors=0", "-y"]).arg(settings);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("php-fpm listens", || UnixStream::connect(socket).is_ok());
+    child
+}
