@@ -27,6 +27,7 @@ pub fn upstream_settings(
     refuse_servers(&servers)?;
     Ok(UpstreamSettings {
         name,
+        cgi_protocol: None,
         balancing: self::balancing(&balancing)?,
         sticky: self::sticky(sticky)?,
         timeouts: UpstreamTimeouts {
