@@ -215,7 +215,11 @@ impl Thread {
         let fault = match broken {
             ClientError::Lost(_) | ClientError::Closed | ClientError::Truncated => Fault::Read,
             ClientError::Unsent(_) => Fault::Write,
-            ClientError::Http1(_) | ClientError::Http2(_) | ClientError::Http3(_) => Fault::Protocol,
+            ClientError::Http1(_)
+            | ClientError::Http2(_)
+            | ClientError::Http3(_)
+            | ClientError::Fastcgi(_)
+            | ClientError::Cgi(_) => Fault::Protocol,
         };
         if fault == Fault::Protocol && !self.shared.answered.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
