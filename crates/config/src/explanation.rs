@@ -12,6 +12,7 @@ use crate::{
         access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
+        php::{PhpSettings, PhpTable},
         redis::RedisTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable, ScriptsTable},
         sites::{RouteTable, SiteContent, SiteTable},
@@ -105,6 +106,10 @@ fn of_site(site: &SiteTable) -> String {
             keys.add_table("proxy", of_proxy(proxy));
             String::new()
         }
+        SiteContent::Php(php) => {
+            keys.add_table("php", of_php(php));
+            String::new()
+        }
         SiteContent::Routes(routes) => routes.iter().map(of_route).collect(),
     };
     format!("\n[[site]]\n{}{routes}", keys.lines())
@@ -126,6 +131,7 @@ fn of_route(route: &RouteTable) -> String {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),
         HandlerTable::Proxy(proxy) => keys.add_table("proxy", of_proxy(proxy)),
+        HandlerTable::Php(php) => keys.add_table("php", of_php(php)),
         HandlerTable::Redirect(redirect) => {
             let mut table = Keys::default();
             table.add(redirect, &RedirectTable { to: String::new(), status: RedirectStatus::default() });
@@ -162,6 +168,14 @@ fn of_proxy(proxy: &ProxyTable) -> Keys {
     let mut keys = Keys::default();
     keys.add_all(&proxy.settings);
     keys.add(&proxy.forwarding, &without_options());
+    keys
+}
+
+fn of_php(php: &PhpTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add(&php.settings, &PhpSettings::default());
+    keys.add_all(&php.requests);
+    keys.add(&php.caching, &without_options());
     keys
 }
 

@@ -250,7 +250,7 @@ impl SiteTable {
     /// How many routes it has; its own folder is one.
     fn routes(&self) -> usize {
         match &self.content {
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => 1,
             SiteContent::Routes(routes) => routes.len(),
         }
     }
@@ -263,9 +263,11 @@ impl SiteTable {
     fn has_proxying_content(&self) -> bool {
         match &self.content {
             SiteContent::Files(_) => false,
-            SiteContent::App(_) | SiteContent::Proxy(_) => true,
+            SiteContent::App(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => true,
             SiteContent::Routes(routes) => {
-                let is_proxy = |route: &HandlerTable| matches!(route, HandlerTable::App(_) | HandlerTable::Proxy(_));
+                let is_proxy = |route: &HandlerTable| {
+                    matches!(route, HandlerTable::App(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_))
+                };
                 let asks = |route: &RouteTable| route.policy.mirror.is_some() || route.access.forward_auth.is_some();
                 routes.iter().any(|route| is_proxy(&route.handler) || asks(route))
             }
@@ -276,7 +278,7 @@ impl SiteTable {
     fn files(&self) -> Vec<&FilesTable> {
         match &self.content {
             SiteContent::Files(files) => vec![files],
-            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 let files = routes.iter().filter_map(|route| match &route.handler {
                     HandlerTable::Files(files) => Some(&**files),

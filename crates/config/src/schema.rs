@@ -15,6 +15,7 @@ use crate::{
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
+        php::{PhpRequestSettings, PhpSettings},
         policies::PolicySettings,
         redis::RedisSettings,
         root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable, ScriptsTable},
@@ -117,6 +118,15 @@ pub(crate) fn of_app() -> Vec<(String, Shape)> {
     ]
 }
 
+/// What is in a table `php`, under headings.
+pub(crate) fn of_php() -> Vec<(String, Shape)> {
+    vec![
+        ("Scripts".to_owned(), Shape::of::<PhpSettings>()),
+        ("Requests".to_owned(), Shape::of::<PhpRequestSettings>()),
+        Shape::of_options::<CachingOptions>(),
+    ]
+}
+
 /// What is in a table `files`, under headings.
 pub(crate) fn of_files() -> Vec<(String, Shape)> {
     vec![
@@ -138,6 +148,10 @@ fn proxy() -> Value {
     one_of(together(of_proxy()).schema(), &["upstream", "servers"])
 }
 
+fn php() -> Value {
+    one_of(together(of_php()).schema(), &["upstream", "servers"])
+}
+
 fn app() -> Value {
     together(of_app()).schema()
 }
@@ -152,6 +166,7 @@ fn route() -> Value {
         .with("files", "Answers with what lies in a folder.", files())
         .with("app", "Answers with what an application answers.", app())
         .with("proxy", "Answers with what other servers answer.", proxy())
+        .with("php", "Answers with a folder of PHP scripts.", php())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());

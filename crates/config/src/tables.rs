@@ -19,6 +19,7 @@ pub(crate) mod mounting;
 pub(crate) mod nginx;
 pub(crate) mod or_off;
 pub(crate) mod other_servers;
+pub(crate) mod php;
 pub(crate) mod policies;
 pub(crate) mod redis;
 pub(crate) mod root;

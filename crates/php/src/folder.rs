@@ -55,6 +55,23 @@ impl PhpFolder {
         self.servers.respond(request)
     }
 
+    /// Explains in words where a request goes.
+    #[must_use]
+    pub fn examine(&self, request: &Request) -> String {
+        match self.destination(request) {
+            Destination::Script(script) => {
+                let filename = String::from_utf8_lossy(&script.filename).into_owned();
+                match script.path_info {
+                    Some(rest) => {
+                        format!("the script {filename} runs, PATH_INFO is {}", String::from_utf8_lossy(&rest))
+                    }
+                    None => format!("the script {filename} runs"),
+                }
+            }
+            Destination::Response(_) => self.files.examine(request).to_string(),
+        }
+    }
+
     /// Where a request goes.
     #[must_use]
     pub fn destination(&self, request: &Request) -> Destination {

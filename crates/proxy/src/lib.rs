@@ -88,7 +88,7 @@ mod via;
 mod warnings;
 mod websocket;
 
-pub use serow_client::CgiProtocol;
+pub use serow_client::{CgiProtocol, Protocol};
 pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
     Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, InternalRedirects, Network,

@@ -5,6 +5,7 @@ use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_gateway::error_page;
 use serow_message::StatusCode;
+use serow_php::{Destination, PhpFolder};
 use serow_proxy::Proxy;
 use serow_webdav::Dav;
 
@@ -21,6 +22,8 @@ pub enum Content {
     App(ApplicationHandler),
     /// Other servers.
     Proxy(Proxy),
+    /// A folder of PHP scripts.
+    Php(Box<PhpFolder>),
     /// The router's own answer: a redirect or a fixed response. It is handed over with the request.
     Answer,
 }
@@ -30,7 +33,7 @@ impl Content {
     pub(crate) fn source(&self) -> Source {
         match self {
             Self::Files(_) | Self::Dav(_) => Source::Folder,
-            Self::App(_) | Self::Proxy(_) => Source::Behind,
+            Self::App(_) | Self::Php(_) | Self::Proxy(_) => Source::Behind,
             Self::Answer => Source::Router,
         }
     }
@@ -46,6 +49,10 @@ impl Content {
             },
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
+            Self::Php(folder) => match folder.destination(&request) {
+                Destination::Response(response) => SiteResponse::Ready(Some(response)),
+                Destination::Script(script) => SiteResponse::pending(folder.run(script, request)),
+            },
             // There is nothing but the answer that comes with a request.
             Self::Answer => SiteResponse::Ready(Some(error_page(StatusCode::NOT_FOUND, &request.headers))),
         }
@@ -57,7 +64,7 @@ impl Content {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::Dav(_) | Self::App(_) | Self::Proxy(_) | Self::Answer => None,
+            Self::Dav(_) | Self::App(_) | Self::Php(_) | Self::Proxy(_) | Self::Answer => None,
         }
     }
 }

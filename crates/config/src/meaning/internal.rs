@@ -26,6 +26,7 @@ pub(crate) fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
     let mut asking: Vec<Place> = Vec::new();
     match content {
         SiteContent::App(app) if app.arguments.accel_redirect == Some(true) => asking.push(place.key("app")),
+        SiteContent::Php(php) if php.requests.accel_redirect == Some(true) => asking.push(place.key("php")),
         SiteContent::Proxy(proxy) if proxy.forwarding.accel_redirect == Some(true) => asking.push(place.key("proxy")),
         _ => asking.extend(routes.iter().filter_map(place_of_demand)),
     }
@@ -46,6 +47,7 @@ pub(crate) fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
 fn place_of_demand(route: &RouteTable) -> Option<Place> {
     match &route.handler {
         HandlerTable::App(app) if app.arguments.accel_redirect == Some(true) => Some(route.place.key("app")),
+        HandlerTable::Php(php) if php.requests.accel_redirect == Some(true) => Some(route.place.key("php")),
         HandlerTable::Proxy(proxy) if proxy.forwarding.accel_redirect == Some(true) => Some(route.place.key("proxy")),
         _ => None,
     }
@@ -56,6 +58,7 @@ impl HandlerTable {
     pub(crate) fn follows(&self) -> bool {
         match self {
             Self::App(app) => app.arguments.accel_redirect != Some(false),
+            Self::Php(php) => php.requests.accel_redirect == Some(true),
             Self::Proxy(proxy) => proxy.forwarding.accel_redirect == Some(true),
             Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => false,
         }

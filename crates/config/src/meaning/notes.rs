@@ -30,7 +30,7 @@ pub(crate) fn of_sites(sites: &[SiteTable], folder: &Path, notes: &Problems) {
 /// path is a prefix.
 fn exact_path(route: &RouteTable, routes: &[RouteTable], folder: &Path) -> Option<String> {
     let has_paths_below = |path: &str| match &route.handler {
-        HandlerTable::App(_) | HandlerTable::Proxy(_) => true,
+        HandlerTable::App(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_) => true,
         HandlerTable::Files(files) => !is_file(files, path, folder),
         HandlerTable::Redirect(_) | HandlerTable::Respond(_) | HandlerTable::Rewrite(_) => false,
     };

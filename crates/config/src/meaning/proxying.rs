@@ -8,7 +8,7 @@ use std::{
 };
 
 use serow_document::{Place, Problem, Problems, names::near};
-use serow_proxy::{ForwardingSettings, Network, Proxy, Upstream};
+use serow_proxy::{CgiProtocol, CheckKind, ForwardingSettings, Network, Protocol, Proxy, Upstream};
 
 use serow_variables::Scope;
 
@@ -16,7 +16,7 @@ use crate::{
     meaning::paths::{resolve_server, resolve_upstream_tls},
     tables::{
         mirror::MirrorTable,
-        upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+        upstreams::{ProtocolChoice, ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     },
     values::{NetworkRule, ServerRule, Span},
 };
@@ -84,7 +84,7 @@ impl<'a> Proxying<'a> {
     }
 
     fn add(&mut self, table: UpstreamTable) {
-        let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = table;
+        let UpstreamTable { settings: UpstreamSettings { name, mut servers, protocol }, mut arguments, place } = table;
         resolve_upstream_tls(&mut arguments.tls, self.folder);
         self.renewed_files.extend(arguments.tls.server_certificate.iter().flat_map(CertificateChoice::files).cloned());
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
@@ -96,13 +96,70 @@ impl<'a> Proxying<'a> {
             self.problems.add(Problem::of_value(place.key("name"), text));
         }
         match upstream_settings(name.clone(), &servers, arguments) {
-            Ok(settings) => drop(self.named.insert(name, Upstream::new(settings))),
+            Ok(settings) => match self.speaking_protocol(settings, protocol, &place) {
+                Some(settings) => drop(self.named.insert(name, Upstream::new(settings))),
+                None => {}
+            },
             Err(found) => self.problems.add(found.problem(&place)),
         }
     }
 
+    /// An upstream whose servers speak this protocol; nothing where other settings are of no effect with it.
+    fn speaking_protocol(
+        &self,
+        settings: serow_proxy::UpstreamSettings,
+        protocol: ProtocolChoice,
+        place: &Place,
+    ) -> Option<serow_proxy::UpstreamSettings> {
+        let Some(cgi_protocol) = protocol.cgi() else { return Some(settings) };
+        let is_http = |server: &serow_proxy::ServerSettings| server.address.protocol != Some(Protocol::Http1);
+        let refused = if settings.check.as_ref().is_some_and(|check| matches!(check.kind, CheckKind::Http(_))) {
+            (
+                "check-path",
+                "a check by HTTP is for servers that speak HTTP: leave it out, so that a connection is enough",
+            )
+        } else if settings.servers.iter().any(is_http) {
+            ("servers", "only host:port and unix:/path are addresses of servers that speak FastCGI, SCGI or uwsgi")
+        } else {
+            return Some(serow_proxy::UpstreamSettings { cgi_protocol: Some(cgi_protocol), ..settings });
+        };
+        self.problems.add(Problem::of_key(place.key(refused.0), refused.1));
+        None
+    }
+
+    /// The php-fpm of a folder; nothing where something is wrong, which is noted.
+    pub(crate) fn php(
+        &self,
+        (servers, upstream): (Vec<ServerRule>, Option<String>),
+        forwarding: ForwardingOptions,
+        scopes: ProxyScopes<'_>,
+        place: &Place,
+    ) -> Option<Proxy> {
+        let name = upstream.clone();
+        let table = ProxyTable { settings: ProxySettings { upstream, servers }, forwarding };
+        let proxy = self.speaking(Some(CgiProtocol::Fastcgi), table, scopes, place)?;
+        if proxy.upstream().settings().cgi_protocol == Some(CgiProtocol::Fastcgi) {
+            return Some(proxy);
+        }
+        let name = name.unwrap_or_default();
+        let text = format!("the upstream {name:?} speaks HTTP: write protocol = \"fastcgi\" in its [[upstream]]");
+        self.problems.add(Problem::of_value(place.key("upstream"), text));
+        None
+    }
+
     /// What answers with what other servers answer; nothing where something is wrong, which is noted.
     pub(crate) fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Proxy> {
+        self.speaking(None, table, scopes, place)
+    }
+
+    /// The same, where servers without an `[[upstream]]` speak this protocol.
+    fn speaking(
+        &self,
+        protocol: Option<CgiProtocol>,
+        table: ProxyTable,
+        scopes: ProxyScopes<'_>,
+        place: &Place,
+    ) -> Option<Proxy> {
         let ProxyTable { settings: ProxySettings { upstream, servers }, mut forwarding } = table;
         forwarding.trust.get_or_insert_with(|| self.trust.to_vec());
         let noted = |problem| {
@@ -124,7 +181,7 @@ impl<'a> Proxying<'a> {
                 let text = "there are no servers: write `upstream` with the name of an [[upstream]], or `servers`";
                 noted(Problem::of_key(place.clone(), text))
             }
-            None => match self.of_servers(servers) {
+            None => match self.of_servers(servers, protocol) {
                 Ok(upstream) => Some(upstream),
                 Err(found) => noted(found.problem(place)),
             },
@@ -178,7 +235,11 @@ impl<'a> Proxying<'a> {
     }
 
     /// An upstream of these servers, for all that name them.
-    fn of_servers(&self, mut servers: Vec<ServerRule>) -> Result<Upstream, SettingError> {
+    fn of_servers(
+        &self,
+        mut servers: Vec<ServerRule>,
+        protocol: Option<CgiProtocol>,
+    ) -> Result<Upstream, SettingError> {
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         let addresses: Vec<_> = servers.iter().map(|server| server.0.address.to_string()).collect();
         let name = addresses.join("+");
@@ -186,10 +247,15 @@ impl<'a> Proxying<'a> {
         if let Some((others, upstream)) = nameless.get(&name) {
             let text =
                 "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
-            return if *others == servers { Ok(upstream.clone()) } else { Err(SettingError::new("servers", text)) };
+            return if *others == servers && upstream.settings().cgi_protocol == protocol {
+                Ok(upstream.clone())
+            } else {
+                Err(SettingError::new("servers", text))
+            };
         }
         let usual: UpstreamOptions = without_options();
-        let upstream = Upstream::new(upstream_settings(name.clone(), &servers, usual)?);
+        let settings = upstream_settings(name.clone(), &servers, usual)?;
+        let upstream = Upstream::new(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings });
         nameless.insert(name, (servers, upstream.clone()));
         Ok(upstream)
     }

@@ -135,11 +135,14 @@ impl SiteTable {
     /// How many routes it has that hand requests on.
     fn handlers(&self) -> usize {
         let is_handler = |route: &&RouteTable| {
-            matches!(route.handler, HandlerTable::App(_) | HandlerTable::Files(_) | HandlerTable::Proxy(_))
+            matches!(
+                route.handler,
+                HandlerTable::App(_) | HandlerTable::Files(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_)
+            )
         };
         match &self.content {
             SiteContent::Routes(routes) => routes.iter().filter(is_handler).count(),
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => 1,
         }
     }
 
@@ -157,6 +160,7 @@ impl SiteContent {
     pub(crate) fn trust(&self) -> Option<&[NetworkRule]> {
         match self {
             Self::App(app) => app.arguments.trust.as_deref(),
+            Self::Php(php) => php.requests.trust.as_deref(),
             Self::Proxy(proxy) => proxy.forwarding.trust.as_deref(),
             Self::Files(_) | Self::Routes(_) => None,
         }
@@ -168,6 +172,7 @@ impl HandlerTable {
     pub(crate) fn trust(&self) -> Option<&[NetworkRule]> {
         match self {
             Self::App(app) => app.arguments.trust.as_deref(),
+            Self::Php(php) => php.requests.trust.as_deref(),
             Self::Proxy(proxy) => proxy.forwarding.trust.as_deref(),
             Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => None,
         }

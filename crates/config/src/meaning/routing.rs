@@ -2,6 +2,7 @@
 
 mod answers;
 mod folder;
+mod php;
 mod route;
 
 use std::{cell::RefCell, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
@@ -28,6 +29,7 @@ use crate::{
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
+        route_paths::shown,
         scripting::Scripting,
         site_listeners::SiteListeners,
         site_places::{SitePlaces, of_router},
@@ -105,6 +107,10 @@ impl Routing<'_> {
             SiteContent::Files(files) => self.only_files(*files, compression, &name, &place.key("files")),
             SiteContent::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
+            }
+            SiteContent::Php(php) => {
+                let scopes = ProxyScopes { site: &scope, route: &scope };
+                self.php(*php, scopes, (&shown(&name, None, EVERYTHING), &place.key("php")))
             }
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.

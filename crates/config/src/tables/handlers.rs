@@ -9,7 +9,7 @@ use serow_document::Problem;
 
 use crate::{
     meaning::applications::AppTable,
-    tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
+    tables::{FromTable, TableReading, php::PhpTable, status::RedirectStatus, upstreams::ProxyTable},
     values::{Count, choice},
 };
 use serow_settings::options::FolderOptions;
@@ -23,6 +23,8 @@ pub(crate) enum HandlerTable {
     App(Box<AppTable>),
     /// What other servers answer.
     Proxy(Box<ProxyTable>),
+    /// A folder of PHP scripts.
+    Php(Box<PhpTable>),
     /// Another place to go to.
     Redirect(RedirectTable),
     /// A response that is always the same.
@@ -128,7 +130,7 @@ pub(crate) struct RewriteSettings {
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(crate) const KEYS: [&'static str; 6] = ["app", "files", "proxy", "redirect", "respond", "rewrite"];
+    pub(crate) const KEYS: [&'static str; 7] = ["app", "files", "php", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
     pub(crate) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
@@ -138,15 +140,16 @@ impl HandlerTable {
             route.table("files", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
         let proxy =
             route.table("proxy", "upstream").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Proxy));
+        let php = route.table("php", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Php));
         let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
         let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
         let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
         match given[..] {
-            [_] => app.or(files).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
+            [_] => app.or(files).or(php).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
             [] => {
-                let text = "the route answers nothing: write one of app, files, proxy, redirect, respond, rewrite";
+                let text = "the route answers nothing: write one of app, files, php, proxy, redirect, respond, rewrite";
                 route.problem(Problem::of_key(route.place().clone(), text));
                 None
             }

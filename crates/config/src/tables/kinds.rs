@@ -11,6 +11,7 @@ use crate::{
         maps::MapTable,
         matching::WhenTable,
         nginx, other_servers,
+        php::PhpTable,
         root::RootTable,
         sites::{RouteTable, SiteTable},
         upstreams::{ProxyTable, UpstreamTable},
@@ -23,7 +24,7 @@ use serow_settings::options::AcmeOptions;
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
     ("a [[limit]]", LimitTable::keys),
@@ -34,6 +35,7 @@ const KINDS: [Kind; 13] = [
     ("`when`", WhenTable::keys),
     ("`app`", AppTable::keys),
     ("`files`", FilesTable::keys),
+    ("`php`", PhpTable::keys),
     ("`proxy`", ProxyTable::keys),
     ("`redirect`", RedirectTable::keys),
     ("`respond`", RespondTable::keys),

@@ -17,6 +17,7 @@ use crate::{
         logs::LogSettings,
         matching::WhenTable,
         mounting,
+        php::PhpTable,
         policies::PolicySettings,
         texts::Texts,
         upstreams::ProxyTable,
@@ -45,6 +46,8 @@ pub(crate) enum SiteContent {
     App(Box<AppTable>),
     /// What other servers answer.
     Proxy(Box<ProxyTable>),
+    /// A folder of PHP scripts.
+    Php(Box<PhpTable>),
     /// What its routes say.
     Routes(Vec<RouteTable>),
 }
@@ -183,15 +186,17 @@ impl FromTable for SiteTable {
         let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
+        let php = table.table("php", "root").map(TableReading::read);
         let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
-        let given: Vec<_> = ["app", "files", "proxy"].into_iter().filter(|key| table.has(key)).collect();
+        let given: Vec<_> = ["app", "files", "php", "proxy"].into_iter().filter(|key| table.has(key)).collect();
         let content = match (&given[..], table.has_something("route")) {
             (["app"], false) => SiteContent::App(Box::new(app??)),
             (["files"], false) => SiteContent::Files(Box::new(files??)),
+            (["php"], false) => SiteContent::Php(Box::new(php??)),
             (["proxy"], false) => SiteContent::Proxy(Box::new(proxy??)),
             ([], true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
             ([], false) => {
-                let text = "the site answers nothing: write `files` with the folder's `root`, `app`, `proxy`, or \
+                let text = "the site answers nothing: write `files` with the folder's `root`, `app`, `php`, `proxy`, or \
                             [[site.route]]";
                 table.problem(Problem::of_key(table.place().clone(), text));
                 return None;

@@ -1,12 +1,14 @@
 //! Upstreams and what is handed to them, as they are written.
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serow_document::Place;
+use serow_proxy::CgiProtocol;
 
 use crate::{
     tables::{FromTable, TableReading},
-    values::ServerRule,
+    values::{ServerRule, choice},
 };
 use serow_settings::options::{ForwardingOptions, UpstreamOptions};
 
@@ -32,6 +34,44 @@ pub(crate) struct UpstreamSettings {
     /// requests), backup (used only if no other server is available), max=100 (maximum concurrent requests),
     /// id=a (its name in session cookies and commands).
     pub(crate) servers: Vec<ServerRule>,
+
+    /// Protocol of the servers: http, fastcgi, scgi or uwsgi.
+    ///
+    /// With fastcgi, `php` runs the scripts of a folder; `proxy` passes the whole path to an application that is one program.
+    #[serde(default)]
+    pub(crate) protocol: ProtocolChoice,
+}
+
+/// How servers are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolChoice {
+    /// HTTP, in the version that the address of a server says.
+    #[default]
+    #[value(help = None)]
+    Http,
+    /// FastCGI.
+    #[value(help = None)]
+    Fastcgi,
+    /// SCGI.
+    #[value(help = None)]
+    Scgi,
+    /// The protocol of uWSGI.
+    #[value(help = None)]
+    Uwsgi,
+}
+
+choice!(ProtocolChoice, "Protocol");
+
+impl ProtocolChoice {
+    /// The protocol, if it is not HTTP.
+    pub(crate) fn cgi(self) -> Option<CgiProtocol> {
+        match self {
+            Self::Http => None,
+            Self::Fastcgi => Some(CgiProtocol::Fastcgi),
+            Self::Scgi => Some(CgiProtocol::Scgi),
+            Self::Uwsgi => Some(CgiProtocol::Uwsgi),
+        }
+    }
 }
 
 /// What other servers answer.

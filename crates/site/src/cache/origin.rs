@@ -42,6 +42,15 @@ impl Origin {
                     name: format!("proxy {upstream:?} {host:?} {prefixes:?}"),
                 }
             }
+            Content::Php(folder) => {
+                let servers = folder.servers();
+                let (upstream, root) = (&servers.upstream().settings().name, folder.files().folder());
+                Self {
+                    trust: servers.forwarding().forwarded.trusted.clone(),
+                    set_fields: Vec::new(),
+                    name: format!("php {upstream:?} {:?}", root.path()),
+                }
+            }
             // A cache is around the others only.
             Content::Files(_) | Content::Dav(_) | Content::Answer => Self::default(),
         }

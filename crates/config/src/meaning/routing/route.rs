@@ -85,6 +85,9 @@ impl Routing<'_> {
             HandlerTable::Proxy(proxy) => {
                 self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
             }
+            HandlerTable::Php(php) => {
+                self.php(*php, ProxyScopes { site: site.scope, route: &scope }, (&shown, &place.key("php")))
+            }
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
