@@ -53,6 +53,7 @@ use crate::{
     served_folder::ServedFolder,
     tables::{
         handlers::{FilesTable, HandlerTable, MissingChoice},
+        php::PhpTable,
         root::{AccountTable, MetricsTable, RootTable},
         sites::{RouteTable, SiteContent, SiteTable, SiteTlsChoice},
     },
@@ -61,7 +62,7 @@ use crate::{
 use serow_settings::{
     ApplicationHost, ServerSettings, SettingError,
     descriptor_shares::Shares,
-    options::{AcmeOptions, GeneralOptions, ListingChoice, SymlinksChoice},
+    options::{AcmeOptions, CachingOptions, GeneralOptions, ListingChoice, SymlinksChoice},
     renewed_files, shares, unusable_files,
 };
 
@@ -93,7 +94,7 @@ pub(crate) fn of(
     notes::of_sites(&sites, folder, notes);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);
-    let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
+    let folders = sites.iter().flat_map(|site| site.served_folders(folder)).collect();
     let note_attempts = logs::read_attempts(&general.logging, &sites);
     let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
@@ -173,8 +174,8 @@ fn note_clients(server: Option<&mut ServerSettings>, numbers: &RouteNumbers, acc
 
 /// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.
 fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares) {
-    let wanted_files = sites.iter().flat_map(SiteTable::files);
-    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = sites.iter().flat_map(SiteTable::caching);
+    let wanted_files = wanted_files.map(|caching| caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
     let shares = shares(&general.listening, wanted_files);
     let hands_over = sites.iter().any(SiteTable::has_proxy);
@@ -246,6 +247,14 @@ impl FilesTable {
     }
 }
 
+impl PhpTable {
+    fn served_folder(&self, folder: &Path) -> ServedFolder {
+        let links_leave = matches!(self.settings.symlinks, SymlinksChoice::Owner | SymlinksChoice::All);
+        let path = paths::resolved(&self.settings.root, folder);
+        ServedFolder { path, is_listed: false, is_written: false, links_leave }
+    }
+}
+
 impl SiteTable {
     /// How many routes it has; its own folder is one.
     fn routes(&self) -> usize {
@@ -275,16 +284,35 @@ impl SiteTable {
     }
 
     /// The served folders.
-    fn files(&self) -> Vec<&FilesTable> {
+    fn served_folders(&self, folder: &Path) -> Vec<ServedFolder> {
         match &self.content {
-            SiteContent::Files(files) => vec![files],
-            SiteContent::App(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::Files(files) => vec![files.served_folder(folder)],
+            SiteContent::Php(php) => vec![php.served_folder(folder)],
+            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
-                let files = routes.iter().filter_map(|route| match &route.handler {
-                    HandlerTable::Files(files) => Some(&**files),
+                let folders = routes.iter().filter_map(|route| match &route.handler {
+                    HandlerTable::Files(files) => Some(files.served_folder(folder)),
+                    HandlerTable::Php(php) => Some(php.served_folder(folder)),
                     _ => None,
                 });
-                files.collect()
+                folders.collect()
+            }
+        }
+    }
+
+    /// How the files of its folders are cached.
+    fn caching(&self) -> Vec<&CachingOptions> {
+        match &self.content {
+            SiteContent::Files(files) => vec![&files.folder.caching],
+            SiteContent::Php(php) => vec![&php.caching],
+            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::Routes(routes) => {
+                let caching = routes.iter().filter_map(|route| match &route.handler {
+                    HandlerTable::Files(files) => Some(&files.folder.caching),
+                    HandlerTable::Php(php) => Some(&php.caching),
+                    _ => None,
+                });
+                caching.collect()
             }
         }
     }

@@ -43,8 +43,9 @@ pub(crate) fn schema() -> Value {
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
+        .with("php", "The folder of PHP scripts of the site: short for one route with the path /*.", php())
         .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
-    let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
+    let site = one_of(site.schema(), &["app", "files", "php", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
     let map = Shape::of::<MapSettings>().schema();
@@ -208,6 +209,7 @@ mod tests {
         tables::access::LimitTable,
         tables::handlers::FilesTable,
         tables::maps::MapTable,
+        tables::php::PhpTable,
         tables::redis::RedisTable,
         tables::root::RootTable,
         tables::sites::{RouteTable, SiteTable},
@@ -255,11 +257,13 @@ mod tests {
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/app/properties"), AppTable::keys()),
             (format!("{SITE}/files/properties"), FilesTable::keys()),
+            (format!("{SITE}/php/properties"), PhpTable::keys()),
             (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
             (ROUTE.to_owned(), RouteTable::keys()),
             (format!("{ROUTE}/when/properties"), WhenTable::keys()),
             (format!("{ROUTE}/app/properties"), AppTable::keys()),
             (format!("{ROUTE}/files/properties"), FilesTable::keys()),
+            (format!("{ROUTE}/php/properties"), PhpTable::keys()),
             (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
             (format!("{ROUTE}/redirect/properties"), RedirectTable::keys()),
             (format!("{ROUTE}/respond/properties"), RespondTable::keys()),
@@ -315,13 +319,14 @@ mod tests {
         let (files, redirects, responses) = (of_routes("files"), of_routes("redirect"), of_routes("respond"));
         let of_sites = |key| sites.iter().filter_map(|site| below(site, key)).collect::<Vec<_>>();
         let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
+        let php = [of_sites("php"), of_routes("php")].concat();
         let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
         let (maps, limits) = (list(document.root(), "map"), list(document.root(), "limit"));
         let conditions = of_routes("when");
         let acme = below(document.root(), "acme").into_iter().collect();
-        let below_site = [applications.clone(), files.clone(), proxies.clone()];
-        let below_route = [applications, files, proxies, redirects, responses];
+        let below_site = [applications.clone(), files.clone(), php.clone(), proxies.clone()];
+        let below_route = [applications, files, php, proxies, redirects, responses];
         let redis = below(document.root(), "redis").into_iter().collect();
         let tables = [root, acme, maps, redis, limits, upstreams, sites]
             .into_iter()

@@ -87,6 +87,10 @@ pub(crate) fn text() -> String {
     for (heading, shape) in schema::of_app() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }
+    text.push_str("### `php = { … }`\n\nRuns the PHP scripts of a folder in php-fpm, and sends its other files.\n\n");
+    for (heading, shape) in schema::of_php() {
+        push(&mut text, &format!("#### {heading}"), &shape);
+    }
     text.push_str("### `proxy = { … }`\n\nForwards requests to the servers of an `upstream`, or to `servers`.\n\n");
     for (heading, shape) in schema::of_proxy() {
         push(&mut text, &format!("#### {heading}"), &shape);
