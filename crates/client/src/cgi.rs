@@ -16,7 +16,7 @@ use serow_net::{Buffers, Wire};
 
 use crate::{ClientError, buffered_wire::Link};
 
-/// How an application is asked that answers as CGI programs do.
+/// A protocol between a web server and an application, other than HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgiProtocol {
     /// FastCGI 1.0: php-fpm, php-cgi.
@@ -30,7 +30,7 @@ pub enum CgiProtocol {
 /// A request as its application gets it.
 #[derive(Debug)]
 pub struct CgiRequest {
-    /// How the application is asked.
+    /// The protocol.
     pub protocol: CgiProtocol,
     /// REQUEST_METHOD.
     pub method: Method,
@@ -250,8 +250,7 @@ impl CgiConnection {
     }
 }
 
-/// nginx has 4 or 8 KiB for the header section, and WordPress' plug-ins are told to raise it; scripts that set many cookies
-/// need more. A script that never ends its section must not fill the memory.
+/// nginx has 4 or 8 KiB for the header section, and guides for WordPress raise it; scripts that set many cookies need more. A script that never ends its section must not fill the memory.
 const LIMITS: SectionLimits = SectionLimits { bytes: 256 * 1024, fields: 1000 };
 
 /// Bytes of error messages that are kept for the log: a script in a loop writes without end.

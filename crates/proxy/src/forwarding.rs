@@ -38,7 +38,7 @@ pub(crate) struct Forwarding {
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
-    /// The variables of its script, if servers are asked by FastCGI, SCGI or uwsgi. Boxed, since most have none.
+    /// The variables of its script, if servers speak FastCGI, SCGI or uwsgi. Boxed, since most have none.
     pub(crate) variables: Option<Box<Variables>>,
     /// The body, if it was buffered.
     pub(crate) whole: Option<Box<BufferedBody>>,

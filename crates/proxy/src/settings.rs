@@ -28,7 +28,7 @@ pub struct UpstreamSettings {
     pub name: String,
     /// The servers.
     pub servers: Vec<ServerSettings>,
-    /// How servers are asked that do not speak HTTP; HTTP by default.
+    /// The protocol of the servers, if it is not HTTP.
     pub cgi_protocol: Option<CgiProtocol>,
     /// The load balancing algorithm.
     pub balancing: Balancing,

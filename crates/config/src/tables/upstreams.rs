@@ -42,7 +42,7 @@ pub(crate) struct UpstreamSettings {
     pub(crate) protocol: ProtocolChoice,
 }
 
-/// How servers are asked.
+/// The protocol of servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProtocolChoice {
     /// HTTP, in the version that the address of a server says.
