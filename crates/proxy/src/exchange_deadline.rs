@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serow_gateway::BufferedSender;
+use serow_gateway::{BufferedSender, Patience};
 use serow_net::Deadline;
 
 use crate::{
@@ -33,8 +33,8 @@ pub(crate) enum AwaitedStep {
     BeginResponse,
     /// Send more of the response.
     ContinueResponse,
-    /// None: the client has to read, before what comes is buffered.
-    ReadResponse,
+    /// None: the client has to read, or what comes is buffered.
+    ReadResponse(Patience),
 }
 
 impl ExchangeDeadline {
@@ -58,6 +58,7 @@ impl ExchangeDeadline {
         }
         self.waiting = waiting;
         match self.time() {
+            Some(time) if waiting == AwaitedStep::ReadResponse(Patience::Rough) => self.deadline.set_roughly(time),
             Some(time) => self.deadline.set(time),
             None => self.deadline.clear(),
         }
@@ -70,15 +71,14 @@ impl ExchangeDeadline {
 
     /// The client wants more: its time to read begins again with the next piece.
     pub(crate) fn note_read(&mut self) {
-        if self.waiting == AwaitedStep::ReadResponse {
+        if let AwaitedStep::ReadResponse(_) = self.waiting {
             self.note_progress();
         }
     }
 
     /// Ready when the client did not read in time, and what comes is buffered from now on. Not where it may not be.
     pub(crate) fn poll_unread(&mut self, sender: &mut BufferedSender, context: &mut Context<'_>) -> Poll<()> {
-        let may_buffer = sender.may_buffer();
-        self.wait_for(if may_buffer { AwaitedStep::ReadResponse } else { AwaitedStep::Nothing });
+        self.wait_for(sender.patience().map_or(AwaitedStep::Nothing, AwaitedStep::ReadResponse));
         ready!(self.poll_over(context));
         sender.begin_buffering();
         Poll::Ready(())
@@ -97,7 +97,7 @@ impl ExchangeDeadline {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
             AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
-            AwaitedStep::ReadResponse => Some(BufferedSender::PATIENCE),
+            AwaitedStep::ReadResponse(_) => Some(Patience::TIME),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }

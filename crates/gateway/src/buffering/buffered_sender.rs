@@ -24,23 +24,37 @@ use super::{
 /// use serow_message::Headers;
 ///
 /// let (buffering, headers) = (ResponseBuffering::default(), Headers::new());
-/// assert!(buffering.settings_for(Some(10_000), &headers).is_none(), "the kernel has room for it");
-/// assert!(buffering.settings_for(Some(10_000_000), &headers).is_some());
-/// assert!(ResponseBuffering::OFF.settings_for(None, &headers).is_none());
+/// assert!(buffering.settings_for(&headers).is_some());
+/// assert!(ResponseBuffering::OFF.settings_for(&headers).is_none());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseBuffering(Option<Arc<BufferSettings>>);
 
 /// The sending end of a response's body. As long as its client keeps up, it does no more than the [`BodySender`] in it.
 ///
-/// Whoever feeds it waits for the client no longer than [`Self::PATIENCE`], and calls [`Self::begin_buffering`] then: the
-/// server can send the rest at once, and is free for another request. The rest goes to memory and to an unnamed file, and
-/// from there to the client. When that has caught up, data goes directly to it again.
+/// Whoever feeds it waits for the client no longer than its [`patience`](Self::patience), and calls
+/// [`Self::begin_buffering`] then: the server can send the rest at once, and is free for another request. The rest goes to
+/// memory and to an unnamed file, and from there to the client. When that has caught up, data goes directly to it again.
 pub struct BufferedSender {
     sender: BodySender,
     settings: Option<Arc<BufferSettings>>,
+    patience: Patience,
     /// The part that the client has not read, while data goes there. Boxed, since most responses have none.
     backlog: Option<Box<Backlog>>,
+}
+
+/// How long a client may take to ask for the next piece: [`Self::TIME`] at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Hardly longer: a server is held up that sends a long response.
+    Precise,
+    /// As long as is cheap to measure: the kernel holds the rest of a short response, and the server waits for nothing.
+    Rough,
+}
+
+impl Patience {
+    /// A client that reads ten megabytes a second asks in time.
+    pub const TIME: Duration = Duration::from_millis(10);
 }
 
 impl ResponseBuffering {
@@ -53,11 +67,11 @@ impl ResponseBuffering {
         Self(Some(Arc::new(settings)))
     }
 
-    /// The settings for a response of this length, where it is known, with these fields; none if it is not buffered. A
-    /// server turns it off by `X-Accel-Buffering: no`, as for nginx.
+    /// The settings for a response with these fields; none if it is not buffered. A server turns it off by
+    /// `X-Accel-Buffering: no`, as for nginx.
     #[must_use]
-    pub fn settings_for(&self, length: Option<u64>, headers: &Headers) -> Option<Arc<BufferSettings>> {
-        let settings = self.0.as_ref().filter(|_| length.is_none_or(|length| length > HELD_BY_KERNEL))?;
+    pub fn settings_for(&self, headers: &Headers) -> Option<Arc<BufferSettings>> {
+        let settings = self.0.as_ref()?;
         let mut values = headers.get_all(X_ACCEL_BUFFERING);
         let is_refused = values.any(|value| value.eq_ignore_ascii_case(b"no"));
         (!is_refused).then(|| Arc::clone(settings))
@@ -71,13 +85,12 @@ impl Default for ResponseBuffering {
 }
 
 impl BufferedSender {
-    /// How long a client may take to ask for the next piece. One that reads ten megabytes a second does so in time.
-    pub const PATIENCE: Duration = Duration::from_millis(10);
-
-    /// Buffers with these settings, or never where there are none.
+    /// Buffers a response of this length, where it is known, with these settings, or never where there are none.
     #[must_use]
-    pub fn new(sender: BodySender, settings: Option<Arc<BufferSettings>>) -> Self {
-        Self { sender, settings, backlog: None }
+    pub fn new(sender: BodySender, length: Option<u64>, settings: Option<Arc<BufferSettings>>) -> Self {
+        let is_short = length.is_some_and(|length| length <= HELD_BY_KERNEL);
+        let patience = if is_short { Patience::Rough } else { Patience::Precise };
+        Self { sender, settings, patience, backlog: None }
     }
 
     /// Waits until a piece can be taken, or the client is gone. Hands over buffered pieces meanwhile.
@@ -103,10 +116,10 @@ impl BufferedSender {
         }
     }
 
-    /// Whether buffering may begin: it has not, and the settings allow it.
+    /// How long to wait for the client before buffering begins; none if it has begun, or the settings do not allow it.
     #[must_use]
-    pub fn may_buffer(&self) -> bool {
-        self.settings.is_some() && self.backlog.is_none()
+    pub fn patience(&self) -> Option<Patience> {
+        (self.settings.is_some() && self.backlog.is_none()).then_some(self.patience)
     }
 
     /// Takes further pieces before the client asks for them.
@@ -170,6 +183,6 @@ impl BufferedSender {
 
 const X_ACCEL_BUFFERING: &str = "x-accel-buffering";
 
-/// The length of a response that needs no buffer: the server's socket holds the part that was not received, even a unix
+/// The length of a response that holds up no server that sends it: its socket holds the part that was not received, even a unix
 /// socket to which it is written 16 KiB at a time, for which the kernel counts 32 KiB.
 const HELD_BY_KERNEL: u64 = 128 * 1024;

@@ -13,7 +13,7 @@ fn settings(space: u64) -> BufferSettings {
 
 fn begin(settings: &BufferSettings) -> (BufferedSender, Body) {
     let (sender, incoming) = Incoming::channel(None);
-    (BufferedSender::new(sender, Some(Arc::new(settings.clone()))), incoming.into())
+    (BufferedSender::new(sender, None, Some(Arc::new(settings.clone()))), incoming.into())
 }
 
 /// Bytes with which places of a response can be told apart.
@@ -189,9 +189,9 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
         let (mut sender, mut body) = begin(&settings);
         body.accept_pipes();
         for _ in 0..3 {
-            assert!(sender.may_buffer() && sender.takes_pipes());
+            assert_eq!((sender.patience(), sender.takes_pipes()), (Some(Patience::Precise), true));
             sender.begin_buffering();
-            assert!(!sender.may_buffer() && !sender.takes_pipes());
+            assert_eq!((sender.patience(), sender.takes_pipes()), (None, false));
             let content = content(300_000);
             send(&mut sender, &content, 50_000).await;
             let length = content.len();
@@ -204,7 +204,7 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
                 poll_fn(|context| Poll::Ready(assert!(body.poll_next(context).is_pending()))).await;
                 (received, body)
             });
-            while !sender.may_buffer() {
+            while sender.patience().is_none() {
                 let _ = poll_fn(|context| Poll::Ready(sender.poll_wanted(context))).await;
                 yield_now().await;
             }
@@ -218,28 +218,34 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
 }
 
 #[test]
-fn short_responses_and_those_of_servers_that_refuse_are_not_buffered() {
-    let cases: [(Option<u64>, &[&str], bool); 9] = [
-        (Some(0), &[], false),
-        (Some(128 << 10), &[], false),
-        (Some((128 << 10) + 1), &[], true),
-        (None, &[], true),
-        (None, &["yes"], true),
-        (None, &["no"], false),
-        (Some(u64::MAX), &["NO"], false),
-        (None, &["yes", "no"], false),
-        (None, &["nothing"], true),
+fn clients_have_more_time_for_short_responses_and_any_time_where_servers_refuse_buffers() {
+    let fields: [(&[&str], bool); 6] = [
+        (&[], true),
+        (&["yes"], true),
+        (&["no"], false),
+        (&["NO"], false),
+        (&["yes", "no"], false),
+        (&["nothing"], true),
     ];
-    for (length, values, expected) in cases {
+    let lengths = [
+        (Some(0), Patience::Rough),
+        (Some(128 << 10), Patience::Rough),
+        (Some((128 << 10) + 1), Patience::Precise),
+        (Some(u64::MAX), Patience::Precise),
+        (None, Patience::Precise),
+    ];
+    for (values, is_buffered) in fields {
         let mut headers = Headers::new();
         values.iter().for_each(|value| headers.append("X-Accel-Buffering", value).unwrap());
-        let is_buffered = |buffering: &ResponseBuffering| buffering.settings_for(length, &headers).is_some();
-        assert_eq!(is_buffered(&ResponseBuffering::default()), expected, "{length:?} {values:?}");
-        assert!(!is_buffered(&ResponseBuffering::OFF), "{length:?} {values:?}");
-        // A sender without settings never buffers.
-        let (sender, _incoming) = Incoming::channel(length);
-        let mut sender = BufferedSender::new(sender, None);
-        sender.begin_buffering();
-        assert!(!sender.may_buffer());
+        for (length, patience) in lengths {
+            for (buffering, is_on) in [(ResponseBuffering::default(), true), (ResponseBuffering::OFF, false)] {
+                let (sender, _incoming) = Incoming::channel(length);
+                let mut sender = BufferedSender::new(sender, length, buffering.settings_for(&headers));
+                let expected = (is_buffered && is_on).then_some(patience);
+                assert_eq!(sender.patience(), expected, "{length:?} {values:?} {buffering:?}");
+                sender.begin_buffering();
+                assert_eq!(sender.patience(), None);
+            }
+        }
     }
 }
