@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serow_gateway::{BufferedSender, Patience};
+use serow_gateway::{BufferedSender, ReadDeadline};
 use serow_net::Deadline;
 
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) enum AwaitedStep {
     /// Send more of the response.
     ContinueResponse,
     /// None: the client has to read, or what comes is buffered.
-    ReadResponse(Patience),
+    ReadResponse(ReadDeadline),
 }
 
 impl ExchangeDeadline {
@@ -58,7 +58,7 @@ impl ExchangeDeadline {
         }
         self.waiting = waiting;
         match self.time() {
-            Some(time) if waiting == AwaitedStep::ReadResponse(Patience::Rough) => self.deadline.set_roughly(time),
+            Some(time) if waiting == AwaitedStep::ReadResponse(ReadDeadline::Rough) => self.deadline.set_roughly(time),
             Some(time) => self.deadline.set(time),
             None => self.deadline.clear(),
         }
@@ -78,7 +78,7 @@ impl ExchangeDeadline {
 
     /// Ready when the client did not read in time, and what comes is buffered from now on. Not where it may not be.
     pub(crate) fn poll_unread(&mut self, sender: &mut BufferedSender, context: &mut Context<'_>) -> Poll<()> {
-        self.wait_for(sender.patience().map_or(AwaitedStep::Nothing, AwaitedStep::ReadResponse));
+        self.wait_for(sender.deadline().map_or(AwaitedStep::Nothing, AwaitedStep::ReadResponse));
         ready!(self.poll_over(context));
         sender.begin_buffering();
         Poll::Ready(())
@@ -97,7 +97,7 @@ impl ExchangeDeadline {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
             AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
-            AwaitedStep::ReadResponse(_) => Some(Patience::TIME),
+            AwaitedStep::ReadResponse(_) => Some(ReadDeadline::TIME),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }

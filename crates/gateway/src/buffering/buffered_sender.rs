@@ -32,27 +32,27 @@ pub struct ResponseBuffering(Option<Arc<BufferSettings>>);
 
 /// The sending end of a response's body. As long as its client keeps up, it does no more than the [`BodySender`] in it.
 ///
-/// Whoever feeds it waits for the client no longer than its [`patience`](Self::patience), and calls
+/// The task that feeds it waits for the client no longer than its [`deadline`](Self::deadline), and calls
 /// [`Self::begin_buffering`] then: the server can send the rest at once, and is free for another request. The rest goes to
 /// memory and to an unnamed file, and from there to the client. When that has caught up, data goes directly to it again.
 pub struct BufferedSender {
     sender: BodySender,
     settings: Option<Arc<BufferSettings>>,
-    patience: Patience,
+    deadline: ReadDeadline,
     /// The part that the client has not read, while data goes there. Boxed, since most responses have none.
     backlog: Option<Box<Backlog>>,
 }
 
 /// How long a client may take to ask for the next piece: [`Self::TIME`] at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum ReadDeadline {
     /// Hardly longer: a server is held up that sends a long response.
     Precise,
     /// As long as is cheap to measure: the kernel holds the rest of a short response, and the server waits for nothing.
     Rough,
 }
 
-impl Patience {
+impl ReadDeadline {
     /// A client that reads ten megabytes a second asks in time.
     pub const TIME: Duration = Duration::from_millis(10);
 }
@@ -89,8 +89,8 @@ impl BufferedSender {
     #[must_use]
     pub fn new(sender: BodySender, length: Option<u64>, settings: Option<Arc<BufferSettings>>) -> Self {
         let is_short = length.is_some_and(|length| length <= HELD_BY_KERNEL);
-        let patience = if is_short { Patience::Rough } else { Patience::Precise };
-        Self { sender, settings, patience, backlog: None }
+        let deadline = if is_short { ReadDeadline::Rough } else { ReadDeadline::Precise };
+        Self { sender, settings, deadline, backlog: None }
     }
 
     /// Waits until a piece can be taken, or the client is gone. Hands over buffered pieces meanwhile.
@@ -118,8 +118,8 @@ impl BufferedSender {
 
     /// How long to wait for the client before buffering begins; none if it has begun, or the settings do not allow it.
     #[must_use]
-    pub fn patience(&self) -> Option<Patience> {
-        (self.settings.is_some() && self.backlog.is_none()).then_some(self.patience)
+    pub fn deadline(&self) -> Option<ReadDeadline> {
+        (self.settings.is_some() && self.backlog.is_none()).then_some(self.deadline)
     }
 
     /// Takes further pieces before the client asks for them.

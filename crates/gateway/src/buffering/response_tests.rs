@@ -1,6 +1,6 @@
 //! Responses whose clients do not keep up.
 
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use serow_message::{Incoming, IncomingError, Wanted};
 use tokio::task::{LocalSet, spawn_local, yield_now};
@@ -16,9 +16,13 @@ fn begin(settings: &BufferSettings) -> (BufferedSender, Body) {
     (BufferedSender::new(sender, None, Some(Arc::new(settings.clone()))), incoming.into())
 }
 
-/// Bytes with which places of a response can be told apart.
+/// Bytes that differ from place to place.
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|place| (place * 7 % 251) as u8).collect()
+}
+
+fn push(sender: &mut BufferedSender, piece: &[u8]) {
+    sender.push(Bytes::copy_from_slice(piece), &Context::from_waker(Waker::noop()));
 }
 
 /// The server sends pieces of this length, as long as the client is there.
@@ -28,7 +32,7 @@ async fn send(sender: &mut BufferedSender, content: &[u8], piece: usize) -> usiz
         if poll_fn(|context| sender.poll_wanted(context)).await == Wanted::Nothing {
             break;
         }
-        poll_fn(|context| Poll::Ready(sender.push(Bytes::copy_from_slice(piece), context))).await;
+        push(sender, piece);
         sent += piece.len();
     }
     sent
@@ -45,7 +49,7 @@ async fn send_without_client(sender: &mut BufferedSender, piece: usize) -> usize
             yield_now().await;
             continue;
         }
-        poll_fn(|context| Poll::Ready(sender.push(vec![0; piece].into(), context))).await;
+        push(sender, &vec![0; piece]);
         sent += piece;
     }
     sent
@@ -189,9 +193,9 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
         let (mut sender, mut body) = begin(&settings);
         body.accept_pipes();
         for _ in 0..3 {
-            assert_eq!((sender.patience(), sender.takes_pipes()), (Some(Patience::Precise), true));
+            assert_eq!((sender.deadline(), sender.takes_pipes()), (Some(ReadDeadline::Precise), true));
             sender.begin_buffering();
-            assert_eq!((sender.patience(), sender.takes_pipes()), (None, false));
+            assert_eq!((sender.deadline(), sender.takes_pipes()), (None, false));
             let content = content(300_000);
             send(&mut sender, &content, 50_000).await;
             let length = content.len();
@@ -201,17 +205,18 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
                     received.extend_from_slice(&body.chunk().await.unwrap().unwrap());
                 }
                 // It asks for more.
-                poll_fn(|context| Poll::Ready(assert!(body.poll_next(context).is_pending()))).await;
+                let asked = poll_fn(|context| Poll::Ready(body.poll_next(context).is_pending())).await;
+                assert!(asked);
                 (received, body)
             });
-            while sender.patience().is_none() {
+            while sender.deadline().is_none() {
                 let _ = poll_fn(|context| Poll::Ready(sender.poll_wanted(context))).await;
                 yield_now().await;
             }
             let received;
             (received, body) = reading.await.unwrap();
             assert!(received == content && settings.spool.used() == 0);
-            poll_fn(|context| Poll::Ready(sender.push("more".into(), context))).await;
+            push(&mut sender, b"more");
             assert_eq!(body.chunk().await.unwrap().unwrap(), "more");
         }
     });
@@ -228,23 +233,23 @@ fn clients_have_more_time_for_short_responses_and_any_time_where_servers_refuse_
         (&["nothing"], true),
     ];
     let lengths = [
-        (Some(0), Patience::Rough),
-        (Some(128 << 10), Patience::Rough),
-        (Some((128 << 10) + 1), Patience::Precise),
-        (Some(u64::MAX), Patience::Precise),
-        (None, Patience::Precise),
+        (Some(0), ReadDeadline::Rough),
+        (Some(128 << 10), ReadDeadline::Rough),
+        (Some((128 << 10) + 1), ReadDeadline::Precise),
+        (Some(u64::MAX), ReadDeadline::Precise),
+        (None, ReadDeadline::Precise),
     ];
     for (values, is_buffered) in fields {
         let mut headers = Headers::new();
         values.iter().for_each(|value| headers.append("X-Accel-Buffering", value).unwrap());
-        for (length, patience) in lengths {
+        for (length, deadline) in lengths {
             for (buffering, is_on) in [(ResponseBuffering::default(), true), (ResponseBuffering::OFF, false)] {
                 let (sender, _incoming) = Incoming::channel(length);
                 let mut sender = BufferedSender::new(sender, length, buffering.settings_for(&headers));
-                let expected = (is_buffered && is_on).then_some(patience);
-                assert_eq!(sender.patience(), expected, "{length:?} {values:?} {buffering:?}");
+                let expected = (is_buffered && is_on).then_some(deadline);
+                assert_eq!(sender.deadline(), expected, "{length:?} {values:?} {buffering:?}");
                 sender.begin_buffering();
-                assert_eq!(sender.patience(), None);
+                assert_eq!(sender.deadline(), None);
             }
         }
     }
