@@ -27,7 +27,7 @@ use tokio::task::spawn_blocking;
 
 use self::spool::SpoolShare;
 pub use self::{
-    buffered_sender::{BufferedSender, ReadDeadline, ResponseBuffering},
+    buffered_sender::{BufferedSender, ResponseBuffering},
     overflow::{OverflowFile, OverflowPart},
     spool::SpoolSpace,
 };

@@ -35,7 +35,7 @@ pub use self::{
     attempts::{Attempt, Attempts},
     buffering::{
         BufferError, BufferSettings, BufferedBody, BufferedContent, BufferedSender, OverflowFile, OverflowPart,
-        ReadDeadline, ResponseBuffering, SpoolSpace, SpooledFile,
+        ResponseBuffering, SpoolSpace, SpooledFile,
     },
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},

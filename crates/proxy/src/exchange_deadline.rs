@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serow_gateway::{BufferedSender, ReadDeadline};
+use serow_gateway::BufferedSender;
 use serow_net::Deadline;
 
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) enum AwaitedStep {
     /// Send more of the response.
     ContinueResponse,
     /// None: the client has to read, or what comes is buffered.
-    ReadResponse(ReadDeadline),
+    ReadResponse,
 }
 
 impl ExchangeDeadline {
@@ -58,7 +58,6 @@ impl ExchangeDeadline {
         }
         self.waiting = waiting;
         match self.time() {
-            Some(time) if waiting == AwaitedStep::ReadResponse(ReadDeadline::Rough) => self.deadline.set_roughly(time),
             Some(time) => self.deadline.set(time),
             None => self.deadline.clear(),
         }
@@ -70,15 +69,21 @@ impl ExchangeDeadline {
     }
 
     /// The client wants more: its time to read begins again with the next piece.
+    #[inline]
     pub(crate) fn note_read(&mut self) {
-        if let AwaitedStep::ReadResponse(_) = self.waiting {
+        if self.waiting == AwaitedStep::ReadResponse {
             self.note_progress();
         }
     }
 
     /// Ready when the client did not read in time, and what comes is buffered from now on. Not where it may not be.
+    #[inline]
     pub(crate) fn poll_unread(&mut self, sender: &mut BufferedSender, context: &mut Context<'_>) -> Poll<()> {
-        self.wait_for(sender.deadline().map_or(AwaitedStep::Nothing, AwaitedStep::ReadResponse));
+        if !sender.may_buffer() {
+            self.wait_for(AwaitedStep::Nothing);
+            return Poll::Pending;
+        }
+        self.wait_for(AwaitedStep::ReadResponse);
         ready!(self.poll_over(context));
         sender.begin_buffering();
         Poll::Ready(())
@@ -97,7 +102,7 @@ impl ExchangeDeadline {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
             AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
-            AwaitedStep::ReadResponse(_) => Some(ReadDeadline::TIME),
+            AwaitedStep::ReadResponse => Some(BufferedSender::DEADLINE),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }

@@ -279,7 +279,7 @@ impl Exchange {
         }
         let length = framing.length();
         let (sender, incoming) = Incoming::channel(length);
-        let sender = BufferedSender::new(sender, length, buffering.settings_for(headers));
+        let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
         self.deadline.wait_for(AwaitedStep::Nothing);
         tokio::task::spawn_local(self.forward_body(received, sender, request.asked()));
         Ok(incoming.into())

@@ -24,37 +24,23 @@ use super::{
 /// use serow_message::Headers;
 ///
 /// let (buffering, headers) = (ResponseBuffering::default(), Headers::new());
-/// assert!(buffering.settings_for(&headers).is_some());
-/// assert!(ResponseBuffering::OFF.settings_for(&headers).is_none());
+/// assert!(buffering.settings_for(Some(10_000), &headers).is_none(), "the kernel has room for it");
+/// assert!(buffering.settings_for(Some(10_000_000), &headers).is_some());
+/// assert!(ResponseBuffering::OFF.settings_for(None, &headers).is_none());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseBuffering(Option<Arc<BufferSettings>>);
 
 /// The sending end of a response's body. As long as its client keeps up, it does no more than the [`BodySender`] in it.
 ///
-/// The task that feeds it waits for the client no longer than its [`deadline`](Self::deadline), and calls
+/// The task that feeds it waits for the client no longer than [`Self::DEADLINE`], and calls
 /// [`Self::begin_buffering`] then: the server can send the rest at once, and is free for another request. The rest goes to
 /// memory and to an unnamed file, and from there to the client. When that has caught up, data goes directly to it again.
 pub struct BufferedSender {
     sender: BodySender,
     settings: Option<Arc<BufferSettings>>,
-    deadline: ReadDeadline,
     /// The part that the client has not read, while data goes there. Boxed, since most responses have none.
     backlog: Option<Box<Backlog>>,
-}
-
-/// How long a client may take to ask for the next piece: [`Self::TIME`] at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadDeadline {
-    /// Hardly longer: a server is held up that sends a long response.
-    Precise,
-    /// As long as is cheap to measure: the kernel holds the rest of a short response, and the server waits for nothing.
-    Rough,
-}
-
-impl ReadDeadline {
-    /// A client that reads ten megabytes a second asks in time.
-    pub const TIME: Duration = Duration::from_millis(10);
 }
 
 impl ResponseBuffering {
@@ -67,13 +53,14 @@ impl ResponseBuffering {
         Self(Some(Arc::new(settings)))
     }
 
-    /// The settings for a response with these fields; none if it is not buffered. A server turns it off by
-    /// `X-Accel-Buffering: no`, as for nginx.
+    /// The settings for a response of this length, where it is known, with these fields; none if it is not buffered. A
+    /// server turns it off by `X-Accel-Buffering: no`, as for nginx.
     #[must_use]
-    pub fn settings_for(&self, headers: &Headers) -> Option<Arc<BufferSettings>> {
-        let settings = self.0.as_ref()?;
-        let mut values = headers.get_all(X_ACCEL_BUFFERING);
-        let is_refused = values.any(|value| value.eq_ignore_ascii_case(b"no"));
+    pub fn settings_for(&self, length: Option<u64>, headers: &Headers) -> Option<Arc<BufferSettings>> {
+        let settings = self.0.as_ref().filter(|_| length.is_none_or(|length| length > HELD_BY_KERNEL))?;
+        // Not by a look-up, which would compare the name with those that are known.
+        let mut fields = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(X_ACCEL_BUFFERING));
+        let is_refused = fields.any(|(_, value)| value.eq_ignore_ascii_case(b"no"));
         (!is_refused).then(|| Arc::clone(settings))
     }
 }
@@ -85,12 +72,13 @@ impl Default for ResponseBuffering {
 }
 
 impl BufferedSender {
-    /// Buffers a response of this length, where it is known, with these settings, or never where there are none.
+    /// How long a client may take to ask for the next piece. One that reads ten megabytes a second does so in time.
+    pub const DEADLINE: Duration = Duration::from_millis(10);
+
+    /// Buffers with these settings, or never where there are none.
     #[must_use]
-    pub fn new(sender: BodySender, length: Option<u64>, settings: Option<Arc<BufferSettings>>) -> Self {
-        let is_short = length.is_some_and(|length| length <= HELD_BY_KERNEL);
-        let deadline = if is_short { ReadDeadline::Rough } else { ReadDeadline::Precise };
-        Self { sender, settings, deadline, backlog: None }
+    pub fn new(sender: BodySender, settings: Option<Arc<BufferSettings>>) -> Self {
+        Self { sender, settings, backlog: None }
     }
 
     /// Waits until a piece can be taken, or the client is gone. Hands over buffered pieces meanwhile.
@@ -116,10 +104,11 @@ impl BufferedSender {
         }
     }
 
-    /// How long to wait for the client before buffering begins; none if it has begun, or the settings do not allow it.
+    /// Whether buffering may begin: it has not, and the settings allow it.
+    #[inline]
     #[must_use]
-    pub fn deadline(&self) -> Option<ReadDeadline> {
-        (self.settings.is_some() && self.backlog.is_none()).then_some(self.deadline)
+    pub fn may_buffer(&self) -> bool {
+        self.settings.is_some() && self.backlog.is_none()
     }
 
     /// Takes further pieces before the client asks for them.
@@ -181,8 +170,8 @@ impl BufferedSender {
     }
 }
 
-const X_ACCEL_BUFFERING: &str = "x-accel-buffering";
+const X_ACCEL_BUFFERING: &[u8] = b"x-accel-buffering";
 
-/// The length of a response that holds up no server that sends it: its socket holds the part that was not received, even a unix
+/// The length of a response that holds up no server that sends it, and is not buffered: its socket holds the part that was not received, even a unix
 /// socket to which it is written 16 KiB at a time, for which the kernel counts 32 KiB.
 const HELD_BY_KERNEL: u64 = 128 * 1024;

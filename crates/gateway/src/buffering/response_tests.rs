@@ -13,7 +13,7 @@ fn settings(space: u64) -> BufferSettings {
 
 fn begin(settings: &BufferSettings) -> (BufferedSender, Body) {
     let (sender, incoming) = Incoming::channel(None);
-    (BufferedSender::new(sender, None, Some(Arc::new(settings.clone()))), incoming.into())
+    (BufferedSender::new(sender, Some(Arc::new(settings.clone()))), incoming.into())
 }
 
 /// Bytes that differ from place to place.
@@ -193,9 +193,9 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
         let (mut sender, mut body) = begin(&settings);
         body.accept_pipes();
         for _ in 0..3 {
-            assert_eq!((sender.deadline(), sender.takes_pipes()), (Some(ReadDeadline::Precise), true));
+            assert!(sender.may_buffer() && sender.takes_pipes());
             sender.begin_buffering();
-            assert_eq!((sender.deadline(), sender.takes_pipes()), (None, false));
+            assert!(!sender.may_buffer() && !sender.takes_pipes());
             let content = content(300_000);
             send(&mut sender, &content, 50_000).await;
             let length = content.len();
@@ -209,7 +209,7 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
                 assert!(asked);
                 (received, body)
             });
-            while sender.deadline().is_none() {
+            while !sender.may_buffer() {
                 let _ = poll_fn(|context| Poll::Ready(sender.poll_wanted(context))).await;
                 yield_now().await;
             }
@@ -223,34 +223,27 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
 }
 
 #[test]
-fn clients_have_more_time_for_short_responses_and_any_time_where_servers_refuse_buffers() {
-    let fields: [(&[&str], bool); 6] = [
-        (&[], true),
-        (&["yes"], true),
-        (&["no"], false),
-        (&["NO"], false),
-        (&["yes", "no"], false),
-        (&["nothing"], true),
+fn short_responses_and_those_of_servers_that_refuse_are_not_buffered() {
+    let cases: [(Option<u64>, &[&str], bool); 9] = [
+        (Some(0), &[], false),
+        (Some(128 << 10), &[], false),
+        (Some((128 << 10) + 1), &[], true),
+        (None, &[], true),
+        (None, &["yes"], true),
+        (None, &["no"], false),
+        (Some(u64::MAX), &["NO"], false),
+        (None, &["yes", "no"], false),
+        (None, &["nothing"], true),
     ];
-    let lengths = [
-        (Some(0), ReadDeadline::Rough),
-        (Some(128 << 10), ReadDeadline::Rough),
-        (Some((128 << 10) + 1), ReadDeadline::Precise),
-        (Some(u64::MAX), ReadDeadline::Precise),
-        (None, ReadDeadline::Precise),
-    ];
-    for (values, is_buffered) in fields {
+    for (length, values, expected) in cases {
         let mut headers = Headers::new();
         values.iter().for_each(|value| headers.append("X-Accel-Buffering", value).unwrap());
-        for (length, deadline) in lengths {
-            for (buffering, is_on) in [(ResponseBuffering::default(), true), (ResponseBuffering::OFF, false)] {
-                let (sender, _incoming) = Incoming::channel(length);
-                let mut sender = BufferedSender::new(sender, length, buffering.settings_for(&headers));
-                let expected = (is_buffered && is_on).then_some(deadline);
-                assert_eq!(sender.deadline(), expected, "{length:?} {values:?} {buffering:?}");
-                sender.begin_buffering();
-                assert_eq!(sender.deadline(), None);
-            }
+        for (buffering, expected) in [(ResponseBuffering::default(), expected), (ResponseBuffering::OFF, false)] {
+            let (sender, _incoming) = Incoming::channel(length);
+            let mut sender = BufferedSender::new(sender, buffering.settings_for(length, &headers));
+            assert_eq!(sender.may_buffer(), expected, "{length:?} {values:?} {buffering:?}");
+            sender.begin_buffering();
+            assert!(!sender.may_buffer());
         }
     }
 }

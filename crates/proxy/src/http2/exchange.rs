@@ -177,7 +177,7 @@ impl Exchange {
             return received.into_body();
         }
         let (sender, incoming) = Incoming::channel(length);
-        let sender = BufferedSender::new(sender, length, buffering.settings_for(headers));
+        let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
         tokio::task::spawn_local(self.forward_body(request, sender, head.asked()));
         incoming.into()
     }

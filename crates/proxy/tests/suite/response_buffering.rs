@@ -13,10 +13,8 @@ use std::{
 use bytes::Bytes;
 use serow::{Request, Response};
 use serow_proxy::{
-    BufferSettings, ForwardingSettings, Proxy, ResponseBuffering, ServerSettings, SpoolSpace, Upstream,
-    UpstreamSettings,
+    BufferSettings, ForwardingSettings, ResponseBuffering, ServerSettings, SpoolSpace, UpstreamSettings,
 };
-use tokio::sync::watch;
 
 use crate::support::{
     Origin, Proxied, multiplexed::Client, multiplexing_server, raw_server, read_head, read_response, server, until,
@@ -139,38 +137,6 @@ fn a_stream_of_http2_that_is_not_read_leaves_the_server_free() {
         client.read_on(slow);
         assert!(client.response(slow).body == content());
         until(|| spool.used() == 0);
-    }
-}
-
-/// The response is held back before its client, so that the kernel has none of it.
-#[test]
-fn a_short_response_that_is_not_read_leaves_the_place_at_the_server_free() {
-    const SHORT: usize = 100_000;
-    let origin = Origin::serve(|_: Request| async { Response::default().body(content()[..SHORT].to_vec()) });
-    for mut server in [server(origin.address()), multiplexing_server(origin.address())] {
-        server.max_requests = Some(1);
-        let upstream = Upstream::new(UpstreamSettings::new("test", vec![server]));
-        let proxy = Proxy::new(upstream, ForwardingSettings::default());
-        let (release, held) = watch::channel(false);
-        let front = Origin::serve(move |request: Request| {
-            let (proxy, mut held) = (proxy.clone(), held.clone());
-            async move {
-                let waits = request.target.path() == "/held";
-                let response = proxy.respond(request).await;
-                if waits {
-                    let _ = held.wait_for(|is_released| *is_released).await;
-                }
-                response
-            }
-        });
-        let receive = |client: &Client, stream| client.response(stream).body == content()[..SHORT];
-        let client = Client::connect(front.address());
-        let slow = client.get("/held");
-        for _ in 0..2 {
-            assert!(receive(&client, client.get("/")));
-        }
-        release.send(true).unwrap();
-        assert!(receive(&client, slow));
     }
 }
 
