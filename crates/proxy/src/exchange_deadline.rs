@@ -33,7 +33,7 @@ pub(crate) enum AwaitedStep {
     BeginResponse,
     /// Send more of the response.
     ContinueResponse,
-    /// None: the client has to read, before what comes is buffered.
+    /// None: the client has to read, or what comes is buffered.
     ReadResponse,
 }
 
@@ -69,6 +69,7 @@ impl ExchangeDeadline {
     }
 
     /// The client wants more: its time to read begins again with the next piece.
+    #[inline]
     pub(crate) fn note_read(&mut self) {
         if self.waiting == AwaitedStep::ReadResponse {
             self.note_progress();
@@ -76,9 +77,13 @@ impl ExchangeDeadline {
     }
 
     /// Ready when the client did not read in time, and what comes is buffered from now on. Not where it may not be.
+    #[inline]
     pub(crate) fn poll_unread(&mut self, sender: &mut BufferedSender, context: &mut Context<'_>) -> Poll<()> {
-        let may_buffer = sender.may_buffer();
-        self.wait_for(if may_buffer { AwaitedStep::ReadResponse } else { AwaitedStep::Nothing });
+        if !sender.may_buffer() {
+            self.wait_for(AwaitedStep::Nothing);
+            return Poll::Pending;
+        }
+        self.wait_for(AwaitedStep::ReadResponse);
         ready!(self.poll_over(context));
         sender.begin_buffering();
         Poll::Ready(())
@@ -97,7 +102,7 @@ impl ExchangeDeadline {
             AwaitedStep::Nothing => None,
             AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
             AwaitedStep::AskForBody => Some(MAX_EXPECTATION),
-            AwaitedStep::ReadResponse => Some(BufferedSender::PATIENCE),
+            AwaitedStep::ReadResponse => Some(BufferedSender::DEADLINE),
             AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }

@@ -2,6 +2,7 @@
 
 use serow_proxy::{
     BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, ForwardingTimeouts, InternalRedirects,
+    ResponseBuffering,
 };
 use serow_router::HeaderChanges;
 use serow_variables::{Scope, Text};
@@ -34,6 +35,7 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         set_header,
         set_response_header,
         buffer_requests,
+        buffer_responses,
         response_timeout,
         transfer_timeout,
         total_timeout,
@@ -68,6 +70,11 @@ pub fn forwarding_settings(options: ForwardingOptions, scope: &Scope) -> Result<
         response_headers: fields_to_set("set-response-header", set_response_header)?,
         internal_redirects,
         buffering: buffer_requests.then(BufferSettings::default),
+        response_buffering: if buffer_responses.is_on() {
+            ResponseBuffering::default()
+        } else {
+            ResponseBuffering::OFF
+        },
         timeouts: (timeouts != ForwardingTimeouts::default()).then_some(timeouts),
         ..ForwardingSettings::default()
     })

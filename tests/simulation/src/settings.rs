@@ -121,21 +121,21 @@ queue-timeout = "60s"
 [[site]]
 [[site.route]]
 path = "/p/*"
-proxy = {{ upstream = "servers" }}
+proxy = {{ upstream = "servers", buffer-responses = "off" }}
 [[site.route]]
 path = "/b/*"
 proxy = {{ upstream = "servers", buffer-requests = true }}
 [[site.route]]
 path = "/c/*"
 cache = true
-proxy = {{ upstream = "servers" }}
+proxy = {{ upstream = "servers", buffer-responses = "off" }}
 [[site.route]]
 path = "/r/*"
 respond = {{ status = 200, body = "{RESPONDED}" }}
 [[site.route]]
 path = "/d/*"
 deny = ["0.0.0.0/0"]
-proxy = {{ upstream = "servers" }}
+proxy = {{ upstream = "servers", buffer-responses = "off" }}
 "#,
             time(self.head_timeout),
             time(self.idle_timeout),

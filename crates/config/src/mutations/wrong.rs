@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 21] = [
+const SWITCHES: [&str; 22] = [
     "listing",
     "precompressed",
     "compress",
@@ -48,6 +48,7 @@ const SWITCHES: [&str; 21] = [
     "server-insecure",
     "retry-all-methods",
     "buffer-requests",
+    "buffer-responses",
     "underscores-in-headers",
     "preload",
     "dev",

@@ -100,7 +100,7 @@ impl Backlog {
                     }
                 },
                 Poll::Ready(Err(error)) => {
-                    log(&error, &self.settings);
+                    log(&error, &self.settings, "the client does not get the rest");
                     sender.fail(IncomingError::ResponseCutOff);
                     return Lag::Abandoned;
                 }
@@ -136,7 +136,7 @@ impl Backlog {
                     Poll::Pending => return,
                     Poll::Ready(Ok(part)) => self.parts.push_back(part),
                     Poll::Ready(Err(error)) => {
-                        log(&error, &self.settings);
+                        log(&error, &self.settings, "an upstream server waits for the client: free space there");
                         self.unwritten = mem::take(bytes);
                     }
                 }
@@ -159,7 +159,7 @@ impl Backlog {
 }
 
 /// Logs why servers have to wait for slow clients, or why one of these does not get its response.
-fn log(error: &BufferError, settings: &BufferSettings) {
+fn log(error: &BufferError, settings: &BufferSettings, consequence: &str) {
     static PACE: WarningPace = WarningPace::new();
     if !PACE.is_due() {
         return;
@@ -170,10 +170,11 @@ fn log(error: &BufferError, settings: &BufferSettings) {
             "responses to slow clients fill their part of the {limit} bytes in {folder}: upstream servers wait for these \
              clients; --max-spool (max-spool) sets the limit"
         ),
-        BufferError::Client(error) => tracing::error!("cannot buffer a response in {folder}: {error}"),
-        BufferError::Storage(error) => tracing::error!(
-            "cannot buffer a response to a slow client in {folder}: {error}; an upstream server waits for the client: \
-             free space there"
-        ),
+        BufferError::Client(error) => {
+            tracing::error!("cannot buffer a response to a slow client: {error}; {consequence}")
+        }
+        BufferError::Storage(error) => {
+            tracing::error!("cannot buffer a response to a slow client in {folder}: {error}; {consequence}")
+        }
     }
 }

@@ -33,9 +33,9 @@ pub struct ResponseBuffering(Option<Arc<BufferSettings>>);
 
 /// The sending end of a response's body. As long as its client keeps up, it does no more than the [`BodySender`] in it.
 ///
-/// Whoever feeds it waits for the client no longer than [`Self::PATIENCE`], and calls [`Self::begin_buffering`] then: the
-/// server can send the rest at once, and is free for another request. The rest goes to memory and to an unnamed file, and
-/// from there to the client. When that has caught up, data goes directly to it again.
+/// The task that feeds it waits for the client no longer than [`Self::DEADLINE`], and calls
+/// [`Self::begin_buffering`] then: the server can send the rest at once, and is free for another request. The rest goes to
+/// memory and to an unnamed file, and from there to the client. When that has caught up, data goes directly to it again.
 pub struct BufferedSender {
     sender: BodySender,
     settings: Option<Arc<BufferSettings>>,
@@ -58,8 +58,9 @@ impl ResponseBuffering {
     #[must_use]
     pub fn settings_for(&self, length: Option<u64>, headers: &Headers) -> Option<Arc<BufferSettings>> {
         let settings = self.0.as_ref().filter(|_| length.is_none_or(|length| length > HELD_BY_KERNEL))?;
-        let mut values = headers.get_all(X_ACCEL_BUFFERING);
-        let is_refused = values.any(|value| value.eq_ignore_ascii_case(b"no"));
+        // Not by a look-up, which would compare the name with those that are known.
+        let mut fields = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(X_ACCEL_BUFFERING));
+        let is_refused = fields.any(|(_, value)| value.eq_ignore_ascii_case(b"no"));
         (!is_refused).then(|| Arc::clone(settings))
     }
 }
@@ -72,7 +73,7 @@ impl Default for ResponseBuffering {
 
 impl BufferedSender {
     /// How long a client may take to ask for the next piece. One that reads ten megabytes a second does so in time.
-    pub const PATIENCE: Duration = Duration::from_millis(10);
+    pub const DEADLINE: Duration = Duration::from_millis(10);
 
     /// Buffers with these settings, or never where there are none.
     #[must_use]
@@ -104,6 +105,7 @@ impl BufferedSender {
     }
 
     /// Whether buffering may begin: it has not, and the settings allow it.
+    #[inline]
     #[must_use]
     pub fn may_buffer(&self) -> bool {
         self.settings.is_some() && self.backlog.is_none()
@@ -168,8 +170,8 @@ impl BufferedSender {
     }
 }
 
-const X_ACCEL_BUFFERING: &str = "x-accel-buffering";
+const X_ACCEL_BUFFERING: &[u8] = b"x-accel-buffering";
 
-/// The length of a response that needs no buffer: the server's socket holds the part that was not received, even a unix
+/// The length of a response that holds up no server that sends it, and is not buffered: its socket holds the part that was not received, even a unix
 /// socket to which it is written 16 KiB at a time, for which the kernel counts 32 KiB.
 const HELD_BY_KERNEL: u64 = 128 * 1024;

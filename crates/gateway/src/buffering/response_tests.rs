@@ -1,6 +1,6 @@
 //! Responses whose clients do not keep up.
 
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use serow_message::{Incoming, IncomingError, Wanted};
 use tokio::task::{LocalSet, spawn_local, yield_now};
@@ -16,9 +16,13 @@ fn begin(settings: &BufferSettings) -> (BufferedSender, Body) {
     (BufferedSender::new(sender, Some(Arc::new(settings.clone()))), incoming.into())
 }
 
-/// Bytes with which places of a response can be told apart.
+/// Bytes that differ from place to place.
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|place| (place * 7 % 251) as u8).collect()
+}
+
+fn push(sender: &mut BufferedSender, piece: &[u8]) {
+    sender.push(Bytes::copy_from_slice(piece), &Context::from_waker(Waker::noop()));
 }
 
 /// The server sends pieces of this length, as long as the client is there.
@@ -28,7 +32,7 @@ async fn send(sender: &mut BufferedSender, content: &[u8], piece: usize) -> usiz
         if poll_fn(|context| sender.poll_wanted(context)).await == Wanted::Nothing {
             break;
         }
-        poll_fn(|context| Poll::Ready(sender.push(Bytes::copy_from_slice(piece), context))).await;
+        push(sender, piece);
         sent += piece.len();
     }
     sent
@@ -45,7 +49,7 @@ async fn send_without_client(sender: &mut BufferedSender, piece: usize) -> usize
             yield_now().await;
             continue;
         }
-        poll_fn(|context| Poll::Ready(sender.push(vec![0; piece].into(), context))).await;
+        push(sender, &vec![0; piece]);
         sent += piece;
     }
     sent
@@ -201,7 +205,8 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
                     received.extend_from_slice(&body.chunk().await.unwrap().unwrap());
                 }
                 // It asks for more.
-                poll_fn(|context| Poll::Ready(assert!(body.poll_next(context).is_pending()))).await;
+                let asked = poll_fn(|context| Poll::Ready(body.poll_next(context).is_pending())).await;
+                assert!(asked);
                 (received, body)
             });
             while !sender.may_buffer() {
@@ -211,7 +216,7 @@ fn a_client_that_has_caught_up_gets_the_rest_directly() {
             let received;
             (received, body) = reading.await.unwrap();
             assert!(received == content && settings.spool.used() == 0);
-            poll_fn(|context| Poll::Ready(sender.push("more".into(), context))).await;
+            push(&mut sender, b"more");
             assert_eq!(body.chunk().await.unwrap().unwrap(), "more");
         }
     });
@@ -233,13 +238,12 @@ fn short_responses_and_those_of_servers_that_refuse_are_not_buffered() {
     for (length, values, expected) in cases {
         let mut headers = Headers::new();
         values.iter().for_each(|value| headers.append("X-Accel-Buffering", value).unwrap());
-        let is_buffered = |buffering: &ResponseBuffering| buffering.settings_for(length, &headers).is_some();
-        assert_eq!(is_buffered(&ResponseBuffering::default()), expected, "{length:?} {values:?}");
-        assert!(!is_buffered(&ResponseBuffering::OFF), "{length:?} {values:?}");
-        // A sender without settings never buffers.
-        let (sender, _incoming) = Incoming::channel(length);
-        let mut sender = BufferedSender::new(sender, None);
-        sender.begin_buffering();
-        assert!(!sender.may_buffer());
+        for (buffering, expected) in [(ResponseBuffering::default(), expected), (ResponseBuffering::OFF, false)] {
+            let (sender, _incoming) = Incoming::channel(length);
+            let mut sender = BufferedSender::new(sender, buffering.settings_for(length, &headers));
+            assert_eq!(sender.may_buffer(), expected, "{length:?} {values:?} {buffering:?}");
+            sender.begin_buffering();
+            assert!(!sender.may_buffer());
+        }
     }
 }

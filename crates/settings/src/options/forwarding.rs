@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::without_options;
+use super::{Switch, without_options};
 use crate::values::{Field, HostRule, NetworkRule, PathPrefix, Span, choice};
 
 /// How requests and responses are rewritten.
@@ -73,6 +73,14 @@ pub struct ForwardingOptions {
     /// Slow clients then do not occupy the threads of the server, and requests with a body can be retried.
     #[arg(long)]
     pub buffer_requests: bool,
+
+    /// Buffer responses that a client reads more slowly than the server sends, in memory and then in a temporary file: on
+    /// or off.
+    ///
+    /// Slow clients then do not occupy the threads of the server. Responses of clients that keep up are passed on directly,
+    /// piece by piece. A server turns it off for a response by X-Accel-Buffering: no.
+    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
+    pub buffer_responses: Switch,
 
     /// Time limit until the first byte of a response; a slower response becomes 504 [default: `response-timeout` of the
     /// upstream]

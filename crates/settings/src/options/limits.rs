@@ -30,10 +30,11 @@ pub struct LimitOptions {
     #[arg(long, value_name = "SIZE")]
     pub max_body: Option<SizeLimit>,
 
-    /// Maximum disk space for buffered request bodies, or unlimited; requests that would exceed it receive 503.
+    /// Maximum disk space for buffered bodies, or unlimited; requests that would exceed it receive 503.
     ///
     /// Bodies that are buffered for an application or an upstream server are stored in $TMPDIR if they are larger
-    /// than 64k. This limits the space of all such bodies together.
+    /// than 64k. This limits the space of all such bodies together, and of responses that slow clients have not read. A
+    /// response that would exceed it is sent as fast as its client reads.
     #[arg(long, value_name = "SIZE", default_value = "1G")]
     pub max_spool: SizeLimit,
 
