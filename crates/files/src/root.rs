@@ -221,7 +221,7 @@ impl Root {
 }
 
 impl OpenError {
-    /// Whether the client is told that there is nothing.
+    /// Whether the client receives 404.
     pub fn is_missing(self) -> bool {
         matches!(self, Self::NotFound | Self::Link)
     }
