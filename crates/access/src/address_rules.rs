@@ -27,6 +27,8 @@ struct AddressList {
 /// Why an element of a list cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleError {
+    /// It is nginx's word for all addresses.
+    All,
     /// It is not a network.
     Network(NetworkError),
     /// Its file cannot be used.
@@ -81,6 +83,9 @@ impl AddressList {
                 Some(text) => (&mut exceptions, text),
                 None => (&mut networks, text),
             };
+            if text == "all" {
+                return Err((number, RuleError::All));
+            }
             list.push(text.parse().map_err(|error| (number, RuleError::Network(error)))?);
         }
         Ok(Self { networks: networks.into_iter().collect(), files, exceptions: exceptions.into_iter().collect() })
@@ -100,6 +105,7 @@ fn parse_file(text: &str) -> Result<NetworkSet, String> {
 impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::All => f.write_str("not an address; for all addresses, write 0.0.0.0/0 and ::/0"),
             Self::Network(error) => write!(f, "{error}, or file: before the path of a file with networks"),
             Self::File(error) => error.fmt(f),
         }
@@ -150,7 +156,8 @@ mod tests {
         fs::write(folder.path().join("wrong"), "10.0.0.0/8\nexample.com\n").unwrap();
         for (deny, number, expected) in [
             (&["10.0.0.0/8", "example.com"][..], 1, "not an address"),
-            (&["file:missing"], 0, "No such file"),
+            (&["file:missing"], 0, "there is no such file"),
+            (&["all"], 0, "for all addresses, write 0.0.0.0/0 and ::/0"),
             (&["file:wrong"], 0, "line 2: not an address"),
         ] {
             let rules = AddressRules::parse(None, Some(deny), folder.path(), &mut WatchedFiles::default());

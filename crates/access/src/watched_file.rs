@@ -86,7 +86,10 @@ fn read<T>(path: &Path, parse: fn(&str) -> Result<T, String>) -> Result<T, Watch
     if fs::metadata(path).is_ok_and(|metadata| metadata.len() > MAX_SIZE) {
         return Err(refuse(&"the file is larger than 64 MB"));
     }
-    let text = fs::read(path).map_err(|error| refuse(&error))?;
+    let text = fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => refuse(&"there is no such file: create it, or name another one"),
+        _ => refuse(&error),
+    })?;
     let text = String::from_utf8(text).map_err(|_| refuse(&"the file is not written in UTF-8"))?;
     parse(&text).map_err(|error| refuse(&error))
 }

@@ -58,7 +58,7 @@ impl BanCommand {
         let (client, now) = (self.wanted()?, monotonic());
         if self.ban == BanAction::Remove {
             return Ok(match bans.remove(client, BanOrigin::Administrator, now) {
-                true => format!("{client} is not banned any more"),
+                true => format!("{client} is no longer banned"),
                 false => format!("{client} was not banned"),
             });
         }
@@ -107,7 +107,7 @@ mod tests {
                 Ok("2001:db8::/64 is banned for 1 min 30 s"),
                 2,
             ),
-            (r#"{"ban":"remove","client":"2001:db8::/64"}"#, Ok("2001:db8::/64 is not banned any more"), 1),
+            (r#"{"ban":"remove","client":"2001:db8::/64"}"#, Ok("2001:db8::/64 is no longer banned"), 1),
             (r#"{"ban":"add","client":"10.0.0.1"}"#, Err("10.0.0.1 is in `trust`"), 1),
             (r#"{"ban":"add","client":"192.0.2.0/24"}"#, Err("client \"192.0.2.0/24\": not one client"), 1),
             (r#"{"ban":"add","client":"192.0.2.1","for":0}"#, Err("\"for\" is 0"), 1),

@@ -76,37 +76,49 @@ pub(super) fn lines(status: &Value) -> Vec<(&'static str, String)> {
     }
     let number = |key: &str| cache[key].as_u64().unwrap_or(0);
     let written = |key: &str| count(number(key));
+    let counted = |key: &str, one: &str, more: &str| match number(key) {
+        1 => format!("1 {one}"),
+        number => format!("{} {more}", count(number)),
+    };
     let requests: u64 = RESULTS.iter().map(|(_, key)| number(key)).sum();
     let answered: u64 = ["hits", "stale_hits", "collapsed"].into_iter().map(number).sum();
     let percent = (u128::from(answered) * 100).checked_div(u128::from(requests)).unwrap_or(0);
     let mut lines = vec![
         (
             "cache",
-            format!("{} responses, {} of {}", written("responses"), bytes(number("bytes")), bytes(number("memory"))),
+            format!(
+                "{}, {} of {}",
+                counted("responses", "response", "responses"),
+                bytes(number("bytes")),
+                bytes(number("memory"))
+            ),
         ),
         (
             "  requests",
             format!(
-                "{}: {percent} % without the origin; {} hits, {} stale, {} collapsed, {} validated, {} misses, {} bypassed",
+                "{}: {percent} % without the origin; {}, {} stale, {} collapsed, {} validated, {}, {} bypassed",
                 count(requests),
-                written("hits"),
+                counted("hits", "hit", "hits"),
                 written("stale_hits"),
                 written("collapsed"),
                 written("revalidated"),
-                written("misses"),
+                counted("misses", "miss", "misses"),
                 written("bypassed")
             ),
         ),
-        ("  removed", format!("{} purges, {} URLs displaced", written("purges"), written("evictions"))),
+        (
+            "  removed",
+            format!("{}, {} displaced", counted("purges", "purge", "purges"), counted("evictions", "URL", "URLs")),
+        ),
     ];
     if number("disk_limit") > 0 {
         let (taken, limit) = (bytes(number("disk_bytes")), bytes(number("disk_limit")));
         let text = format!(
-            "{taken} of {limit}; {} files written, {} found, {} removed to make room; {} responses not written",
-            written("disk_written"),
+            "{taken} of {limit}; {} written, {} found, {} removed to make room; {} not written",
+            counted("disk_written", "file", "files"),
             written("disk_found"),
             written("disk_evictions"),
-            written("disk_dropped")
+            counted("disk_dropped", "response", "responses")
         );
         lines.push(("  folder", text));
     }
@@ -219,6 +231,20 @@ mod tests {
         ];
         let lines = lines(&status());
         assert_eq!(lines.iter().map(|(name, text)| (*name, &**text)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let mut status = status();
+        for key in ["responses", "hits", "misses", "purges", "evictions", "disk_written", "disk_dropped"] {
+            status["cache"][key] = 1.into();
+        }
+        let lines = lines(&status).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n");
+        for text in
+            ["1 response, ", "1 hit, ", "1 miss, ", "1 purge, 1 URL displaced", "1 file written", "; 1 response not"]
+        {
+            assert!(lines.contains(text), "{text}: {lines}");
+        }
     }
 
     #[test]

@@ -98,8 +98,8 @@ impl fmt::Display for AdminClientError {
             Reason::Missing => {
                 write!(
                     f,
-                    "there is no {address}: start the server with --admin {address}, or with this as admin in its \
-                     settings file, or name another with --admin"
+                    "there is no {address}: name the settings file of the server with -c FILE, or its admin socket with \
+                     --admin; without a file, start the server with --admin {address}"
                 )
             }
             Reason::Refuses => write!(f, "nothing listens on {address}: the server has ended, or has another --admin"),

@@ -51,7 +51,7 @@ impl MaintenanceCommand {
         let wanted = self.wanted()?;
         let had = switch.get().is_some();
         let done = match (&wanted, had) {
-            (None, false) => "there was no maintenance".to_owned(),
+            (None, false) => "maintenance was not on".to_owned(),
             (None, true) => "maintenance has ended: clients are served".to_owned(),
             (Some(maintenance), _) if maintenance.allowed.is_empty() => {
                 "maintenance: all clients receive 503".to_owned()
@@ -116,7 +116,7 @@ mod tests {
     fn commands_switch_maintenance_or_say_why_not() {
         let switch = MaintenanceSwitch::default();
         for (json, expected, seconds) in [
-            (r#"{"maintenance":"off"}"#, Ok("there was no maintenance"), None),
+            (r#"{"maintenance":"off"}"#, Ok("maintenance was not on"), None),
             (r#"{"maintenance":"on"}"#, Ok("maintenance: all clients receive 503"), Some(300)),
             (
                 r#"{"maintenance":"on","retry-after":60,"allow":["10.0.0.0/8","unix"]}"#,

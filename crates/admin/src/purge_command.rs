@@ -69,15 +69,36 @@ impl PurgeCommand {
             PurgedResponses::All => purge(PurgeTarget::Everything),
             PurgedResponses::Tag(name) => {
                 purge(PurgeTarget::Tag(tag(name)?));
-                let done = if self.soft { "stale" } else { "removed" };
-                return Ok(format!("what has the tag {name:?} is {done}"));
+                let done = if self.soft { "made stale" } else { "removed" };
+                return Ok(format!("responses with the tag {name:?} were {done}"));
             }
         };
         let responses =
             if purged == 1 { "1 response".to_owned() } else { format!("{} responses", count(purged as u64)) };
-        Ok(format!("{responses} {}", if self.soft { "made stale" } else { "removed" }))
+        let hint = if purged == 0 { self.purge.hint() } else { "" };
+        Ok(format!("{responses} {}{hint}", if self.soft { "made stale" } else { "removed" }))
     }
 }
+
+impl PurgedResponses {
+    /// What may have been left out of a URL for which there is nothing.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Url(text) | Self::Prefix(text) if !names_port(text) => PORT,
+            _ => "",
+        }
+    }
+}
+
+/// Whether a URL has a port.
+fn names_port(url: &str) -> bool {
+    let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = behind_scheme.split('/').next().unwrap_or_default();
+    authority.rsplit(']').next().is_some_and(|end| end.contains(':'))
+}
+
+/// Clients send the port as a part of the host, unless it is that of the scheme.
+const PORT: &str = "; a URL has the port that clients name in it, as in http://example.com:8080/page";
 
 fn uris(text: &str) -> Result<WrittenUris, String> {
     WrittenUris::parse(text).map_err(|error| error.to_string())
@@ -114,16 +135,25 @@ pub(super) const NO_CACHE: &str =
 mod tests {
     use super::*;
 
+    const WITHOUT_PORT: &str =
+        "0 responses removed; a URL has the port that clients name in it, as in http://example.com:8080/page";
+
     #[test]
     fn commands_purge_or_say_why_not() {
         let store = CacheStore::in_memory(1 << 20, 1 << 10);
         for (json, expected) in [
             (r#"{"purge":"all"}"#, Ok("0 responses removed")),
             (r#"{"purge":"all","soft":true}"#, Ok("0 responses made stale")),
-            (r#"{"purge":{"url":"https://Example.com/a"}}"#, Ok("0 responses removed")),
-            (r#"{"purge":{"prefix":"example.com"},"soft":false}"#, Ok("0 responses removed")),
-            (r#"{"purge":{"tag":"product-1"}}"#, Ok("what has the tag \"product-1\" is removed")),
-            (r#"{"purge":{"tag":"two words"},"soft":true}"#, Ok("what has the tag \"two words\" is stale")),
+            (r#"{"purge":{"url":"https://Example.com/a"}}"#, Ok(WITHOUT_PORT)),
+            (r#"{"purge":{"url":"https://[::1]/a"}}"#, Ok(WITHOUT_PORT)),
+            (r#"{"purge":{"url":"https://[::1]:8443/a"}}"#, Ok("0 responses removed")),
+            (r#"{"purge":{"url":"example.com:8080/a:b"}}"#, Ok("0 responses removed")),
+            (r#"{"purge":{"prefix":"example.com"},"soft":false}"#, Ok(WITHOUT_PORT)),
+            (r#"{"purge":{"tag":"product-1"}}"#, Ok("responses with the tag \"product-1\" were removed")),
+            (
+                r#"{"purge":{"tag":"two words"},"soft":true}"#,
+                Ok("responses with the tag \"two words\" were made stale"),
+            ),
             (r#"{"purge":{"url":"https://a/#b"}}"#, Err("\"https://a/#b\" has a fragment")),
             (r#"{"purge":{"prefix":"/a"}}"#, Err("\"/a\" has no valid host")),
             (r#"{"purge":{"tag":""}}"#, Err("\"\" is not a tag: write one")),

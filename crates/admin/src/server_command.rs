@@ -75,7 +75,7 @@ impl ServerCommand {
             let names: Vec<_> = upstreams.iter().map(|upstream| upstream.settings().name.as_str()).collect();
             return Err(match names.is_empty() {
                 true => format!("there is no upstream {}, nor any other", self.upstream),
-                false => format!("there is no upstream {}; there are {}", self.upstream, names.join(", ")),
+                false => format!("there is no upstream {}; available: {}", self.upstream, names.join(", ")),
             });
         };
         let Self { server, upstream: name, .. } = self;
@@ -163,11 +163,11 @@ mod tests {
             (r#"{"upstream":"app","server":"127.0.0.1:2","action":"remove"}"#, Ok("127.0.0.1:2 of app is removed")),
             (
                 r#"{"upstream":"app","server":"127.0.0.1:2","action":"down"}"#,
-                Err("upstream app: there is no server 127.0.0.1:2; there are 127.0.0.1:1, 127.0.0.1:3"),
+                Err("upstream app: there is no server 127.0.0.1:2; available: 127.0.0.1:1, 127.0.0.1:3"),
             ),
             (
                 r#"{"upstream":"ap","server":"127.0.0.1:1","action":"down"}"#,
-                Err("there is no upstream ap; there are app"),
+                Err("there is no upstream ap; available: app"),
             ),
             (r#"{"upstream":"app","server":"a b","action":"add"}"#, Err(r#""a b" is not a server"#)),
             (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight"}"#, Err("the weight is missing")),

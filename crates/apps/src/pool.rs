@@ -143,7 +143,7 @@ pub struct WorkerCounts {
     pub workers: usize,
     /// Those that handle one.
     pub busy: usize,
-    /// Requests in the queue.
+    /// Requests that no worker has begun: those in the queue, and those sent ahead to busy workers.
     pub queued: usize,
 }
 
@@ -370,7 +370,8 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     pub(crate) fn counts(&self) -> WorkerCounts {
         let taking = || self.workers.iter().filter(|worker| !worker.draining);
         let busy = taking().filter(|worker| !worker.in_flight.is_empty()).count();
-        WorkerCounts { workers: taking().count(), busy, queued: self.queue.len() + self.held.len() }
+        let ahead: usize = self.workers.iter().map(|worker| worker.ahead.len()).sum();
+        WorkerCounts { workers: taking().count(), busy, queued: self.queue.len() + self.held.len() + ahead }
     }
 
     fn worker(&mut self, number: WorkerNumber) -> Option<&mut Worker<T, W>> {

@@ -176,7 +176,7 @@ impl Bans {
     /// Adds the bans of a snapshot. Subscribers do not learn of them, and lines that are invalid are skipped.
     pub fn restore(&self, snapshot: &str, now: Duration) {
         for ban in snapshot::read(snapshot).filter(|ban| ban.remaining(now) <= MAX_LENGTH) {
-            // Whoever is trusted by now is not banned any more.
+            // Whoever is trusted by now is no longer banned.
             let _ = self.insert(&ban, now);
         }
     }

@@ -1,4 +1,4 @@
-//! `serow check`: whether a settings file is right; `serow schema`: what can be in one.
+//! `serow check`: whether a settings file is valid; `serow schema`: what can be in one.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     if let Some(request) = &arguments.request {
         return examination::print(&configuration, request, &arguments.header);
     }
-    let mut lines = vec![format!("{} is right: {}", path.display(), summary(&configuration))];
+    let mut lines = vec![format!("{} is valid: {}", path.display(), summary(&configuration))];
     let mut explanation = String::new();
     if arguments.explain {
         lines.extend(configuration.server.listeners.iter().map(purpose));

@@ -185,13 +185,19 @@ impl CommandLine {
         let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
         {
             ["bench", "waterfall"] => "bench waterfall".to_owned(),
+            [group @ ("upstream" | "acme"), word] if !names_command_of(group, word) => group.to_owned(),
             ["acme", command] => format!("acme {command}").trim_end().to_owned(),
             ["upstream", command] => format!("upstream {command}").trim_end().to_owned(),
             [command, _] => command.to_owned(),
         };
-        let parsed = Self::try_parse_from(arguments).map(|line| line.command);
-        parsed.map_err(|error| usage::error_of(&command, error))
+        let parsed = Self::try_parse_from(&arguments).map(|line| line.command);
+        parsed.map_err(|error| usage::error_of(&command, &arguments, error))
     }
+}
+
+/// Whether a command has this one below it.
+fn names_command_of(command: &str, word: &str) -> bool {
+    CommandLine::command().find_subcommand(command).is_some_and(|command| command.find_subcommand(word).is_some())
 }
 
 /// Whether the program was called by the name of Server::Starter's.

@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::sources::{FoundSources, sources};
+pub(crate) use self::{
+    python::DJANGO,
+    sources::{FoundSources, sources},
+};
 
 /// An application in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,8 +29,7 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<(), CommandError> {
 }
 
 fn run_file(file: &Path) -> Result<Vec<TestOutcome>, CommandError> {
-    let report = |error: &dyn ToString| CommandError::report(format!("{}: {}", file.display(), error.to_string()));
-    let test = ScriptTest::read(file).map_err(|error| report(&error))?;
+    let test = ScriptTest::read(file).map_err(|error| CommandError::report(about(file, &error.to_string())))?;
     let runtime = Builder::new_current_thread().enable_time().build().map_err(CommandError::system)?;
     let outcomes = runtime.block_on(test.run());
     let passed = outcomes.iter().filter(|outcome| outcome.problems.is_empty()).count();
@@ -43,4 +42,33 @@ fn run_file(file: &Path) -> Result<Vec<TestOutcome>, CommandError> {
     }
     write!(io::stdout(), "{lines}").map_err(CommandError::output)?;
     Ok(outcomes)
+}
+
+/// An error with the path of the test, which most errors begin with, or with its name.
+fn about(file: &Path, error: &str) -> String {
+    let path = file.display().to_string();
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let rest =
+        [&*path, &*name].into_iter().find_map(|known| error.strip_prefix(known).filter(|rest| rest.starts_with(':')));
+    match rest {
+        Some(rest) => format!("{path}{rest}"),
+        None => format!("{path}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_test_once() {
+        for (error, expected) in [
+            ("tests/a.lua: No such file", "tests/a.lua: No such file"),
+            ("a.lua:3: unexpected symbol", "tests/a.lua:3: unexpected symbol"),
+            ("b.lua:3: unexpected symbol", "tests/a.lua: b.lua:3: unexpected symbol"),
+            ("a.luac", "tests/a.lua: a.luac"),
+        ] {
+            assert_eq!(about(Path::new("tests/a.lua"), error), expected);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What is wrong with a command line, in one line: what clap says in several.
 
-use std::{error::Error, path::Path};
+use std::{error::Error, ffi::OsString, path::Path};
 
 use clap::{
     CommandFactory,
@@ -8,18 +8,18 @@ use clap::{
 };
 use serow_settings::{in_options, values::choice};
 
-use crate::{command_error::CommandError, command_line::CommandLine};
+use crate::{command_error::CommandError, command_line::CommandLine, project};
 
 /// The error that clap found in the arguments of this command.
-pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {
+pub(crate) fn error_of(command: &str, arguments: &[OsString], error: clap::Error) -> CommandError {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => CommandError::Help(error),
-        _ => CommandError::Usage(line(command, &error)),
+        _ => CommandError::Usage(line(command, arguments, &error)),
     }
 }
 
 /// One line that says what is wrong with what stands behind this command, and what to write instead.
-fn line(command: &str, error: &clap::Error) -> String {
+fn line(command: &str, arguments: &[OsString], error: &clap::Error) -> String {
     let help = format!("see serow {command} --help");
     let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
     // `--listen <ADDR>`, `[DIR]` and `<UPSTREAM>...` in clap's context.
@@ -27,7 +27,7 @@ fn line(command: &str, error: &clap::Error) -> String {
     let name = name.trim_end_matches("...").trim_matches(['<', '>']);
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(command, error, name, &help),
+        ErrorKind::UnknownArgument => unknown(command, arguments, error, name, &help),
         ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
         ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
             Some(values) => {
@@ -60,8 +60,27 @@ fn line(command: &str, error: &clap::Error) -> String {
             let word = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
             format!("there is no command {word:?}; there are {}", visible_commands().join(", "))
         }
+        ErrorKind::InvalidSubcommand => {
+            let word = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            let names = commands_of(command);
+            let told = match choice::near(&word, &names) {
+                Some(name) => format!("did you mean {name}?"),
+                None => format!("available: {}", names.join(", ")),
+            };
+            format!("serow {command} has no command {word}; {told}")
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("a command is missing behind serow {command}; available: {}", commands_of(command).join(", "))
+        }
         _ => first_line(error, &help),
     }
+}
+
+/// The commands below another one.
+fn commands_of(command: &str) -> Vec<String> {
+    let all = CommandLine::command();
+    let below = all.find_subcommand(command).into_iter().flat_map(clap::Command::get_subcommands);
+    below.filter(|command| !command.is_hide_set()).map(|command| command.get_name().to_owned()).collect()
 }
 
 /// The names of the commands that the help lists.
@@ -71,8 +90,14 @@ fn visible_commands() -> Vec<String> {
     visible.map(|command| command.get_name().to_owned()).collect()
 }
 
-fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
+fn unknown(command: &str, arguments: &[OsString], error: &clap::Error, name: &str, help: &str) -> String {
+    let words: Vec<_> = arguments.iter().skip(2).map(|word| word.to_string_lossy()).collect();
     if !name.starts_with('-') {
+        if command == "app"
+            && let Some(program) = program(&words, name)
+        {
+            return format!("{name:?} is an unexpected argument; to run a program, write serow app -- {program}");
+        }
         if TAKES_FILE.contains(&command) {
             return format!(
                 "{name:?} is an unexpected argument; to name a settings file, write serow {command} -c {name}"
@@ -80,8 +105,14 @@ fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String
         }
         return format!("{name:?} is an unexpected argument; {help}");
     }
+    if name == "-c"
+        && let [first, ..] = &commands_of(command)[..]
+    {
+        let file = words.iter().skip_while(|word| *word != "-c").nth(1).map_or("FILE", |word| &**word);
+        return format!("-c stands behind a command, as in serow {command} {first} -c {file}");
+    }
     if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
-        return format!("there is no option {name}; {hint}");
+        return format!("there is no option {name}; {}", with_port(hint, &words, name));
     }
     // `serow app --spa index.html`, with a folder app.
     let (command, _) = command.split_once(' ').unwrap_or((command, ""));
@@ -92,6 +123,24 @@ fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String
         Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
         None => format!("there is no option {name}; {help}"),
     }
+}
+
+/// The program and its arguments that were written without `--`, if this is its first argument.
+fn program(words: &[impl AsRef<str>], argument: &str) -> Option<String> {
+    let place = words.iter().position(|word| word.as_ref() == argument)?;
+    let program = words.get(place.checked_sub(1)?)?.as_ref();
+    let is_application = program.ends_with(".ru") || program.ends_with(".psgi") || program.contains(':');
+    let words: Vec<_> = words[place - 1..].iter().map(|word| project::quoted(word.as_ref())).collect();
+    (!program.starts_with('-') && !is_application).then(|| words.join(" "))
+}
+
+/// A hint about a port, with that of the user, if one stands there.
+fn with_port(hint: &str, words: &[impl AsRef<str>], option: &str) -> String {
+    let written = words.iter().map(AsRef::as_ref).skip_while(|word| !word.starts_with(option)).take(2);
+    let port = written
+        .map(|word| word.trim_start_matches(option).trim_start_matches('='))
+        .find(|word| word.parse::<u16>().is_ok());
+    port.map_or_else(|| hint.to_owned(), |port| hint.replace("8000", port))
 }
 
 /// Commands whose only argument can be meant as a settings file.
@@ -123,7 +172,7 @@ const OPTIONS_OF_OTHERS: [(&str, &str); 29] = [
     ("--daemon", "Serow runs in the foreground; systemd or a container runs it in the background (docs/running.md)"),
     ("-g", "Serow runs in the foreground, and its settings are in the file of serow run -c FILE"),
     ("-v", "for the version, write serow --version"),
-    ("-t", "to check a settings file, write serow check -c FILE"),
+    ("-t", "to check a settings file, run serow check -c FILE"),
     ("-s", "write serow reload, serow stop"),
     ("--to", "the server is the argument, as in serow proxy 127.0.0.1:9000"),
     ("--from", "write --listen ADDRESS:PORT; with HTTPS for a name, --acme NAME"),
@@ -158,8 +207,8 @@ const COMMANDS_OF_OTHERS: [(&str, &str); 9] = [
     ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
     ("restart", "to reload the settings file of a server, write serow reload"),
     ("drain", "to stop a server, write serow stop; to drain a server of an upstream, serow upstream drain"),
-    ("configtest", "to check a settings file, write serow check -c FILE"),
-    ("validate", "to check a settings file, write serow check -c FILE"),
+    ("configtest", "to check a settings file, run serow check -c FILE"),
+    ("validate", "to check a settings file, run serow check -c FILE"),
     ("reverse-proxy", "to forward requests to another server, write serow proxy ADDRESS:PORT"),
     ("version", "for the version, write serow --version"),
 ];
@@ -185,7 +234,29 @@ mod tests {
     use crate::{command_error::CommandError, command_line::CommandLine};
 
     /// Arguments, and the line about them.
-    const CASES: [(&[&str], &str); 25] = [
+    const CASES: [(&[&str], &str); 35] = [
+        (&["--port", "9000"], "there is no option --port; write --listen 9000, or --listen :9000 for all addresses"),
+        (&["-p9000"], "there is no option -p; write --listen 9000, or --listen :9000 for all addresses"),
+        (
+            &["public", "--port=70000"],
+            "there is no option --port; write --listen 8000, or --listen :8000 for all addresses",
+        ),
+        (
+            &["app", "node", "server.js"],
+            "\"server.js\" is an unexpected argument; to run a program, write serow app -- node server.js",
+        ),
+        (
+            &["app", "--processes", "2", "node", "my server.js", "x"],
+            "\"my server.js\" is an unexpected argument; to run a program, write serow app -- node 'my server.js' x",
+        ),
+        (&["app", "config.ru", "x"], "\"x\" is an unexpected argument; see serow app --help"),
+        (&["upstream", "drian", "app", "x"], "serow upstream has no command drian; did you mean drain?"),
+        (
+            &["upstream", "xyzzy"],
+            "serow upstream has no command xyzzy; available: list, up, down, drain, weight, add, remove",
+        ),
+        (&["ban", "-c", "a.toml"], "-c stands behind a command, as in serow ban list -c a.toml"),
+        (&["upstream", "-c", "a.toml"], "-c stands behind a command, as in serow upstream list -c a.toml"),
         (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
         (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
         (&["--port", "8000"], "there is no option --port; write --listen 8000, or --listen :8000 for all addresses"),

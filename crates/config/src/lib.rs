@@ -16,6 +16,7 @@
 
 mod admin_settings;
 mod explanation;
+mod foreign;
 mod format;
 pub mod markdown;
 mod meaning;
@@ -196,7 +197,7 @@ fn with_document<T>(
     sources: &Sources,
     act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>,
 ) -> Result<T, Vec<Fault>> {
-    let document = Document::of(sources, &FORMAT)?;
+    let document = Document::of(sources, &FORMAT).map_err(|faults| foreign::explained(sources, faults))?;
     let problems = Problems::default();
     match act(&document, &problems) {
         Some(result) if problems.is_empty() => Ok(result),

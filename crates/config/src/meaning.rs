@@ -91,6 +91,7 @@ pub(crate) fn of(
         sites,
     } = table;
     complete_root(&mut general, &metrics, &sites, folder, problems);
+    notes::of_root(&general.limits, notes);
     notes::of_sites(&sites, folder, notes);
     let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
     let (wanted_files, shares) = descriptors(&general, &sites);

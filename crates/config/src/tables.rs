@@ -14,6 +14,7 @@ pub(crate) mod login;
 pub(crate) mod logs;
 pub(crate) mod maps;
 pub(crate) mod matching;
+pub(crate) mod meant;
 pub(crate) mod mirror;
 pub(crate) mod mounting;
 pub(crate) mod nginx;
@@ -71,7 +72,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
                 // What is missing because it was wrong has been told.
                 Some(missing) if without.iter().any(|key| key == missing) => {}
                 Some(missing) => self.missing.push((missing, problem)),
-                None => self.problems.add(problem),
+                None => self.problems.add(meant::explained(problem, self.table, &self.place)),
             }
             match key {
                 Some(key) if !without.contains(&key) => without.push(key),
@@ -92,8 +93,8 @@ impl<'t, 'p> TableReading<'t, 'p> {
         let place = self.place.key(key);
         match value.get_ref() {
             DeValue::Table(table) => Some(Self { parent: Some(self.table), ..Self::new(table, place, self.problems) }),
-            DeValue::String(text) => self.refuse(place, format!("write {{ {main} = {text:?} }}")),
-            DeValue::Integer(number) => self.refuse(place, format!("write {{ {main} = {number} }}")),
+            DeValue::String(text) => self.refuse(place, meant::table_of_text(key, main, text)),
+            DeValue::Integer(number) => self.refuse(place, meant::table_of_number(key, main, &number.to_string())),
             _ => self.refuse(place, format!("expected a table, as in {{ {main} = value }}")),
         }
     }

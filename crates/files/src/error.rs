@@ -46,7 +46,7 @@ impl fmt::Display for FilesError {
                 write!(formatter, "there is no folder {}: create it, or name another one", path.display())
             }
             Self::NotAFolder(path) => {
-                write!(formatter, "{} is not a folder: name the folder it lies in", path.display())
+                write!(formatter, "{} is not a folder: name the folder that contains it", path.display())
             }
             Self::Unreadable(path, error) => {
                 write!(

@@ -104,7 +104,7 @@ impl Examined {
             }
             Ok(Resolved::Folder(location, _)) => Self::Listing(shown(&location)),
             Ok(Resolved::WithoutSlash) => Self::Folder(shown(path.relative())),
-            Err(OpenError::NotFound) => Self::Missing(Missing::of(site, &root, &path)),
+            Err(OpenError::NotFound | OpenError::Link) => Self::Missing(Missing::of(site, &root, &path)),
             Err(_) => Self::Unopened(shown(path.relative())),
         }
     }
@@ -150,15 +150,28 @@ fn refused_link(root: &Root, location: &[u8]) -> Option<PathBuf> {
 
 /// Says why there is nothing for a request: the first time for a folder as a warning, and then for those who want to know
 /// everything.
-#[cold]
 pub(crate) fn log(site: &Site, request: &Request) {
+    log_kinds(site, request, MISSING | LINK);
+}
+
+/// As [`log`], only of a symbolic link that is not followed: where something else responds to what the folder lacks.
+pub(crate) fn log_link(site: &Site, request: &Request) {
+    log_kinds(site, request, LINK);
+}
+
+#[cold]
+fn log_kinds(site: &Site, request: &Request, kinds: u8) {
     let (told, limit) = &*site.missing_log.0;
-    if told.load(Ordering::Relaxed) == MISSING | LINK && !tracing::enabled!(tracing::Level::INFO) {
+    let tells_all = tracing::enabled!(tracing::Level::INFO);
+    if told.load(Ordering::Relaxed) & kinds == kinds && !tells_all {
         return;
     }
     let Some(left_out) = limit.admit((site.clock.milliseconds)() / 1000) else { return };
     let Examined::Missing(missing) = Examined::of(site, request.target.path()) else { return };
     let kind = if missing.is_link() { LINK } else { MISSING };
+    if kind & kinds == 0 {
+        return;
+    }
     let is_first = told.fetch_or(kind, Ordering::Relaxed) & kind == 0;
     let path = request.target.path().as_bytes();
     let path = path.get(..MAX_SHOWN).unwrap_or(path).escape_ascii();
@@ -166,7 +179,11 @@ pub(crate) fn log(site: &Site, request: &Request) {
         "" => String::new(),
         place => format!(" ({place})"),
     };
-    let more = if left_out > 0 { format!("; {left_out} like it before") } else { String::new() };
+    let more = match (left_out, is_first && !tells_all) {
+        (0, false) => String::new(),
+        (0, true) => NEXT.to_owned(),
+        (_, _) => format!("; {left_out} like it before"),
+    };
     match is_first {
         true => tracing::warn!("{} {path}: {missing}{place}{more}", request.method),
         false => tracing::info!("{} {path}: {missing}{place}{more}", request.method),
@@ -231,6 +248,9 @@ impl fmt::Display for Shown<'_> {
         formatter.write_str(if path.len() > MAX_SHOWN { "…" } else { "" })
     }
 }
+
+/// Where the log has the next requests.
+const NEXT: &str = "; log-level = \"info\" logs the next ones of this folder, too";
 
 /// Kinds of causes in the log.
 const MISSING: u8 = 1;

@@ -12,7 +12,7 @@ use serow_message::{Body, Handler, KnownHeader, Method, Request, Response, Statu
 use crate::{
     clock::Clock,
     error::FilesError,
-    examined::Examined,
+    examined::{self, Examined},
     folder::Folder,
     listing,
     location::redirect_target,
@@ -108,7 +108,12 @@ impl Files {
         let lookup = &mut *self.lookup.borrow_mut();
         let response = match lookup.find(site, request) {
             Ok(file) => Some(send(site, lookup, file, request)),
-            Err(NoFile::NotFound) => None,
+            Err(NoFile::NotFound) => {
+                if std::mem::take(&mut lookup.met_link) {
+                    examined::log_link(site, request);
+                }
+                None
+            }
             Err(NoFile::Folder(..)) if site.settings.listing == Listing::Off => None,
             // A folder without an index has nothing to redirect to.
             Err(NoFile::WithoutSlash(path)) if !lookup.has_index(site, &path) => None,

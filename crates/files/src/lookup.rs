@@ -23,6 +23,8 @@ use crate::{
 pub(crate) struct Lookup {
     pub(crate) cache: Cache,
     pub(crate) permits: Permits,
+    /// Whether the last path that was looked up has a symbolic link in it that is not followed.
+    pub(crate) met_link: bool,
 }
 
 /// A file of the cache, and the form of it that a request gets.
@@ -54,7 +56,7 @@ pub(crate) enum NoFile {
 impl Lookup {
     pub(crate) fn new(site: &Site) -> Self {
         let concurrent = site.settings.compression.as_ref().map_or(0, |rule| rule.concurrent);
-        Self { cache: Cache::new(site.settings.cache.clone()), permits: Permits::new(concurrent) }
+        Self { cache: Cache::new(site.settings.cache.clone()), permits: Permits::new(concurrent), met_link: false }
     }
 
     /// Finds the file that a request names, and selects its form: from the cache, else from the file system. A large
@@ -158,7 +160,10 @@ impl Lookup {
             Ok(Resolved::File(location, file)) => {
                 return self.keep_file(site, &root, key, requested, (location, file), now);
             }
-            Err(OpenError::NotFound) => return Ok(self.cache.keep(key, Answer::Missing, now)),
+            Err(missing @ (OpenError::NotFound | OpenError::Link)) => {
+                self.met_link = missing == OpenError::Link;
+                return Ok(self.cache.keep(key, Answer::Missing, now));
+            }
             Ok(Resolved::Folder(location, folder)) => NoFile::Folder(location, folder),
             Ok(Resolved::WithoutSlash) => {
                 let mut target = requested.absolute();
@@ -238,7 +243,7 @@ pub(crate) enum Resolved {
 pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: bool) -> Result<Resolved, OpenError> {
     let location = path.relative().to_vec();
     let opened = root.open_below(&location);
-    if matches!(opened, Err(OpenError::NotFound) | Ok(Opened::Folder(_)))
+    if opened.as_ref().map_or_else(|error| error.is_missing(), |opened| matches!(opened, Opened::Folder(_)))
         && !path.is_folder()
         && let Some(found) = with_extension(root, site, &location)?
     {
@@ -254,7 +259,7 @@ pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: b
                 let inner = below(&location, name.as_bytes());
                 match root.open_below(&inner) {
                     Ok(Opened::File(file)) => return Ok(Resolved::File(inner, file)),
-                    Ok(Opened::Folder(_)) | Err(OpenError::NotFound) => {}
+                    Ok(Opened::Folder(_)) | Err(OpenError::NotFound | OpenError::Link) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -273,7 +278,7 @@ fn with_extension(root: &Root, site: &Site, location: &[u8]) -> Result<Option<Re
             Ok(Opened::File(file)) if !site.withheld.contains(&longer) => {
                 return Ok(Some(Resolved::File(longer, file)));
             }
-            Ok(_) | Err(OpenError::NotFound) => {}
+            Ok(_) | Err(OpenError::NotFound | OpenError::Link) => {}
             Err(error) => return Err(error),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     freshness::freshness_of,
     media_type::{MediaType, MediaTypes},
     representation::{Content, Description, Encoding, Representation, validators_of},
-    root::{OpenError, OpenFile, Opened, Root},
+    root::{OpenFile, Opened, Root},
     settings::FilesSettings,
     stable_read::{ReadError, Rest, read_whole},
     validator::{MAX_HASHED, Validators},
@@ -273,7 +273,7 @@ fn precompressed_files(
         Ok(Opened::File(file)) if whole_seconds(file.version.modified) >= whole_seconds(modified) => {
             Some((coding, file))
         }
-        Ok(_) | Err(OpenError::NotFound | OpenError::Forbidden | OpenError::Exhausted | OpenError::Failed) => None,
+        Ok(_) | Err(_) => None,
     };
     making.settings.precompressed.iter().copied().filter_map(beside).collect()
 }

@@ -95,8 +95,10 @@ pub struct OpenFile {
 /// Why nothing was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// There is nothing that may be served (404): no such name, a path that leaves the root, a device or socket.
+    /// There is nothing that may be served (404): no such name, a device or socket.
     NotFound,
+    /// A symbolic link that is not followed, or a path that leaves the root (404).
+    Link,
     /// The server's user may not read it (403).
     Forbidden,
     /// No descriptors or memory are left for the moment (503).
@@ -131,7 +133,7 @@ impl Root {
     pub fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
         let descriptor = self.open_descriptor(path, READ_FLAGS).map_err(|errno| {
             let error = OpenError::of(errno);
-            if error != OpenError::NotFound {
+            if !error.is_missing() {
                 unopened::log(&self.folder.path, path, errno);
             }
             error
@@ -247,16 +249,20 @@ impl Root {
 }
 
 impl OpenError {
+    /// Whether the client receives 404.
+    pub fn is_missing(self) -> bool {
+        matches!(self, Self::NotFound | Self::Link)
+    }
+
     pub(crate) fn of(errno: Errno) -> Self {
         match errno {
-            // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
-            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system cannot
-            // have.
+            // EXDEV: the path leaves the root. ELOOP: a refused or circular link.
+            Errno::LOOP | Errno::XDEV => Self::Link,
+            // ENXIO, ENODEV: a socket or a device without driver. ESTALE: it went away on a network file system. EINVAL:
+            // a name this file system cannot have.
             Errno::NOENT
             | Errno::NOTDIR
             | Errno::NAMETOOLONG
-            | Errno::LOOP
-            | Errno::XDEV
             | Errno::NXIO
             | Errno::NODEV
             | Errno::STALE
@@ -345,11 +351,13 @@ mod tests {
         place
     }
 
+    /// What is there; a link that is not followed is the same to clients as a missing file.
     fn open(root: &Root, path: &str) -> Result<&'static str, OpenError> {
-        root.open_below(path.as_bytes()).map(|opened| match opened {
+        let found = root.open_below(path.as_bytes()).map(|opened| match opened {
             Opened::File(_) => "file",
             Opened::Folder(_) => "folder",
-        })
+        });
+        found.map_err(|error| if error.is_missing() { OpenError::NotFound } else { error })
     }
 
     #[test]
@@ -388,6 +396,15 @@ mod tests {
             assert_eq!(open(&within, path), with_links, "{path}");
             assert_eq!(open(&none, path), without, "{path} without links");
             assert_eq!(open(&by_name, path), without, "{path} by name");
+        }
+        for (root, path, expected) in [
+            (&within, "to-secret", OpenError::Link),
+            (&within, "parent/secret", OpenError::Link),
+            (&within, "dangling", OpenError::NotFound),
+            (&within, "socket", OpenError::NotFound),
+            (&none, "to-file", OpenError::Link),
+        ] {
+            assert_eq!(root.open_below(path.as_bytes()).err(), Some(expected), "{path}");
         }
         // What the first fence lets nobody ask for, the kernel refuses too.
         assert_eq!(open(&within, "../secret"), not_found);

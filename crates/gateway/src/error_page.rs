@@ -42,6 +42,8 @@ pub enum ErrorReason {
     NoServer,
     /// Those who run the site are at work on it.
     Maintenance,
+    /// The request has no valid token.
+    NoToken,
 }
 
 impl ErrorReason {
@@ -49,6 +51,7 @@ impl ErrorReason {
         match self {
             Self::Status(status) => status,
             Self::AllBusy | Self::NoServer | Self::Maintenance => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoToken => StatusCode::UNAUTHORIZED,
         }
     }
 }
@@ -67,6 +70,7 @@ impl fmt::Display for ErrorReason {
             Self::AllBusy => formatter.write_str("all servers are busy"),
             Self::NoServer => formatter.write_str("no server is available"),
             Self::Maintenance => formatter.write_str("maintenance"),
+            Self::NoToken => formatter.write_str("no valid token"),
         }
     }
 }
@@ -149,6 +153,7 @@ fn detail(reason: ErrorReason) -> &'static str {
     match reason.status() {
         _ if reason == ErrorReason::NoServer => "No server is available at the moment. Please try again later.",
         _ if reason == ErrorReason::Maintenance => "This site is under maintenance. Please try again later.",
+        _ if reason == ErrorReason::NoToken => "This address needs a token.",
         StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached or sent an invalid response.",
         StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",

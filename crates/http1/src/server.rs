@@ -1,6 +1,6 @@
 //! The server's side of a connection.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use bytes::BytesMut;
 use serow_message::{
@@ -35,6 +35,8 @@ pub struct Server {
     receiving: Receiving,
     sending: Outgoing,
     exchange: Exchange,
+    /// The head of a request whose body is announced to be too large.
+    refused: Option<Box<RequestHead>>,
 }
 
 /// A request's head and what it says of the rest.
@@ -53,7 +55,12 @@ impl Server {
     /// The state of a new connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, receiving: Receiving::head(), sending: Outgoing::Head, exchange: Exchange::NONE }
+        Self { limits, receiving: Receiving::head(), sending: Outgoing::Head, exchange: Exchange::NONE, refused: None }
+    }
+
+    /// Takes the head of the request that [`Self::receive`] has refused, where only its body is wrong: for the log.
+    pub fn take_refused(&mut self) -> Option<RequestHead> {
+        self.refused.take().map(|head| *head)
     }
 
     /// Takes the next event from the front of the input; `None` where more input is needed, or the response to this
@@ -317,7 +324,13 @@ impl Server {
         let upgrade = self.exchange.upgrade || self.exchange.connect;
         self.receiving = match framing {
             Framing::None => Receiving::Done,
-            _ => Receiving::Body(BodyReceiver::new(framing, &self.limits)?),
+            _ => match BodyReceiver::new(framing, &self.limits) {
+                Ok(receiver) => Receiving::Body(receiver),
+                Err(error) => {
+                    self.refused = Some(Box::new(head));
+                    return Err(error);
+                }
+            },
         };
         Ok(ReceivedRequest { head, framing, upgrade })
     }

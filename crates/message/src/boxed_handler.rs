@@ -27,12 +27,17 @@ pub struct BoxedHandler {
 /// The object-safe form of a handler.
 trait Erased: Send {
     fn call(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>>;
+    fn note_refused(&self, request: &mut Request);
     fn copy(&self) -> Box<dyn Erased>;
 }
 
 impl<H: Handler + Send> Erased for H {
     fn call(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>> {
         Box::pin(Handler::call(self, request))
+    }
+
+    fn note_refused(&self, request: &mut Request) {
+        Handler::note_refused(self, request);
     }
 
     fn copy(&self) -> Box<dyn Erased> {
@@ -50,6 +55,10 @@ impl BoxedHandler {
 impl Handler for BoxedHandler {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         self.handler.call(request)
+    }
+
+    fn note_refused(&self, request: &mut Request) {
+        self.handler.note_refused(request);
     }
 }
 

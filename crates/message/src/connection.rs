@@ -1,6 +1,6 @@
 //! The properties of a connection that a handler can see.
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
+use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 /// The connection of a request. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,16 @@ pub enum Peer {
     /// A program on this machine, over a unix socket.
     #[default]
     Unix,
+}
+
+impl fmt::Display for Peer {
+    /// As the log names it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(formatter),
+            Self::Unix => formatter.write_str("unix"),
+        }
+    }
 }
 
 /// The process at the other end of a unix socket, as the kernel recorded it at the connect (SO_PEERCRED).

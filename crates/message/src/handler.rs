@@ -32,6 +32,15 @@ use crate::{Request, Response};
 pub trait Handler: Clone + 'static {
     /// Handles one request and returns its response.
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static;
+
+    /// The server has refused a request that is too large for every handler, and writes it down. A handler with routes
+    /// notes the one that would have taken it, as it does in [`call`](Self::call), in the request's [`RouteNote`]
+    /// (crate feature `std`): so it comes to the log of that route.
+    ///
+    /// [`RouteNote`]: https://docs.rs/serow-message/latest/serow_message/struct.RouteNote.html
+    fn note_refused(&self, request: &mut Request) {
+        let _ = request;
+    }
 }
 
 impl<F, R> Handler for F

@@ -150,7 +150,7 @@ impl fmt::Display for ControlError {
                 write!(formatter, "there is no server {server}; this upstream has no servers")
             }
             Self::Unknown { server, servers } => {
-                write!(formatter, "there is no server {server}; there are {}", servers.join(", "))
+                write!(formatter, "there is no server {server}; available: {}", servers.join(", "))
             }
             Self::Known(server) => write!(formatter, "{server} is already a server of this upstream"),
             Self::Last(server) => {
@@ -198,7 +198,7 @@ mod tests {
             assert_eq!(changed, expected.map(|name| vec![name.to_owned()]), "{text}");
         }
         let error = upstream().change_weight("c", 2).unwrap_err().to_string();
-        assert_eq!(error, "there is no server c; there are 127.0.0.1:80, unix:/run/a.sock");
+        assert_eq!(error, "there is no server c; available: 127.0.0.1:80, unix:/run/a.sock");
     }
 
     #[test]

@@ -50,6 +50,9 @@ impl FromStr for HostPattern {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
+        if text.starts_with(['~', '^']) {
+            return Err(InvalidHost::Expression);
+        }
         if let Some(inner) = text.strip_prefix('[') {
             let address = inner.strip_suffix(']').ok_or(InvalidHost::Other)?;
             let address: Ipv6Addr = address.parse().map_err(|_| InvalidHost::Address)?;
@@ -136,6 +139,8 @@ pub enum InvalidHost {
     Address,
     /// It is longer than names can be (RFC 1035 §2.3.4).
     Long,
+    /// It is written as nginx's regular expressions.
+    Expression,
     /// It holds what no name holds.
     Other,
 }
@@ -157,6 +162,9 @@ impl fmt::Display for InvalidHost {
             Self::Long => {
                 "no host has a label of more than 63 characters, or more than 253 in all: write a shorter one"
             }
+            Self::Expression => {
+                "hosts are not regular expressions: write each name, or *.example.com for all names below one"
+            }
             Self::Other => "not a host: write labels of letters, digits and hyphens with dots between them",
         })
     }
@@ -176,7 +184,7 @@ mod tests {
 
     #[test]
     fn patterns() {
-        use InvalidHost::{Address, Brackets, Empty, Long, Other, Port, Star, Unicode};
+        use InvalidHost::{Address, Brackets, Empty, Expression, Long, Other, Port, Star, Unicode};
         let long_label = format!("{}.example", "a".repeat(64));
         let long_name = vec!["a"; 128].join(".");
         let cases = [
@@ -213,6 +221,8 @@ mod tests {
             ("a..b", Err(Other)),
             (".a", Err(Other)),
             ("a b", Err(Other)),
+            ("~^www\\d+\\.example\\.com$", Err(Expression)),
+            ("^www", Err(Expression)),
             (&long_label, Err(Long)),
             (&long_name, Err(Long)),
         ];

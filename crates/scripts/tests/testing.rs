@@ -111,7 +111,7 @@ async fn what_is_not_a_test_is_refused() {
         ),
         (
             "return { script = 'rules.lua', cases = {} }",
-            "a_test.lua: \"cases\" does not belong into a test: there are `script`, a path, and cases, tables",
+            "a_test.lua: \"cases\" does not belong in a test: there are `script`, a path, and cases, tables",
         ),
         (
             "return { script = 'rules.lua', { request = '/' } }",

@@ -7,7 +7,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, RouteNote, Scheme, StatusCode};
+use serow_message::{
+    Body, Connection, Extensions, Handler, Headers, Priority, Request, RequestHead, RouteNote, Scheme, StatusCode,
+};
 use serow_net::time;
 use tokio::time::Instant;
 
@@ -143,6 +145,19 @@ impl RequestLogEntry {
             extensions.insert(note.clone());
             self.note = Some(note);
         }
+    }
+
+    /// Has the handler note the route of a request that it does not get.
+    #[cold]
+    pub(crate) fn note_refused(&mut self, log: &dyn AccessLog, handler: &impl Handler, head: RequestHead) {
+        let mut request = Request::new(head, Body::empty(), self.connection.clone());
+        self.ask_for_route(log, &mut request.extensions);
+        handler.note_refused(&mut request);
+    }
+
+    /// The head of the request; `None` for bytes that did not become one.
+    pub(crate) fn request(&self) -> Option<&RequestHead> {
+        self.request.as_ref()
     }
 
     /// Notes the response that will be sent, and takes its extensions, which nothing reads afterwards.

@@ -42,7 +42,7 @@ pub(crate) async fn serve<H: Handler>(
         Ok(begun) => begun,
         Err(reason) => {
             reason.count(&worker.counters, &transport.wire);
-            return tracing::debug!(?peer, %reason, "a connection ended before its first request");
+            return tracing::debug!(%peer, %reason, "a connection ended before its first request");
         }
     };
     let counters = Arc::clone(&worker.counters);

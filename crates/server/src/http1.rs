@@ -14,7 +14,7 @@ use std::{
 
 use bytes::BytesMut;
 use serow_http1::{Event, Next, ProtocolError, Server};
-use serow_message::{Connection, Handler, InformationalQueue, PendingUpgrade, StatusCode};
+use serow_message::{Connection, Handler, InformationalQueue, PendingUpgrade, RequestHead, StatusCode};
 use serow_net::{More, Tunnel};
 use tokio::task::yield_now;
 
@@ -166,8 +166,16 @@ impl<H: Handler> Http1<H> {
     fn log_refusal(&mut self, end: &End) {
         let End::Refuse(status) = end else { return };
         self.worker.counters.note_refused_http1(*status);
+        let head = self.machine.take_refused();
+        if *status == StatusCode::PAYLOAD_TOO_LARGE {
+            self.warn_of_size(head.as_ref());
+        }
         if let Some(log) = &self.worker.log {
-            self.request_log.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
+            let mut record = self.request_log.begin(head.as_ref(), &self.connection);
+            if let Some(head) = head {
+                record.note_refused(&**log, &self.worker.handler, head);
+            }
+            record.write(&**log, Sent::refusal(*status), true);
         }
     }
 
@@ -181,15 +189,19 @@ impl<H: Handler> Http1<H> {
         }
     }
 
+    /// Logs that the body of a request is too large.
+    #[cold]
+    fn warn_of_size(&self, head: Option<&RequestHead>) {
+        crate::oversized::note(head, self.connection.peer(), self.worker.settings.limits.body);
+    }
+
     fn mistake(&self, error: ProtocolError) -> End {
         match error {
             ProtocolError::Incomplete => End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into())),
-            ProtocolError::BodyTooLarge => {
-                crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
-                End::Refuse(error.status())
-            }
+            // Its request is in the log.
+            ProtocolError::BodyTooLarge => End::Refuse(error.status()),
             error => {
-                tracing::debug!(peer = ?self.connection.peer(), %error, "refused a request");
+                tracing::debug!(peer = %self.connection.peer(), %error, "refused a request");
                 End::Refuse(error.status())
             }
         }
@@ -231,9 +243,9 @@ impl<H: Handler> Http1<H> {
     fn cut(&self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
-            TransportError::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
-            TransportError::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
+            TransportError::Lost(error) => tracing::debug!(%peer, %error, "a connection was lost"),
+            TransportError::TimedOut => tracing::debug!(%peer, "a connection timed out"),
+            TransportError::Unfinished(error) => tracing::warn!(%peer, %error, "a response could not be finished"),
         }
         self.transport.cut();
     }
@@ -256,7 +268,7 @@ impl<H: Handler> Drop for Watched<'_, H> {
         let mut status = self.0.sent.logged_status();
         if thread::panicking() {
             let peer = self.0.connection.peer();
-            tracing::error!(?peer, "the service panicked; its connection is closed");
+            tracing::error!(%peer, "the service panicked; its connection is closed");
             status = StatusCode::INTERNAL_SERVER_ERROR;
         }
         if self.0.in_progress {

@@ -140,13 +140,24 @@ fn interface_by_name(text: &str) -> Option<Interface> {
     }
 }
 
+/// Whether this is the name of a module in this folder, which has an application of the usual name.
+fn is_module_file(text: &str, folder: &Path) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let path = folder.join(text.replace('.', "/"));
+    text.split('.').all(is_name) && (path.with_extension("py").is_file() || path.join("__init__.py").is_file())
+}
+
 /// Whether this names a module of Python, as in `shop.wsgi` or `shop:app`, and not a file in this folder.
 #[must_use]
 pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> bool {
     let is_python = match options.interface {
         InterfaceChoice::Wsgi | InterfaceChoice::Asgi => true,
         InterfaceChoice::Rack | InterfaceChoice::Psgi => false,
-        InterfaceChoice::Auto => matches!(interface_by_name(text), Some(Interface::Wsgi | Interface::Asgi)),
+        InterfaceChoice::Auto => match interface_by_name(text) {
+            Some(interface) => matches!(interface, Interface::Wsgi | Interface::Asgi),
+            None => is_module_file(text, &folder.join(options.chdir.as_deref().unwrap_or(Path::new("")))),
+        },
     };
     // A file for mod_wsgi, or the module `wsgi` of a package.
     let has_extension = text.ends_with(".py") || text.ends_with(".wsgi") && folder.join(text).is_file();
@@ -155,13 +166,17 @@ pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> boo
 }
 
 /// How to run a file that is a program which serves HTTP itself.
-fn program_instead(text: &str) -> String {
+fn program_instead(text: &str, folder: &Path) -> String {
+    let path = folder.join(text);
+    let uses_mojolicious = || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("Mojolicious"));
     let words = match Path::new(text).extension().and_then(OsStr::to_str) {
         Some("js" | "mjs" | "cjs") => format!("node {text}"),
         Some("ts") => format!("npx tsx {text}"),
         Some("go") => format!("go run {text}"),
         Some("rb") => format!("ruby {text}"),
+        Some("pl") if uses_mojolicious() => format!("perl {text} daemon -l http://127.0.0.1:{{port}}"),
         Some("pl") => format!("perl {text}"),
+        _ if !path.exists() => return format!("here is neither a file {text} nor a module {text}.py"),
         _ if text.contains('/') => text.to_owned(),
         _ => format!("./{text}"),
     };
@@ -180,11 +195,12 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
         (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
         (InterfaceChoice::Asgi, _) => Interface::Asgi,
         (InterfaceChoice::Auto, Some(interface)) => interface,
+        (InterfaceChoice::Auto, None) if is_module(text, options, Path::new("")) => Interface::Wsgi,
         (InterfaceChoice::Auto, None) => {
             return Err(wrong(format!(
                 "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write \
                  `interface`; {}",
-                program_instead(text)
+                program_instead(text, options.chdir.as_deref().unwrap_or(Path::new("")))
             )));
         }
     };
@@ -233,6 +249,30 @@ mod tests {
         assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false]);
         let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
         assert_eq!(collections, [false, true, true, true]);
+    }
+
+    #[test]
+    fn a_module_without_a_callable_is_found_by_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["wapp.py", "shop/__init__.py", "shop/web.py", "mojo.pl", "plain.pl", "server"] {
+            let text = if file == "mojo.pl" { "use Mojolicious::Lite;" } else { "" };
+            std::fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+            std::fs::write(folder.path().join(file), text).unwrap();
+        }
+        let options = ApplicationOptions { chdir: Some(folder.path().to_owned()), ..without_options() };
+        for name in ["wapp", "shop", "shop.web"] {
+            let (interface, _, application) = find(OsStr::new(name), &options).unwrap();
+            assert_eq!((interface, &*application), (Interface::Wsgi, name));
+        }
+        for (name, expected) in [
+            ("wap", "here is neither a file wap nor a module wap.py"),
+            ("mojo.pl", "serow app -- perl mojo.pl daemon -l http://127.0.0.1:{port}"),
+            ("plain.pl", "serow app -- perl plain.pl"),
+            ("server", "serow app -- ./server"),
+        ] {
+            let error = find(OsStr::new(name), &options).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
     }
 
     #[test]

@@ -77,7 +77,9 @@ pub fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
     let files = files(options).unwrap_or_default();
     for (number, files) in files.iter().enumerate() {
         let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
-        let wrong = unusable("tls", TlsSettings::files(vec![without_response]))
+        let wrong = instead_of_file(files)
+            .map(|text| SettingError::new("tls", format!("`tls`: {text}")))
+            .or_else(|| unusable("tls", TlsSettings::files(vec![without_response])))
             .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
         found.extend(wrong.map(|error| error.of_element(number)));
     }
@@ -85,6 +87,24 @@ pub fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
         found.extend(unusable_shared_files(options, unusable));
     }
     found
+}
+
+/// The setting that was meant by a word in the place of a file.
+fn instead_of_file(files: &CertificateFiles) -> Option<&'static str> {
+    let path = &files.certificate;
+    if files.key != *path || path.exists() {
+        return None;
+    }
+    match path.file_name()?.to_str()? {
+        "acme" | "auto" | "letsencrypt" => Some(
+            "for certificates by ACME, write [acme] with names = [\"example.com\"], or tls = \"acme\" in a [[site]] with \
+             `hosts`",
+        ),
+        "internal" | "adhoc" | "self_signed" | "selfsigned" => {
+            Some("for a certificate for development, write tls = \"self-signed\"")
+        }
+        _ => None,
+    }
 }
 
 /// The same for the files that all certificates share.

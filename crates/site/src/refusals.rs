@@ -86,7 +86,11 @@ fn log(site: &str, request: &Request, cause: impl FnOnce() -> String) {
     let Some(suppressed) = LIMIT.admit_now() else { return };
     let summary = RequestSummary { method: request.method.clone(), target: request.target.clone() };
     let is_first = TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(site.to_owned());
-    let more = if suppressed.0 > 0 { format!("; {suppressed} more requests before") } else { String::new() };
+    let more = match (suppressed.0, is_first && !tracing::enabled!(tracing::Level::INFO)) {
+        (0, false) => String::new(),
+        (0, true) => "; log-level = \"info\" logs the next ones, too".to_owned(),
+        (_, _) => format!("; {suppressed} more requests before"),
+    };
     match is_first {
         true => tracing::warn!("{summary}: {}{more}", cause()),
         false => tracing::info!("{summary}: {}{more}", cause()),

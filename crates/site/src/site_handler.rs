@@ -127,6 +127,18 @@ impl Site {
         }
     }
 
+    /// Notes the route of a request that the server has refused, for the log. No script runs for it.
+    fn note_route(&self, request: &mut Request) {
+        match self {
+            Self::Single(_) | Self::Static { .. } => {}
+            Self::Routed { router, .. } => {
+                router.route(request, |_, _| None);
+            }
+            Self::ByAddress(sites) => sites.of(request.connection()).note_route(request),
+            Self::Scripted(scripted) => scripted.site().note_route(request),
+        }
+    }
+
     /// As `respond`, apart from it, so that the others stay as short as they are.
     #[inline(never)]
     fn respond_by_address(&self, request: Request) -> SiteResponse {
@@ -242,5 +254,10 @@ impl Handler for SiteHandler {
     #[inline]
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         self.respond(request)
+    }
+
+    #[cold]
+    fn note_refused(&self, request: &mut Request) {
+        self.site.note_route(request);
     }
 }

@@ -11,7 +11,11 @@ use crate::TlsSettingsError;
 
 pub(crate) fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
     let chain = certificates(path, content)?;
-    if chain.is_empty() { Err(TlsSettingsError::CertificateMissing(path.to_owned())) } else { Ok(chain) }
+    match chain.is_empty() {
+        true if PrivateKeyDer::from_pem_slice(content).is_ok() => Err(TlsSettingsError::Swapped(path.to_owned())),
+        true => Err(TlsSettingsError::CertificateMissing(path.to_owned())),
+        false => Ok(chain),
+    }
 }
 
 /// All certificates of a file.

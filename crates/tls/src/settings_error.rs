@@ -25,6 +25,8 @@ pub enum TlsSettingsError {
     Empty(PathBuf),
     /// A file holds no certificate.
     CertificateMissing(PathBuf),
+    /// There is a private key where the certificate should be.
+    Swapped(PathBuf),
     /// A file holds no key.
     KeyMissing(PathBuf),
     /// A key needs a password.
@@ -99,6 +101,11 @@ impl fmt::Display for TlsSettingsError {
             Self::CertificateMissing(path) => about(
                 path,
                 "there is no certificate in this file: it must be in PEM, and begin with -----BEGIN CERTIFICATE-----",
+            ),
+            Self::Swapped(path) => about(
+                path,
+                "there is a private key and no certificate in this file: name the certificate first and then its key, as in \
+                 site.pem,site.key",
             ),
             Self::KeyMissing(path) => about(
                 path,

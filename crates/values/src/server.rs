@@ -24,6 +24,10 @@ impl FromStr for ServerRule {
     type Err = ServerRuleError;
 
     fn from_str(text: &str) -> Result<Self, ServerRuleError> {
+        if let Some(rule) = of_nginx(text) {
+            let problem = format!("not a server: write \"{rule}\"");
+            return Err(ServerRuleError::Parameter(ValueError::new(text, problem)));
+        }
         let mut parts = text.split(',').map(str::trim);
         let address = parts.next().unwrap_or_default();
         // It would be read as a host, and is a port of this machine, as in `listen`.
@@ -37,6 +41,19 @@ impl FromStr for ServerRule {
         }
         Ok(Self(server))
     }
+}
+
+/// A server as it is written here, where it is written as in nginx: with spaces between the parameters.
+fn of_nginx(text: &str) -> Option<String> {
+    let line = text.trim().trim_end_matches(';').trim_end();
+    let words: Vec<_> = line.strip_prefix("server ").unwrap_or(line).split_whitespace().collect();
+    let (address, parameters) = words.split_first()?;
+    let is_rule = text.trim() != words.concat() && words.iter().all(|word| !word.contains(','));
+    let known = ["weight=", "backup"];
+    let kept = parameters.iter().filter(|word| known.iter().any(|known| word.starts_with(known)));
+    let rule = [address].into_iter().chain(kept).copied().collect::<Vec<_>>().join(",");
+    let is_valid = || rule.parse::<ServerRule>().is_ok();
+    (is_rule && is_valid()).then_some(rule)
 }
 
 /// Reads a parameter after the address.
@@ -145,6 +162,10 @@ mod tests {
             ("a:1,id=", "is to be letters"),
             ("a:1,id=a~b", "is to be letters"),
             ("a:1/x", "a server address with a path"),
+            ("server 127.0.0.1:9000 weight=2;", r#"is not a server: write "127.0.0.1:9000,weight=2""#),
+            ("a:1 weight=3 max_fails=2 backup", r#"is not a server: write "a:1,weight=3,backup""#),
+            ("unix:/run/app.sock;", r#"is not a server: write "unix:/run/app.sock""#),
+            ("a b c", "not a server address"),
         ] {
             let error = text.parse::<ServerRule>().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -145,7 +145,7 @@ fn find(shared: &Shared, root: &Root, path: &[u8]) -> Result<Option<Found>, Refu
             Ok(Some(Found { tag, modified }))
         }
         Ok(Opened::Folder(_)) => Ok(Some(Found { tag: None, modified: None })),
-        Err(OpenError::NotFound) => Ok(None),
+        Err(OpenError::NotFound | OpenError::Link) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -41,7 +41,7 @@ impl Member {
             return Err(Refusal::forbidden("this is the served folder itself"));
         };
         let folder = root.open_folder(parent).map_err(|error| match error {
-            OpenError::NotFound => Refusal::no_parent(),
+            OpenError::NotFound | OpenError::Link => Refusal::no_parent(),
             error => error.into(),
         })?;
         let name = path[parent.len()..].strip_prefix(b"/").unwrap_or(&path[parent.len()..]);

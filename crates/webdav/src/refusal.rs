@@ -112,7 +112,7 @@ impl From<StatusCode> for Refusal {
 impl From<OpenError> for Refusal {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::NotFound => Self::not_found(),
+            OpenError::NotFound | OpenError::Link => Self::not_found(),
             OpenError::Forbidden => StatusCode::FORBIDDEN.into(),
             OpenError::Exhausted => Self::new(StatusCode::SERVICE_UNAVAILABLE, "try again later"),
             OpenError::Failed => StatusCode::INTERNAL_SERVER_ERROR.into(),

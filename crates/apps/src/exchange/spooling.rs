@@ -1,10 +1,11 @@
 //! Responses to slow clients: what a client has not read moves to a file, so that the worker is free when it has
 //! written it.
 
-use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
+use std::{collections::VecDeque, fmt::Display, future::poll_fn, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use serow_gateway::{BufferError, BufferSettings, LogLimit, OverflowFile, OverflowPart};
+use serow_gateway::{BufferError, BufferSettings, OverflowFile, OverflowPart};
+use serow_net::WarningPace;
 use tokio::time::timeout;
 
 use super::{Event, Exchange, MAX_WAITING, wake};
@@ -85,21 +86,26 @@ impl Exchange {
 
 /// Logs why a worker has to wait for a slow client.
 fn log(error: &BufferError, settings: &BufferSettings, application: &str) {
-    static LIMIT: LogLimit = LogLimit::new();
-    if LIMIT.admit_now().is_none() {
-        return;
+    static PACE: WarningPace = WarningPace::new();
+    if PACE.is_due() {
+        let folder = settings.folder.display();
+        write_log(error, &folder, application);
     }
-    let folder = settings.folder.display();
+}
+
+fn write_log(error: &BufferError, folder: &impl Display, application: &str) {
     match error {
         BufferError::SpoolFull { limit } => tracing::warn!(
             application,
             "responses to slow clients fill their part of the {limit} bytes in {folder}: workers wait for these clients; \
              --max-spool (max-spool) sets the limit"
         ),
-        BufferError::Client(_) | BufferError::Storage(_) => tracing::error!(
+        BufferError::Storage(error) => tracing::error!(
             application,
-            "{error}, of a response to a slow client, in {folder}: a worker waits for the client; free space there"
+            "cannot buffer a response to a slow client in {folder}: {error}; a worker waits for the client; free space there"
         ),
+        // A response has no client who sends it.
+        BufferError::Client(_) => {}
     }
 }
 

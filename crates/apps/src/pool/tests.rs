@@ -44,6 +44,7 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     assert_eq!(ahead, Some(1));
     let (_, ahead) = ask(&mut pool, 'd');
     assert_eq!(ahead, Some(2));
+    assert_eq!(pool.counts(), WorkerCounts { workers: 2, busy: 2, queued: 2 }, "those sent ahead wait");
     let (e, queued) = ask(&mut pool, 'e');
     assert_eq!(queued, None);
     ask(&mut pool, 'f');

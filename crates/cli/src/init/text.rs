@@ -2,7 +2,7 @@
 //! to enable; each of them is valid.
 
 use super::{Contents, Handler};
-use crate::project::{FoundApplication, Start};
+use crate::project::{DJANGO, FoundApplication, Start};
 
 /// The text for a folder with these contents.
 pub(super) fn of(contents: &Contents) -> String {
@@ -25,6 +25,9 @@ fn section(contents: &Contents) -> String {
     let explained = explanation(&contents.chosen);
     let mut text = format!("\n{explained}[[site]]                              # without hosts: every host\n");
     match (&contents.chosen, contents.assets) {
+        (Handler::Application(application), _) if application.kind == DJANGO => {
+            text.push_str(&format!("{}\n{DJANGO_FILES}#{}\n", app(application), app(application)));
+        }
         (Handler::Application(application), None) => text.push_str(&format!("{}\n", app(application))),
         (Handler::Application(application), Some(folder)) => {
             text.push_str(&format!(
@@ -123,6 +126,18 @@ access-log = "-"                      # standard output; or a file, as in "/var/
 #body-timeout = "30s"
 #idle-timeout = "75s"
 #grace = "30s"
+"#;
+
+/// The static files of Django, which its own server sends during development only.
+const DJANGO_FILES: &str = r#"
+# Django sends its static files during development only. Serow sends them from the folder STATIC_ROOT of the project's
+# settings, as in STATIC_ROOT = BASE_DIR / "staticfiles", when `python manage.py collectstatic` has filled it. For that,
+# write these lines instead of the one above:
+#[[site.route]]
+#path = "/static/*"
+#files = { root = "staticfiles", strip-prefix = true, expires = "1h" }
+#[[site.route]]
+#path = "/*"
 "#;
 
 /// Routes before the one for all files, where this file is among those that are served.

@@ -31,7 +31,7 @@ fn django(folder: &Path) -> Option<FoundApplication> {
         folder.join(path).join(format!("{name}.py")).is_file()
     })?;
     let start = Start::Application(format!("{package}.{interface}:application"));
-    Some(FoundApplication::new("manage.py", "a Django application", start))
+    Some(FoundApplication::new("manage.py", DJANGO, start))
 }
 
 fn is_module(name: &str) -> bool {
@@ -57,6 +57,9 @@ fn callable(text: &str) -> Option<&str> {
         (is_module(name) && !name.contains('.') && CONSTRUCTORS.contains(&constructor)).then_some(name)
     })
 }
+
+/// How a Django project is called.
+pub(crate) const DJANGO: &str = "a Django application";
 
 /// In the order in which they are looked at.
 const MODULES: [&str; 4] = ["wsgi", "asgi", "app", "main"];

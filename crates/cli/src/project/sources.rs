@@ -24,13 +24,19 @@ pub(crate) fn sources(folder: &Path) -> Option<FoundSources> {
 fn package(folder: &Path) -> Option<FoundSources> {
     let has_sources = ["src", "node_modules", "app", "lib"].iter().any(|name| folder.join(name).is_dir());
     let is_project = folder.join("package.json").is_file() && has_sources;
+    let is_built = folder.join("dist/index.html").is_file();
     is_project.then_some(FoundSources {
         file: "package.json",
         kind: "a Node.js project",
-        remedy: "to serve the pages that it builds, write npm run build, and then serow dist; to run a program, serow app -- \
-                 node server.js",
+        remedy: if is_built { BUILT } else { UNBUILT },
     })
 }
+
+const BUILT: &str =
+    "to serve the pages that it has built, write serow dist; to run a program, serow app -- node server.js";
+
+const UNBUILT: &str = "to serve the pages that it builds, write npm run build, and then serow dist; to run a program, serow \
+                       app -- node server.js";
 
 /// Any file in PHP.
 fn php(folder: &Path) -> Option<FoundSources> {
@@ -68,6 +74,14 @@ const MAX_ENTRIES: usize = 1000;
 mod tests {
     use super::*;
     use crate::project::tests::folder;
+
+    #[test]
+    fn pages_that_were_built_are_served_without_another_build() {
+        let project = [("package.json", "{}"), ("src/main.js", "")];
+        let remedy = |files: &[(&str, &str)]| sources(folder(files).path()).map(|found| found.remedy);
+        assert_eq!(remedy(&project), Some(UNBUILT));
+        assert_eq!(remedy(&[project[0], project[1], ("dist/index.html", "")]), Some(BUILT));
+    }
 
     #[test]
     fn source_code_is_found_by_its_files() {

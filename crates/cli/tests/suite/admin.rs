@@ -190,7 +190,10 @@ fn no_answer_is_one_line() {
     let missing = at(&path("missing.sock"));
     let (code, _, errors) = status_of(&missing);
     assert_eq!(code, Some(1));
-    assert!(errors.starts_with(&format!("serow: there is no {missing}: start the server with --admin")), "{errors}");
+    assert!(
+        errors.starts_with(&format!("serow: there is no {missing}: name the settings file of the server with -c FILE")),
+        "{errors}"
+    );
     assert!(errors.trim_end().lines().count() == 1, "{errors}");
 
     // Somebody else, who says something else and closes.

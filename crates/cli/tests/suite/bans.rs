@@ -110,7 +110,7 @@ fn administrators_ban_clients_and_reloads_and_crashes_do_not_end_bans() {
     assert!(json["list"][0]["remaining_seconds"].as_u64().unwrap() <= 600);
     assert!(run(&folder, &["status"]).1.contains("1 clients are banned"));
     let removed = run(&folder, &["ban", "remove", "127.0.0.1"]);
-    assert_eq!(removed, (0, "127.0.0.1 is not banned any more\n".to_owned()));
+    assert_eq!(removed, (0, "127.0.0.1 is no longer banned\n".to_owned()));
     assert_eq!(get(), Some(200));
     assert_eq!(run(&folder, &["ban", "remove", "127.0.0.1"]).1, "127.0.0.1 was not banned\n");
     assert_eq!(run(&folder, &["reload"]).0, 0);

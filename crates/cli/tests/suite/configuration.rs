@@ -196,7 +196,7 @@ fn what_is_explained_means_the_same() {
     for file in files(CASES) {
         let case = fs::read_to_string(&file).unwrap();
         let (_, expected) = case.split_once(DASHES).unwrap();
-        if expected.starts_with("# serow.toml is right") {
+        if expected.starts_with("# serow.toml is valid") {
             let said = said(check(folder.path(), expected));
             assert_eq!(without_lines(&said), without_lines(expected), "{}", file.display());
             right += 1;
@@ -253,7 +253,7 @@ fn the_file_is_named_as_it_was_given() {
     // Paths are relative to the folder of the file, not to where the command runs.
     fs::write(&file, "tls = \"site.pem,site.key\"\n[[site]]\nfiles = { root = \"public\" }\n").unwrap();
     let output = serow(["check", "--config", file.to_str().unwrap()]).current_dir("/").output().unwrap();
-    assert!(said(output).ends_with("serow.toml is right: 1 listener, 1 site, 1 route\n"));
+    assert!(said(output).ends_with("serow.toml is valid: 1 listener, 1 site, 1 route\n"));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn the_settings_files_of_the_guide_from_nginx_are_right() {
     for file in &files {
         // A machine may have no such user.
         let said = said(check(folder.path(), file.replace("user = \"www-data\"\n", "")));
-        assert!(said.starts_with("# serow.toml is right: "), "{file}\n{said}");
+        assert!(said.starts_with("# serow.toml is valid: "), "{file}\n{said}");
     }
     // Each of the others is beside the nginx.conf that it replaces.
     assert_eq!(files.len(), 1 + FROM_NGINX.matches("```nginx\n").count());
@@ -298,7 +298,7 @@ fn the_examples_are_right() {
     for file in &files {
         let text = fs::read_to_string(file).unwrap();
         let explained = said(check(folder.path(), &text));
-        assert!(explained.starts_with("# serow.toml is right: "), "{}: {explained}", file.display());
+        assert!(explained.starts_with("# serow.toml is valid: "), "{}: {explained}", file.display());
         let again = said(check(folder.path(), &explained));
         assert_eq!(without_lines(&again), without_lines(&explained), "{}", file.display());
     }

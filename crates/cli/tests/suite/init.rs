@@ -138,6 +138,19 @@ fn each_setting_in_a_comment_is_right() {
 }
 
 #[test]
+fn the_routes_of_django_in_comments_serve_what_collectstatic_has_collected() {
+    let folder = folder(&["manage.py", "shop/wsgi.py", "staticfiles/a.css"]);
+    let written = text(&run(folder.path(), &["init", "--print"]).stdout);
+    let (head, site) = written.split_once("[[site]]").unwrap();
+    let (_, routes) = site.split_once("#[[site.route]]").unwrap();
+    let routes = format!("#[[site.route]]{routes}").replace("\n#", "\n").replacen('#', "", 1);
+    fs::write(folder.path().join("serow.toml"), format!("{head}[[site]]\n{routes}")).unwrap();
+    let examined = run(folder.path(), &["check", "--request", "GET /static/a.css"]);
+    let said = text(&examined.stdout);
+    assert!(said.contains("the file") && said.contains("staticfiles/a.css"), "{said}{}", text(&examined.stderr));
+}
+
+#[test]
 fn the_source_code_of_an_application_is_served_only_if_its_folder_is_named() {
     for (files, command) in [
         (&["config.ru"][..], "serow app config.ru"),

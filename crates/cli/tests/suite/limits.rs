@@ -12,7 +12,7 @@ use std::{
 use serow_requirements::requires;
 use tempfile::TempDir;
 
-use crate::running::{Answer, Running, received, serow};
+use crate::running::{Answer, Running, lines_of, received, serow};
 
 /// A server behind Serow that answers each connection once, with the length of the body.
 fn upstream() -> String {
@@ -291,4 +291,25 @@ fn connections_that_are_all_in_use_are_a_warning() {
     let _request = silent.accept().unwrap();
     let _waiting = server.connect();
     server.line_with("requests use all 1 connections: new ones wait until one is free");
+}
+
+#[test]
+fn a_body_beyond_the_default_limit_is_logged_with_its_request_and_in_the_log_of_its_site() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = format!(
+        "listen = \"127.0.0.1:0\"\nworkers = 1\n[[site]]\nhosts = \"a\"\naccess-log = \"a.log\"\n\
+         proxy = {{ servers = \"{}\" }}\n",
+        upstream()
+    );
+    fs::write(folder.path().join("serow.toml"), settings).unwrap();
+    let mut command = serow(["run"]);
+    command.current_dir(folder.path());
+    let server = Running::of(command);
+    let fields = "User-Agent: curious\r\nContent-Length: 11000000";
+    assert_eq!(send(&server, "POST", "/up?token=secret", "a", fields, b"").status(), 413);
+    let warning = server.line_with("413");
+    assert!(warning.contains("POST /up: refused with 413, since its body is longer than 10485760"), "{warning}");
+    assert!(warning.contains("peer=127.0.0.1:"), "{warning}");
+    let line = &lines_of(&folder.path().join("a.log"), 1)[0];
+    assert!(line.contains("\"POST /up?token=secret HTTP/1.1\" 413 ") && line.contains("\"curious\""), "{line}");
 }

@@ -44,5 +44,5 @@ fn clients_receive_503_until_it_ends_and_reloads_do_not_end_it() {
     assert_eq!(change(&["off"]), (Some(0), "maintenance has ended: clients are served\n".to_owned()));
     assert!(output(["reload", "--admin", &admin]).status.success());
     assert_eq!(server.get("/").status(), 200);
-    assert_eq!(change(&["off"]), (Some(0), "there was no maintenance\n".to_owned()));
+    assert_eq!(change(&["off"]), (Some(0), "maintenance was not on\n".to_owned()));
 }

@@ -95,6 +95,28 @@ fn links_of_deployments_are_followed_where_the_owner_is_the_same() {
 }
 
 #[test]
+fn a_link_that_leaves_the_root_is_logged_once_where_the_next_route_takes_what_the_folder_lacks() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), "shared/u.txt", "uploaded");
+    write(place.path(), "public/index.html", "");
+    symlink("../shared", place.path().join("public/system")).unwrap();
+    let settings = "listen = \"127.0.0.1:0\"\nworkers = 1\n[[site]]\n[[site.route]]\npath = \"/*\"\n\
+                    files = { root = \"public\", missing = \"next\" }\n[[site.route]]\npath = \"/*\"\n\
+                    respond = { status = 404 }\n";
+    write(place.path(), "serow.toml", settings);
+    let mut server = Running::of(serow(["run", "-c", place.path().join("serow.toml").to_str().unwrap()]));
+    for path in ["/nothing", "/system/u.txt", "/system/v.txt"] {
+        assert_eq!(server.get(path).status(), 404, "{path}");
+    }
+    server.stop();
+    let lines: Vec<_> = server.last_lines().into_iter().filter(|line| line.contains("GET /")).collect();
+    let expected = "public/system leaves the root: symlinks = \"owner\" or \"all\" follows it";
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.contains("GET /system/u.txt: ") && line.contains(expected), "{line}");
+    assert!(line.contains("log-level = \"info\" logs the next ones"), "{line}");
+}
+
+#[test]
 fn source_code_and_keys() {
     let folder = site();
     for name in ["index.php", "wp-config.php.bak", "site.key", "ca.pem", ".well-known/x"] {

@@ -330,7 +330,7 @@ fn a_certificate_that_has_expired_is_pointed_out_by_check_and_at_the_start() {
     fs::write(encrypted.path("serow.toml"), text).unwrap();
     let output = output(["check", "-c", &encrypted.path("serow.toml")]);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains(" is right: ") && said.contains(&format!("{problem}\n")), "{said}");
+    assert!(said.contains(" is valid: ") && said.contains(&format!("{problem}\n")), "{said}");
     assert!(said.contains("\nwarning: "), "{said}");
 }
 

@@ -114,6 +114,7 @@ fn requests_need_a_token_and_the_handler_learns_what_it_says() {
     );
     let asked = serow.ask("/", "");
     assert_eq!((asked.status(), asked.field("www-authenticate")), (401, Some("Bearer realm=\"API\"")));
+    assert!(asked.text().contains("This address needs a token."), "{}", asked.text());
     let claims = r#","iss":"https://a","aud":["api"],"email":"bob@example.com","realm":{"roles":["ops","dev"]}"#;
     let token = issuer.token("1", claims);
     let forged = "X-Email: eve\r\nx-roles: admin\r\nX-Missing: 1\r\n";

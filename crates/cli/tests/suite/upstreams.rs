@@ -85,8 +85,8 @@ fn what_is_not_there_is_said() {
     let (_proxy, admin) = proxy_with_admin_socket(&folder, &[server.address()]);
     let address = server.address();
     let cases: [(&[&str], String, i32); 8] = [
-        (&["down", "app", address], "there is no upstream app; there are upstream".to_owned(), 1),
-        (&["down", "upstream", "x"], format!("upstream upstream: there is no server x; there are {address}"), 1),
+        (&["down", "app", address], "there is no upstream app; available: upstream".to_owned(), 1),
+        (&["down", "upstream", "x"], format!("upstream upstream: there is no server x; available: {address}"), 1),
         (
             &["add", "upstream", address],
             format!("upstream upstream: {address} is already a server of this upstream"),
@@ -186,7 +186,7 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
     });
     assert_eq!((site.state(&one), answering(&server)), ("draining".into(), vec!["other".to_owned()]));
     let refused = act(&site.admin, &["up", "ap", one.address()]);
-    assert_eq!(said(&refused), "serow: there is no upstream ap; there are app\n");
+    assert_eq!(said(&refused), "serow: there is no upstream ap; available: app\n");
     act(&site.admin, &["up", "app", one.address(), "--persist"]);
     assert_eq!(answering(&server), ["one", "other"]);
 }

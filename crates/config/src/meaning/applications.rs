@@ -8,7 +8,7 @@ use serow_document::{Place, Problem, Problems};
 
 use crate::{
     meaning::paths::resolve_path,
-    tables::{FromTable, TableReading, mounting},
+    tables::{FromTable, TableReading, meant, mounting},
     values::NetworkRule,
 };
 use serow_settings::{
@@ -127,6 +127,10 @@ impl<'a> Applications<'a> {
                 };
                 let name = free_name(application, names);
                 self::application(name, &file, arguments.clone(), self.threads, self.grace, self.host)
+            }
+            (None, [only]) if only.trim().contains(char::is_whitespace) && !folder.join(only).is_file() => {
+                let text = format!("`command`: no program is named {only:?}: write {:?}", meant::words(only));
+                Err(SettingError::new("command", text))
             }
             (None, [_, ..]) => {
                 let words = command.iter().map(Into::into).collect();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use serow_document::{Problem, Problems};
+use serow_document::{Place, Problem, Problems};
 use serow_router::PathPattern;
+use serow_settings::options::LimitOptions;
 
 use crate::{
     meaning::paths::resolved,
@@ -11,17 +12,34 @@ use crate::{
         handlers::{FilesTable, HandlerTable},
         sites::{RouteTable, SiteContent, SiteTable},
     },
+    values::SizeLimit,
 };
+
+/// Notes what the root says.
+pub(crate) fn of_root(limits: &LimitOptions, notes: &Problems) {
+    note_no_body(limits.max_body, &Place::default(), notes);
+}
+
+/// Notes that no body is taken, where all of them may have been meant.
+fn note_no_body(max_body: Option<SizeLimit>, place: &Place, notes: &Problems) {
+    if max_body.is_some_and(|limit| limit.0 == 0) {
+        let text = "max-body = 0 refuses every body; for no limit, write max-body = \"unlimited\"";
+        notes.add(Problem::of_key(place.key("max-body"), text));
+    }
+}
 
 /// Notes what these sites say, where the settings file is in this folder.
 pub(crate) fn of_sites(sites: &[SiteTable], folder: &Path, notes: &Problems) {
     for site in sites {
+        note_no_body(site.policy.max_body, &site.place, notes);
         let SiteContent::Routes(routes) = &site.content else { continue };
         for route in routes {
+            note_no_body(route.policy.max_body, &route.place, notes);
             let exact = exact_path(route, routes, folder).map(|text| Problem::of_key(route.place.key("path"), text));
+            let bare = bare_path(route, routes).map(|text| Problem::of_key(route.place.key("path"), text));
             let expression = expression(route).map(|text| Problem::of_key(route.place.key("path"), text));
             let prefix = kept_prefix(route, folder).map(|text| Problem::of_key(route.place.key("files"), text));
-            exact.into_iter().chain(expression).chain(prefix).for_each(|note| notes.add(note));
+            exact.into_iter().chain(bare).chain(expression).chain(prefix).for_each(|note| notes.add(note));
         }
     }
 }
@@ -40,6 +58,23 @@ fn exact_path(route: &RouteTable, routes: &[RouteTable], folder: &Path) -> Optio
     let below = below(path);
     let written = if path.ends_with('/') { format!("{below:?}") } else { format!("[{path:?}, {below:?}]") };
     Some(format!("path {path:?} matches only that path; for everything below write {written}"))
+}
+
+/// A route for all paths below one that no route takes: in other servers, `/docs/*` has `/docs` in it.
+fn bare_path(route: &RouteTable, routes: &[RouteTable]) -> Option<String> {
+    let is_handled = matches!(route.handler, HandlerTable::App(_) | HandlerTable::Proxy(_) | HandlerTable::Files(_));
+    // An expression may match anything.
+    if !is_handled || route.settings.internal || routes.iter().any(|route| route.settings.path_regex.is_some()) {
+        return None;
+    }
+    let bare = |path: &str| {
+        let bare = path.strip_suffix("/*").filter(|bare| bare.starts_with('/') && !bare.contains('*'))?;
+        let pattern = bare.parse::<PathPattern>().ok()?;
+        let covers = |other: &str| other.parse::<PathPattern>().is_ok_and(|other| other.covers(&pattern));
+        (!routes.iter().flat_map(paths).any(covers)).then(|| bare.to_owned())
+    };
+    let (path, bare) = paths(route).find_map(|path| Some((path, bare(path)?)))?;
+    Some(format!("path {path:?} does not match {bare}, which gets 404; for both, write [{bare:?}, {path:?}]"))
 }
 
 /// Whether a route takes the paths below this one. Behind `/api/`, a route for all paths is for other ones.

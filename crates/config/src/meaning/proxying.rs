@@ -268,7 +268,7 @@ impl<'a> Proxying<'a> {
                 format!("there is no upstream {name:?}: write one, as in [[upstream]] and below it name = {name:?}")
             }
             (Some(near), _) => format!("there is no upstream {name:?}; did you mean {near:?}?"),
-            (None, names) => format!("there is no upstream {name:?}; there are {}", names.join(", ")),
+            (None, names) => format!("there is no upstream {name:?}; available: {}", names.join(", ")),
         }
     }
 

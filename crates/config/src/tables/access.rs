@@ -91,7 +91,7 @@ pub(crate) struct BasicTable {
     /// Password file, as serow password and htpasswd write it; it is read again when it changes.
     pub(crate) file: PathBuf,
 
-    /// What browsers show when they ask for the password [default: the first host of the site]
+    /// What browsers show when they ask for the password [default: the first host of the site; without one, Restricted]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) realm: Option<String>,
 

@@ -149,7 +149,7 @@ impl HandlerTable {
         match given[..] {
             [_] => app.or(files).or(php).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
             [] => {
-                let text = "the route answers nothing: write one of app, files, php, proxy, redirect, respond, rewrite";
+                let text = "the route has no handler: write one of app, files, php, proxy, redirect, respond, rewrite";
                 route.problem(Problem::of_key(route.place().clone(), text));
                 None
             }

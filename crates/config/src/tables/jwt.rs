@@ -68,7 +68,7 @@ pub(crate) struct JwtTable {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
 
-    /// What the challenge to requests without a token names [default: the first host of the site]
+    /// What the challenge to requests without a token names [default: the first host of the site; without one, Restricted]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) realm: Option<String>,
 }

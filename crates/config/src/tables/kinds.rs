@@ -49,6 +49,9 @@ static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
 
 /// What is wrong with a key that is none of those a table knows.
 pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+    if key == "workers" && known.contains(&"processes") {
+        return "unknown key `workers` here; the number of workers of an application is `processes`".to_owned();
+    }
     let homes = homes(key);
     if homes.is_empty() {
         return unknown_everywhere(key, known, telling);

@@ -7,7 +7,7 @@ pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
 }
 
 /// Words of Apache, Caddy, HAProxy and application servers, and words that seem likely.
-const WORDS: [(&str, &str); 26] = [
+const WORDS: [(&str, &str); 33] = [
     ("address", "`listen`, as in listen = \"127.0.0.1:8080\""),
     ("application-root", "`chdir` in `app`"),
     ("backend", "an [[upstream]] with `servers`"),
@@ -18,8 +18,10 @@ const WORDS: [(&str, &str); 26] = [
     ("document-root", "`root` in `files`, as in files = { root = \"public\" }"),
     ("domain", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
     ("domains", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
+    ("encode", "`compress` of a [[site]] or [[site.route]], as in compress = true"),
     ("folder", "`root` in `files`, as in files = { root = \"public\" }"),
     ("frontend", "`listen` and [[site]]"),
+    ("health-uri", "`check-path` in an [[upstream]], as in check-path = \"/up\""),
     ("hostname", "`hosts` of a [[site]], as in hosts = [\"example.com\"]"),
     ("log", "`access-log`, and `log-level` for the errors on standard error"),
     ("logs", "`access-log`, and `log-level` for the errors on standard error"),
@@ -27,13 +29,18 @@ const WORDS: [(&str, &str); 26] = [
     ("path-prefix", "`path` of a [[site.route]], as in path = \"/api/*\""),
     ("port", "`listen`, as in listen = \":8080\""),
     ("private-key", "`tls`, as in tls = \"site.pem,site.key\""),
+    ("read-timeout", "`response-timeout` in `proxy`"),
     ("request-body-max-size", "`max-body`, at the root, in a [[site]] or [[site.route]]"),
     ("reverse-proxy", "`proxy`, as in proxy = { servers = [\"127.0.0.1:9000\"] }"),
     ("routes", "[[site.route]], one table for each"),
     ("sites", "[[site]], one table for each"),
     ("threads-per-worker", "`threads` in `app`"),
     ("upstreams", "[[upstream]], one table for each"),
+    ("venv", "`interpreter` in `app`, as in interpreter = \"venv/bin/python\""),
     ("virtual-host", "[[site]] with `hosts`"),
+    ("virtualenv", "`interpreter` in `app`, as in interpreter = \"venv/bin/python\""),
+    ("websocket", "nothing: WebSockets pass without it"),
+    ("websockets", "nothing: WebSockets pass without it"),
 ];
 
 #[cfg(test)]

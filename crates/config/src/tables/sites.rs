@@ -195,8 +195,10 @@ impl FromTable for SiteTable {
             (["php"], false) => SiteContent::Php(Box::new(php??)),
             (["proxy"], false) => SiteContent::Proxy(Box::new(proxy??)),
             ([], true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
+            // These are told as unknown keys, with the place where they belong.
+            ([], false) if HandlerTable::KEYS.into_iter().any(|key| table.has(key)) => return None,
             ([], false) => {
-                let text = "the site answers nothing: write `files` with the folder's `root`, `app`, `php`, `proxy`, or \
+                let text = "the site has no handler: write `files` with the folder's `root`, `app`, `php`, `proxy`, or \
                             [[site.route]]";
                 table.problem(Problem::of_key(table.place().clone(), text));
                 return None;

@@ -74,7 +74,7 @@ fn read(value: &Value) -> Result<(PathBuf, Vec<Case>), String> {
             (key, _) => {
                 let key = key.to_string().unwrap_or_default();
                 return Err(format!(
-                    "{key:?} does not belong into a test: there are `script`, a path, and cases, tables"
+                    "{key:?} does not belong in a test: there are `script`, a path, and cases, tables"
                 ));
             }
         }

@@ -113,7 +113,10 @@ impl<H: Handler> Http1<H> {
                 Ok(Some(Event::Head(_)) | None) => {}
                 Err(error) => {
                     forwarding.fail(match error {
-                        ProtocolError::BodyTooLarge => IncomingError::TooLarge,
+                        ProtocolError::BodyTooLarge => {
+                            self.warn_of_size(self.record.as_ref().and_then(|record| record.request()));
+                            IncomingError::TooLarge
+                        }
                         _ => IncomingError::Malformed,
                     });
                     return Poll::Ready(Err(self.mistake(error)));

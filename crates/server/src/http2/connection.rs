@@ -126,9 +126,9 @@ where
         let peer = self.requests.connection.peer();
         match broken {
             TransportError::Lost(error) | TransportError::Unfinished(error) => {
-                tracing::debug!(?peer, %error, "a connection was lost")
+                tracing::debug!(%peer, %error, "a connection was lost")
             }
-            TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
+            TransportError::TimedOut => tracing::debug!(%peer, "a connection timed out"),
         }
         self.requests.give_up_all();
         self.transport.cut();

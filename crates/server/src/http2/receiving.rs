@@ -33,7 +33,7 @@ where
                 }
                 Ok(None) => return Understood::All,
                 Err(error) => {
-                    tracing::debug!(peer = ?self.requests.connection.peer(), %error, "closed a connection with GOAWAY");
+                    tracing::debug!(peer = %self.requests.connection.peer(), %error, "closed a connection with GOAWAY");
                     if let ProtocolError::Connection { code, .. } = error {
                         self.requests.worker.counters.note_http2_error(code);
                     }

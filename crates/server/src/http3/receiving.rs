@@ -27,7 +27,7 @@ where
             Ok(Delivery::Stream) => self.waiting = Waiting::Undecided,
             Err(Http3StreamsError::Protocol(error)) => return self.fail(error),
             Err(Http3StreamsError::Lost(reason)) => {
-                tracing::debug!(peer = ?self.requests.connection.peer(), %reason, "a connection has ended");
+                tracing::debug!(peer = %self.requests.connection.peer(), %reason, "a connection has ended");
                 return Some(End::Lost);
             }
         }
@@ -92,7 +92,7 @@ where
 
     /// The client has violated the protocol.
     fn fail(&mut self, error: ProtocolError) -> Option<End> {
-        tracing::debug!(peer = ?self.requests.connection.peer(), %error, "closed a connection");
+        tracing::debug!(peer = %self.requests.connection.peer(), %error, "closed a connection");
         match error {
             ProtocolError::Connection { code, reason } => {
                 self.requests.worker.counters.note_http3_error(code);

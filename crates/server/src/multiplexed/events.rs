@@ -25,7 +25,7 @@ where
             Event::Reset { stream, code } => self.handle_reset(stream, code),
             Event::Refused { stream, status, head, reason } => self.handle_refusal(stream, status, head, reason),
             Event::GoAway { code } => {
-                tracing::debug!(peer = ?self.connection.peer(), %code, "the client sent GOAWAY");
+                tracing::debug!(peer = %self.connection.peer(), %code, "the client sent GOAWAY");
             }
         }
     }
@@ -64,10 +64,8 @@ where
     /// A request that the machine has refused by itself.
     fn handle_refusal(&mut self, stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &str) {
         match status {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
-            }
-            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "refused a request"),
+            StatusCode::PAYLOAD_TOO_LARGE => self.warn_of_size(stream, head.as_ref()),
+            _ => tracing::debug!(peer = %self.connection.peer(), reason, %status, "refused a request"),
         }
         let index = self.exchanges.find(stream);
         if let Some(index) = index.filter(|index| self.exchanges.get(*index).is_some_and(|found| found.sent.has_begun))
@@ -88,10 +86,21 @@ where
                 if let Some(log) = &self.worker.log {
                     let mut record = self.request_log.begin(head.as_ref(), &self.connection);
                     record.note_stream(stream.get(), self.machine.priority(stream));
+                    if let Some(head) = head {
+                        record.note_refused(&**log, &self.worker.handler, head);
+                    }
                     record.write(&**log, Sent::refusal(status), true);
                 }
             }
         }
+    }
+
+    /// Logs that the body of a request is too large; a head that was handed out is in its record.
+    #[cold]
+    fn warn_of_size(&mut self, stream: StreamId, head: Option<&RequestHead>) {
+        let exchange = self.exchanges.find(stream).and_then(|index| self.exchanges.get(index));
+        let recorded = exchange.and_then(|exchange| exchange.record.as_ref()?.request());
+        crate::oversized::note(head.or(recorded), self.connection.peer(), self.worker.settings.limits.body);
     }
 
     /// The machine receives no more of a body that has grown too large; the response that has begun goes on.

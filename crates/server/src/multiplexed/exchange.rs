@@ -267,7 +267,7 @@ where
             },
             Ok(Poll::Ready(None)) => streaming.end = Some(None),
             Ok(Poll::Ready(Some(Err(error)))) => {
-                tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
+                tracing::warn!(peer = %self.connection.peer(), %error, "a response could not be finished");
                 return self.give_up(index, M::INTERNAL_ERROR);
             }
             Err(_) => return self.panicked(index),
@@ -277,7 +277,7 @@ where
 
     /// A panic affects only its exchange.
     fn panicked(&mut self, index: usize) {
-        tracing::error!(peer = ?self.connection.peer(), "the service panicked; the stream is reset");
+        tracing::error!(peer = %self.connection.peer(), "the service panicked; the stream is reset");
         if let Some(exchange) = self.exchanges.get(index).filter(|exchange| !exchange.sent.has_begun) {
             // What the client was told amounts to that; it did not leave by itself.
             (exchange.sent.status, exchange.sent.has_begun) = (StatusCode::INTERNAL_SERVER_ERROR, true);

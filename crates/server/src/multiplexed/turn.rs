@@ -85,7 +85,7 @@ where
                 }
             }
             Err(error) => {
-                tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
+                tracing::warn!(peer = %self.connection.peer(), %error, "a response could not be finished");
                 self.give_up(index, M::INTERNAL_ERROR);
             }
         }
@@ -172,7 +172,7 @@ where
 
     /// The handler's body is not as long as announced.
     fn break_off(&mut self, index: usize, misuse: UsageError) {
-        tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
+        tracing::warn!(peer = %self.connection.peer(), error = %misuse, "a response could not be finished");
         self.give_up(index, M::INTERNAL_ERROR);
     }
 }

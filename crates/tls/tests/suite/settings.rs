@@ -40,7 +40,16 @@ fn an_unusable_file_is_reported_in_one_line_with_the_remedy() {
         ("missing.pem", "good.key", "missing.pem: there is no such file: name the one that holds it"),
         ("good.pem", "missing.key", "missing.key: there is no such file: name the one that holds it"),
         ("empty.pem", "good.key", "empty.pem: the file is empty: put the certificate or the key there"),
-        ("good.key", "good.key", "good.key: there is no certificate in this file: it must be in PEM"),
+        (
+            "good.key",
+            "good.key",
+            "good.key: there is a private key and no certificate in this file: name the certificate",
+        ),
+        (
+            "good.key",
+            "good.pem",
+            "good.key: there is a private key and no certificate in this file: name the certificate",
+        ),
         ("good.pem", "good.pem", "good.pem: there is no private key in this file: it must be in PEM"),
         ("good.pem", "encrypted.key", "encrypted.key: the key is encrypted: decrypt it with 'openssl pkey'"),
         ("good.pem", "old.key", "old.key: the key is encrypted: decrypt it with 'openssl pkey'"),
@@ -166,7 +175,7 @@ fn certificates_and_keys_may_be_in_memory() {
     let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIF\n-----END ENCRYPTED PRIVATE KEY-----\n";
     for (certificate, key, expected) in [
         ("", &*issued.key, "the certificate: there is no certificate"),
-        (&issued.key, &issued.key, "the certificate: there is no certificate"),
+        (&issued.key, &issued.key, "the certificate: there is a private key and no certificate"),
         (&issued.certificate, "", "the key: there is no private key"),
         (&issued.certificate, &issued.certificate, "the key: there is no private key"),
         (&issued.certificate, encrypted, "the key: the key is encrypted"),

@@ -102,7 +102,10 @@ impl Access<'_> {
             Some(basic) => basic.clone(),
             None => {
                 let file = WatchedFile::open(&path, |text| Htpasswd::parse(text).map_err(|error| error.to_string()));
-                let file = file.map_err(|error| Problem::of_value(place.key("file"), error.to_string()));
+                let file = file.map_err(|error| {
+                    let remedy = if path.exists() { "" } else { "; 'serow password NAME' prints a line for it" };
+                    Problem::of_value(place.key("file"), format!("{error}{remedy}"))
+                });
                 let file = Arc::new(self.noted(file)?);
                 found.watched.add(Arc::clone(&file));
                 found.files.push(path.clone());
@@ -116,7 +119,11 @@ impl Access<'_> {
 
     /// What a challenge names.
     pub(super) fn realm(&self, realm: Option<&str>, site: &str, place: &Place) -> Option<Arc<str>> {
-        let realm = realm.unwrap_or(site);
+        let realm = realm.unwrap_or(match site {
+            // The site without hosts.
+            "*" => "Restricted",
+            host => host.strip_prefix("*.").unwrap_or(host),
+        });
         if realm.chars().any(|character| character.is_control() || matches!(character, '"' | '\\')) {
             let text = "the realm has a quotation mark, a backslash or a control character: leave it out";
             return self.noted(Err(Problem::of_value(place.key("realm"), text)));

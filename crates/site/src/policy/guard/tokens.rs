@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use serow_gateway::error_page;
+use serow_gateway::{ErrorReason, error_page};
 use serow_jwt::{
     Conditions, KeySource, Token, TokenError, Verification, VerificationBusy, VerificationThread, Verifier,
 };
@@ -177,12 +177,12 @@ impl Tokens {
             challenge.push_str(error.reason());
             challenge.push('"');
         }
-        challenging(StatusCode::UNAUTHORIZED, challenge, headers)
+        challenging(ErrorReason::NoToken, challenge, headers)
     }
 
     fn insufficient(&self, headers: &Headers) -> Response {
         let challenge = format!("Bearer realm=\"{}\", error=\"insufficient_scope\"", self.realm);
-        challenging(StatusCode::FORBIDDEN, challenge, headers)
+        challenging(StatusCode::FORBIDDEN.into(), challenge, headers)
     }
 }
 
@@ -191,8 +191,8 @@ fn is_of_other_keys(error: TokenError) -> bool {
     matches!(error, TokenError::UnknownKey | TokenError::Signature | TokenError::Algorithm)
 }
 
-fn challenging(status: StatusCode, challenge: String, headers: &Headers) -> Response {
-    let mut response = error_page(status, headers);
+fn challenging(reason: ErrorReason, challenge: String, headers: &Headers) -> Response {
+    let mut response = error_page(reason, headers);
     // The settings have been checked.
     let _ = response.headers.insert(KnownHeader::WwwAuthenticate, challenge);
     response
