@@ -23,7 +23,8 @@ fn line(command: &str, arguments: &[OsString], error: &clap::Error) -> String {
     let help = format!("see serow {command} --help");
     let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
     // `--listen <ADDR>`, `[DIR]` and `<UPSTREAM>...` in clap's context.
-    let name = option.split_once([' ', '=']).map_or(option.as_str(), |(name, _)| name);
+    let is_argument = !option.starts_with(['-', '<', '[']);
+    let name = option.split_once([' ', '=']).filter(|_| !is_argument).map_or(option.as_str(), |(name, _)| name);
     let name = name.trim_end_matches("...").trim_matches(['<', '>']);
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {

@@ -102,11 +102,7 @@ impl fmt::Display for TlsSettingsError {
                 path,
                 "there is no certificate in this file: it must be in PEM, and begin with -----BEGIN CERTIFICATE-----",
             ),
-            Self::Swapped(path) => about(
-                path,
-                "there is a private key and no certificate in this file: name the certificate first and then its key, as in \
-                 site.pem,site.key",
-            ),
+            Self::Swapped(path) => about(path, SWAPPED),
             Self::KeyMissing(path) => about(
                 path,
                 "there is no private key in this file: it must be in PEM, and begin with -----BEGIN PRIVATE KEY-----",
@@ -148,6 +144,9 @@ impl fmt::Display for TlsSettingsError {
         }
     }
 }
+
+const SWAPPED: &str = "there is a private key and no certificate in this file: name the certificate first and then its key, \
+                       as in site.pem,site.key";
 
 fn unreadable(error: &io::Error) -> String {
     match error.kind() {

@@ -48,7 +48,8 @@ fn of_nginx(text: &str) -> Option<String> {
     let line = text.trim().trim_end_matches(';').trim_end();
     let words: Vec<_> = line.strip_prefix("server ").unwrap_or(line).split_whitespace().collect();
     let (address, parameters) = words.split_first()?;
-    let is_rule = text.trim() != words.concat() && words.iter().all(|word| !word.contains(','));
+    let is_parameter = |word: &&str| word.contains('=') || matches!(*word, "backup" | "down" | "resolve");
+    let is_rule = text.trim() != words.concat() && !line.contains(',') && parameters.iter().all(is_parameter);
     let known = ["weight=", "backup"];
     let kept = parameters.iter().filter(|word| known.iter().any(|known| word.starts_with(known)));
     let rule = [address].into_iter().chain(kept).copied().collect::<Vec<_>>().join(",");
