@@ -20,5 +20,5 @@ mod settings;
 
 pub use self::{
     folder::{Destination, PhpFolder},
-    settings::{FrontController, PhpSettings},
+    settings::{FrontController, PhpSettings, WithoutScripts},
 };

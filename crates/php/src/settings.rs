@@ -8,8 +8,8 @@ pub struct PhpSettings {
     /// Scripts that clients may run, as patterns for their paths; all by default. Those that are not among them answer 404:
     /// an application's front controller includes them.
     pub entry_points: Option<Vec<Pattern>>,
-    /// Paths below which no script runs, though it exists: folders of uploads. Compared without regard to case.
-    pub without_scripts: Vec<Pattern>,
+    /// Paths whose scripts never run: folders of uploads.
+    pub without_scripts: WithoutScripts,
     /// The script that answers requests for which there is neither a script nor a file.
     pub front_controller: FrontController,
     /// Names of scripts that answer for a folder; `index.php`.
@@ -17,6 +17,23 @@ pub struct PhpSettings {
     /// The path of the folder as php-fpm sees it, where that is another one: in a container. By default it is the real path
     /// of the folder.
     pub root_in_php: Option<Vec<u8>>,
+}
+
+/// Patterns of paths, compared without regard to letter case: a file system may not tell `Uploads` from `uploads`.
+#[derive(Clone, Debug, Default)]
+pub struct WithoutScripts(Vec<Pattern>);
+
+impl WithoutScripts {
+    /// These patterns.
+    #[must_use]
+    pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Self {
+        Self(patterns.into_iter().map(|pattern| Pattern::new(&pattern.as_ref().to_ascii_lowercase())).collect())
+    }
+
+    fn contains(&self, path: &[u8]) -> bool {
+        let lower = path.to_ascii_lowercase();
+        self.0.iter().any(|pattern| pattern.matches(&lower))
+    }
 }
 
 /// The script that answers requests for which there is neither a script nor a file.
@@ -34,7 +51,7 @@ impl Default for PhpSettings {
     fn default() -> Self {
         Self {
             entry_points: None,
-            without_scripts: Vec::new(),
+            without_scripts: WithoutScripts::default(),
             front_controller: FrontController::IfPresent,
             index: vec![INDEX.to_owned()],
             root_in_php: None,
@@ -45,9 +62,8 @@ impl Default for PhpSettings {
 impl PhpSettings {
     /// Whether the script at this path, which begins with a slash, may be run.
     pub(crate) fn allows(&self, path: &[u8]) -> bool {
-        let lower = path.to_ascii_lowercase();
-        let is_without = self.without_scripts.iter().any(|pattern| pattern.matches(&lower));
-        !is_without && self.entry_points.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(path)))
+        !self.without_scripts.contains(path)
+            && self.entry_points.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(path)))
     }
 
     /// The path of the front controller below the folder.

@@ -113,7 +113,7 @@ mod tests {
     fn debug_prints_the_message_with_its_cause() {
         let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = occupied.local_addr().unwrap();
-        let in_use = Server::new().listen(&address.to_string()).bind().map(drop).unwrap_err();
+        let in_use = Server::new().listen(address.to_string()).bind().map(drop).unwrap_err();
         let cases = [
             (in_use, format!("{address} is in use by ")),
             ("nowhere".parse::<Address>().unwrap_err().into(), "\"nowhere\" is not an address".to_owned()),

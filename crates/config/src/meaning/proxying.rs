@@ -35,7 +35,12 @@ pub(crate) struct ProxyScopes<'a> {
     pub(crate) route: &'a Scope,
 }
 
-impl ProxyScopes<'_> {
+impl<'a> ProxyScopes<'a> {
+    /// Those of a proxy that is all of its site.
+    pub(crate) fn of_site(scope: &'a Scope) -> Self {
+        Self { site: scope, route: scope }
+    }
+
     fn forwarding_settings(self, options: ForwardingOptions) -> Result<ForwardingSettings, SettingError> {
         forwarding_settings(options.clone(), self.site).map_err(|found| {
             // The router sets what only it knows.
@@ -96,10 +101,11 @@ impl<'a> Proxying<'a> {
             self.problems.add(Problem::of_value(place.key("name"), text));
         }
         match upstream_settings(name.clone(), &servers, arguments) {
-            Ok(settings) => match self.speaking_protocol(settings, protocol, &place) {
-                Some(settings) => drop(self.named.insert(name, Upstream::new(settings))),
-                None => {}
-            },
+            Ok(settings) => {
+                if let Some(settings) = self.speaking_protocol(settings, protocol, &place) {
+                    self.named.insert(name, Upstream::new(settings));
+                }
+            }
             Err(found) => self.problems.add(found.problem(&place)),
         }
     }

@@ -29,7 +29,6 @@ use crate::{
         policies::Policies,
         proxying::{ProxyScopes, Proxying},
         route_numbers::{NumberedRoute, RouteNumbers, trusted},
-        route_paths::shown,
         scripting::Scripting,
         site_listeners::SiteListeners,
         site_places::{SitePlaces, of_router},
@@ -105,13 +104,8 @@ impl Routing<'_> {
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Files(files) => self.only_files(*files, compression, &name, &place.key("files")),
-            SiteContent::Proxy(proxy) => {
-                self.proxy(*proxy, ProxyScopes { site: &scope, route: &scope }, &place.key("proxy"))
-            }
-            SiteContent::Php(php) => {
-                let scopes = ProxyScopes { site: &scope, route: &scope };
-                self.php(*php, scopes, (&shown(&name, None, EVERYTHING), &place.key("php")))
-            }
+            SiteContent::Proxy(proxy) => self.proxy(*proxy, ProxyScopes::of_site(&scope), &place.key("proxy")),
+            SiteContent::Php(php) => self.only_php(*php, ProxyScopes::of_site(&scope), &name, &place.key("php")),
             SiteContent::Routes(routes) => {
                 // Where the policy of the site is wrong, the routes are checked without it.
                 let outer = surroundings.clone().unwrap_or_default();

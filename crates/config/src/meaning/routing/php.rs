@@ -3,13 +3,13 @@
 use serow_document::{Place, Problem};
 use serow_files::Files;
 use serow_message::Pattern;
-use serow_php::{FrontController, PhpFolder, PhpSettings};
+use serow_php::{FrontController, PhpFolder, PhpSettings, WithoutScripts};
 use serow_router::Action;
 use serow_site::Content;
 
-use super::Routing;
+use super::{EVERYTHING, Routing};
 use crate::{
-    meaning::{paths::resolved, proxying::ProxyScopes},
+    meaning::{paths::resolved, proxying::ProxyScopes, route_paths::shown},
     tables::{php::PhpTable, texts::Texts},
 };
 use serow_settings::{
@@ -18,6 +18,17 @@ use serow_settings::{
 };
 
 impl Routing<'_> {
+    /// The only folder of scripts of the site with this name.
+    pub(super) fn only_php(
+        &self,
+        table: PhpTable,
+        scopes: ProxyScopes<'_>,
+        site: &str,
+        place: &Place,
+    ) -> Option<Action<Content>> {
+        self.php(table, scopes, (&shown(site, None, EVERYTHING), place))
+    }
+
     pub(super) fn php(
         &self,
         table: PhpTable,
@@ -29,13 +40,15 @@ impl Routing<'_> {
             let text = "the path is empty: name a folder; \".\" is that of this file";
             return self.noted(Err(Problem::of_value(place.key("root"), text)));
         }
-        let patterns = |key: &str, texts: Option<&Texts>| self.patterns(texts, &place.key(key));
-        let entry_points = patterns("entry-points", settings.entry_points.as_ref());
-        let no_scripts = patterns("no-scripts", settings.no_scripts.as_ref());
+        let entry_points = settings.entry_points.map(|texts| self.paths(texts, &place.key("entry-points")));
+        let no_scripts = self.paths(settings.no_scripts.unwrap_or_default(), &place.key("no-scripts"));
         let (scripts, pages) = settings.index.into_iter().partition(|name| name.ends_with(".php"));
         let php = PhpSettings {
-            entry_points: entry_points?,
-            without_scripts: no_scripts?.unwrap_or_default(),
+            entry_points: match entry_points {
+                None => None,
+                Some(paths) => Some(paths?.iter().map(|path| Pattern::new(path)).collect()),
+            },
+            without_scripts: WithoutScripts::new(no_scripts?),
             front_controller: self.front_controller(settings.front_controller.as_deref(), place)?,
             index: scripts,
             root_in_php: settings.root_in_php.map(|path| path.trim_end_matches('/').as_bytes().to_vec()),
@@ -74,14 +87,13 @@ impl Routing<'_> {
         Some(Action::Handle(Content::Php(Box::new(php))))
     }
 
-    /// Patterns of paths, in lower case where `key` says so.
-    fn patterns(&self, texts: Option<&Texts>, place: &Place) -> Option<Option<Vec<Pattern>>> {
-        let Some(texts) = texts else { return Some(None) };
+    /// The patterns of paths that a list has.
+    fn paths(&self, texts: Texts, place: &Place) -> Option<Vec<String>> {
         if let Some(wrong) = texts.0.iter().find(|text| !text.starts_with('/')) {
             let text = format!("{wrong:?} is not a path: write it as in \"/uploads/*\"");
             return self.noted(Err(Problem::of_value(place.clone(), text)));
         }
-        Some(Some(texts.0.iter().map(|text| Pattern::new(text)).collect()))
+        Some(texts.0)
     }
 
     fn front_controller(&self, text: Option<&str>, place: &Place) -> Option<FrontController> {
