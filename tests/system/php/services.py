@@ -1,0 +1,61 @@
+"""The programs behind WordPress: php-fpm and MariaDB, each in a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+from ..patience import wait_until
+
+POOL = """[global]
+error_log = {folder}/fpm.log
+daemonize = no
+[site]
+listen = {folder}/fpm.sock
+pm = static
+pm.max_children = {children}
+catch_workers_output = no
+php_admin_value[upload_max_filesize] = 8M
+php_admin_value[post_max_size] = 16M
+"""
+
+
+@contextlib.contextmanager
+def running(command: list[str | pathlib.Path], log: pathlib.Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as output, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextlib.contextmanager
+def fpm(folder: pathlib.Path, children: int) -> Iterator[str]:
+    """A php-fpm with so many children; the address of its socket."""
+    settings = folder / "fpm.conf"
+    settings.write_text(POOL.format(folder=folder, children=children))
+    program = max(pathlib.Path("/usr/sbin").glob("php-fpm*"))
+    # As root, it wants a user, or this.
+    with running([program, "-R", "-F", "-y", settings], folder / "fpm.out"):
+        wait_until(lambda: (folder / "fpm.sock").exists(), 20)
+        yield f"unix:{folder}/fpm.sock"
+
+
+@contextlib.contextmanager
+def mariadb(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A MariaDB with the database `site`; its socket."""
+    data, socket = folder / "database", folder / "database.sock"
+    subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal"],
+                   check=True, capture_output=True)
+    program = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
+    command = [program, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
+    with running(command, folder / "database.log"):
+        client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
+        wait_until(lambda: subprocess.run([*client, "-e", "select 1"], capture_output=True).returncode == 0, 60)
+        subprocess.run([*client, "-e", "create database site; create user site@localhost identified by 'site'; grant all on site.* to site@localhost"],
+                       check=True)
+        yield socket
