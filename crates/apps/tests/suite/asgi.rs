@@ -410,7 +410,8 @@ async def well(scope, receive, send):
         let running = Running::new((settings, folder));
         // SystemExit is raised on purpose and not logged.
         assert!(running.get("/exit").starts_with("HTTP/1.1 500 "));
-        assert_eq!(body(&running.get("/exit")), "again");
+        let answer = running.get("/exit");
+        assert_eq!(body(&answer), "again", "{answer}");
         assert_eq!(body(&running.get("/kill")), "again");
         assert!(running.get("/always").starts_with("HTTP/1.1 502 "));
         assert_eq!(body(&running.get("/well")), "well");

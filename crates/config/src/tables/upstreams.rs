@@ -38,7 +38,7 @@ pub(crate) struct UpstreamSettings {
     /// Protocol of the servers: http, fastcgi, scgi or uwsgi.
     ///
     /// With fastcgi, `php` runs the scripts of a folder; `proxy` passes the whole path to an application that is one program.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "ProtocolChoice::is_http")]
     pub(crate) protocol: ProtocolChoice,
 }
 
@@ -63,6 +63,11 @@ pub(crate) enum ProtocolChoice {
 choice!(ProtocolChoice, "Protocol");
 
 impl ProtocolChoice {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_http(&self) -> bool {
+        *self == Self::Http
+    }
+
     /// The protocol, if it is not HTTP.
     pub(crate) fn cgi(self) -> Option<CgiProtocol> {
         match self {
