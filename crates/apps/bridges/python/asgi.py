@@ -89,8 +89,13 @@ class Worker:
             await self.application(scope, exchange.receive, exchange.send)
             exchange.returned()
         except BaseException as error:
+            ends = isinstance(error, (SystemExit, KeyboardInterrupt))
+            if ends:
+                # The loop runs on for a moment while it is closed: a request that began then would not be finished. Unread,
+                # it goes to another worker.
+                self.loop.remove_reader(self.requests)
             exchange.fail(error)
-            if isinstance(error, (SystemExit, KeyboardInterrupt)):
+            if ends:
                 raise
         finally:
             del self.exchanges[exchange.ticket[2:]]
