@@ -35,7 +35,7 @@ pub(crate) struct UpstreamSettings {
     /// id=a (its name in session cookies and commands).
     pub(crate) servers: Vec<ServerRule>,
 
-    /// Protocol of the servers: http, fastcgi, scgi or uwsgi.
+    /// Protocol of the servers: http, fastcgi, scgi or uwsgi. [default: http]
     ///
     /// With fastcgi, `php` runs the scripts of a folder; `proxy` passes the whole path to an application that is one program.
     #[serde(default, skip_serializing_if = "ProtocolChoice::is_http")]
