@@ -114,12 +114,13 @@ fn the_other_requests_of_a_worker_end_before_one_that_hangs_has_it_killed() {
         let first = content(&running.get("/")).to_owned();
         let mut waiting = running.begin(&request("/wait"));
         assert!(running.get("/hang").starts_with("HTTP/1.1 504 "), "{:?}", application.0);
-        // Another worker answers now; the first one goes on with its response.
-        assert_ne!(content(&running.get("/")), first, "{:?}", application.0);
+        // The worker goes on with its other response. At once: it is killed a second later in any case, and a busy machine may
+        // take longer to start another one.
         fs::write(running.folder.path().join("go"), "").unwrap();
         let mut response = String::new();
         waiting.read_to_string(&mut response).unwrap();
         assert!(response.matches("1\r\n.\r\n").count() == 2 && response.ends_with("\r\n0\r\n\r\n"), "{response}");
+        assert_ne!(content(&running.get("/")), first, "{:?}: another worker answers", application.0);
         let process = format!("/proc/{first}/cmdline");
         eventually(|| match fs::read(&process) {
             Ok(line) if !line.is_empty() => Err(format!("{first} is still there")),
