@@ -1,5 +1,7 @@
 //! Scripts, and their responses.
 
+use std::io::Read;
+
 use serow_php::PhpSettings;
 use serow_requirements::requires;
 
@@ -74,8 +76,15 @@ fn a_response_shorter_than_announced_is_not_taken_for_complete() {
     requires!("file:/usr/sbin/php-fpm*");
     let answer = running("header('Content-Length: 10'); echo 'short';").get("/");
     assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
-    let answer =
-        running("header('Content-Length: 10'); echo 'short'; ob_end_flush(); flush(); usleep(50000);").get("/");
+    let server = running(
+        "header('Content-Length: 10'); echo 'short'; ob_end_flush(); flush(); while (!file_exists('go')) usleep(1000);",
+    );
+    let mut connection = server.begin("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    server.write("go", "");
+    let mut rest = Vec::new();
+    // It ends with an error.
+    let _ = connection.read_to_end(&mut rest);
+    let answer = String::from_utf8(rest).unwrap();
     // The head has been sent: the client sees that bytes are missing.
     assert!(answer.to_lowercase().contains("content-length: 10\r\n") && body(&answer) == "short", "{answer}");
     let answer = running("header('Content-Length: 3'); echo 'longer';").get("/");
