@@ -9,10 +9,10 @@ import signal
 import struct
 import subprocess
 import tempfile
-import time
 import zlib
 
 from ..gallery.application import unpacked
+from ..patience import wait_until
 from ..server import Server, free_port, program, target
 from ..verdict import Verdict
 from .services import fpm, mariadb
@@ -198,12 +198,13 @@ def refuse(expect, stranger: Visitor, folder: pathlib.Path) -> None:
 
 def across_reload(verdict: Verdict, expect, author: Visitor, folder: pathlib.Path, server: Server) -> None:
     """A request that is under way at a reload completes, and the next one is answered."""
-    (folder / "site/slow.php").write_text("<?php sleep(2); echo 'complete';")
+    (folder / "site/slow.php").write_text("<?php touch('begun'); while (!file_exists('go')) usleep(1000); echo 'complete';")
     command = ["curl", "-s", "-w", "%{http_code}", f"http://127.0.0.1:{author.port}/slow.php"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as slow:
-        time.sleep(0.5)
+        verdict.check(wait_until((folder / "site/begun").exists), "the slow script does not begin")
         server.process.send_signal(signal.SIGHUP)
         expect("a page during the reload", author.get("/"), 200)
+        (folder / "site/go").touch()
         said = slow.communicate()[0]
     verdict.check(said == b"complete200", f"a request across a reload: {said!r}")
     expect("a page after the reload", author.get("/wp-admin/"), 200)
