@@ -108,15 +108,18 @@ impl PhpFolder {
         request: &Request,
     ) -> Option<Destination> {
         let is_read = request.method == Method::GET || request.method == Method::HEAD;
-        if names.is_folder {
-            match search.index_of(path) {
-                Search::Found(script) => return Some(Destination::Script(script)),
-                Search::Forbidden | Search::Nothing => {}
-            }
-        } else if is_read && search.is_folder(path) && search.index_of(path) != Search::Nothing {
-            return Some(Destination::Response(with_slash(path, request)));
+        if names.is_folder
+            && let Search::Found(script) = search.index_of(path)
+        {
+            return Some(Destination::Script(script));
         }
-        self.files.respond_if_found(request).map(Destination::Response)
+        // First the files, which are in a cache.
+        if let Some(response) = self.files.respond_if_found(request) {
+            return Some(Destination::Response(response));
+        }
+        let is_folder_of_script =
+            is_read && !names.is_folder && search.is_folder(path) && search.index_of(path) != Search::Nothing;
+        is_folder_of_script.then(|| Destination::Response(with_slash(path, request)))
     }
 }
 
