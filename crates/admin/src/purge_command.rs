@@ -81,7 +81,7 @@ impl PurgeCommand {
 }
 
 impl PurgedResponses {
-    /// What may have been left out of a URL for which there is nothing.
+    /// A hint at the part that a URL may lack for which there is nothing.
     fn hint(&self) -> &'static str {
         match self {
             Self::Url(text) | Self::Prefix(text) if !names_port(text) => PORT,

@@ -49,7 +49,7 @@ pub struct CgiConnection {
     response: CgiResponse,
     /// The part of the script's output that is still to be parsed.
     piece: Bytes,
-    /// What the application wrote to its standard error.
+    /// The application's output to its standard error.
     errors: Vec<u8>,
     is_over: bool,
 }
@@ -207,7 +207,7 @@ impl CgiConnection {
         }
     }
 
-    /// What the application has written to its standard error since the last call.
+    /// The application's output to its standard error since the last call.
     #[must_use]
     pub fn take_errors(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.errors)
@@ -250,7 +250,8 @@ impl CgiConnection {
     }
 }
 
-/// nginx has 4 or 8 KiB for the header section, and guides for WordPress raise it; scripts that set many cookies need more. A script that never ends its section must not fill the memory.
+/// nginx has 4 or 8 KiB for the header section, and guides for WordPress raise it; scripts that set many cookies need more.
+/// A script that never ends its section must not fill the memory.
 const LIMITS: SectionLimits = SectionLimits { bytes: 256 * 1024, fields: 1000 };
 
 /// Bytes of error messages that are kept for the log: a script in a loop writes without end.

@@ -74,7 +74,7 @@ pub enum Opened {
     Folder(OwnedFd),
 }
 
-/// What was found, open for nothing but a look at it (`O_PATH`).
+/// A file or folder that was found, open for nothing but a look at it (`O_PATH`).
 #[derive(Debug)]
 pub enum Located {
     /// A regular file.
