@@ -14,6 +14,8 @@
 //! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
+//! | cookies, as they are written | `cookies.rs` |
+//! | the path for servers: without a prefix, with another | `path_prefix.rs` |
 //! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
 #![forbid(unsafe_code)]
@@ -21,6 +23,7 @@
 mod attempts;
 mod buffering;
 mod cgi_values;
+pub mod cookies;
 mod crashing_requests;
 mod error_page;
 mod field_names;
@@ -28,6 +31,7 @@ mod forwarded;
 mod internal_redirect;
 mod limit_rate;
 mod log_limit;
+mod path_prefix;
 mod queue;
 mod reserved_fields;
 mod trailers;
@@ -50,6 +54,7 @@ pub use self::{
     },
     limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
+    path_prefix::with_prefixes,
     queue::QueueSettings,
     reserved_fields::ReservedFields,
     trailers::with_trailers,
