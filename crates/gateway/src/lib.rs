@@ -11,6 +11,7 @@
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | responses that wait in memory and files for slow clients | `buffering/buffered_sender.rs`, `buffering/backlog.rs`, `buffering/overflow.rs` |
 //! | values that applications inherit from CGI, and the script of a request | `cgi_values.rs` |
+//! | the variables of a request for FastCGI and its kin | `cgi_variables.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
@@ -23,6 +24,7 @@
 mod attempts;
 mod buffering;
 mod cgi_values;
+mod cgi_variables;
 pub mod cookies;
 mod crashing_requests;
 mod error_page;
@@ -44,6 +46,7 @@ pub use self::{
         ResponseBuffering, SpoolSpace, SpooledFile,
     },
     cgi_values::{CgiScript, decoded_path, host_and_port},
+    cgi_variables::cgi_variables,
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},
