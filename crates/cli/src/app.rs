@@ -1,15 +1,21 @@
 //! `serow app`: runs an application until it is stopped.
 
-use std::{io, thread};
+use std::{ffi::OsStr, io, path::Path, thread, time::Duration};
 
 use rustix::process::geteuid;
 use serow::Stopper;
+use serow_files::{CacheLimits, Files, FilesSettings};
 use serow_net::process::forbid_tracing;
+use serow_php::PhpFolder;
 use serow_processes::{Reloader, StartCancellation, Workers};
 use serow_proxy::TrustedProxies;
 use serow_settings::{
-    Application, ApplicationHost, ServerSettings, SettingError, application, program, reads_attempts,
+    Application, ApplicationHost, PhpPlace, ServerSettings, SettingError, application,
+    descriptor_shares::Shares,
+    options::{ApplicationOptions, InterfaceChoice},
+    php_fpm, program, reads_attempts,
 };
+use serow_site::Content;
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
@@ -33,6 +39,8 @@ use crate::{
 pub(crate) struct AppSettings {
     /// The application.
     pub(crate) application: Application,
+    /// The handler of its requests.
+    content: Content,
     /// Static files, before the application.
     pub(crate) static_files: StaticFiles,
     /// What happens to responses on their way.
@@ -55,26 +63,60 @@ impl AppSettings {
         }
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let script = script.open(trusted)?;
-        let shares = static_files.shares(&general.listening);
+        let php = php_place(application.as_deref(), &run)?;
+        if php.is_some() {
+            static_files.refuse_beside_php()?;
+        }
+        let shares = static_files.shares(&general.listening, php.is_some());
         let host = ApplicationHost { note_attempts: reads_attempts(&general.logging), ..application_host() };
         let mut server = ServerSettings::new(general, shares)?;
         terminal.apply(&mut server);
         let name = APPLICATION.to_owned();
         let served = format!("{application:?} {command:?}");
         let application = match application {
-            Some(application) => self::application(name, &application, run, server.workers, server.grace, &host),
-            None => program(name, command, run, server.grace, &host),
+            _ if let Some(place) = php => php_application(place, run, server.grace, &host, shares),
+            Some(application) => self::application(name, &application, run, server.workers, server.grace, &host)
+                .map(|application| (application, None)),
+            None => program(name, command, run, server.grace, &host).map(|application| (application, None)),
         };
-        let application =
+        let (application, folder) =
             application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
         let (static_files, responses) = (static_files.open(shares)?, responses.policy(served));
-        Ok(Self { application, static_files, responses, script, server })
+        let content = folder.or_else(|| application.content());
+        let content = content.ok_or_else(|| CommandError::Usage("the application answers no requests".to_owned()))?;
+        Ok(Self { application, content, static_files, responses, script, server })
     }
+}
+
+/// Where scripts in PHP are, if that is what the application is: a file in PHP, or a folder.
+fn php_place(application: Option<&OsStr>, run: &ApplicationOptions) -> Result<Option<PhpPlace>, SettingError> {
+    let Some(path) = application.map(Path::new).filter(|_| run.interface == InterfaceChoice::Auto) else {
+        return Ok(None);
+    };
+    let is_php = path.extension().is_some_and(|ending| ending == "php") || path.is_dir();
+    is_php.then(|| PhpPlace::find(path)).transpose()
+}
+
+/// php-fpm for the scripts there.
+fn php_application(
+    place: PhpPlace,
+    run: ApplicationOptions,
+    grace: Duration,
+    host: &ApplicationHost,
+    shares: Shares,
+) -> Result<(Application, Option<Content>), SettingError> {
+    let cache = CacheLimits { open_files: shares.cached_files, ..CacheLimits::default() };
+    let settings = FilesSettings { cache, index: place.pages(), ..FilesSettings::default() };
+    let files = Files::with_settings(&place.root, settings)
+        .map_err(|error| SettingError::new("application", format!("`application`: {error}")))?;
+    let fpm = php_fpm(APPLICATION.to_owned(), &place, run, grace, host)?;
+    let content = Content::Php(Box::new(PhpFolder::new(files, fpm.proxy(), place.settings)));
+    Ok((Application::Php(fpm), Some(content)))
 }
 
 /// Runs the application and serves it until TERM or INT; HUP reloads it.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
-    let AppSettings { application, static_files, responses, script, server } = settings;
+    let AppSettings { application, content, static_files, responses, script, server } = settings;
     error_log::begin(server.level);
     forbid_tracing().map_err(CommandError::system)?;
     descriptors::require(server.needed_descriptors())?;
@@ -96,7 +138,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
     let cache = responses.store();
-    let site = script.around(static_files.before(responses.around(application.content())));
+    let site = script.around(static_files.before(responses.around(content)));
     let reloader = Some(reloader);
     serving.serve(site, Served { name: &name, upstreams, application: Some(application), reloader, cache })
 }

@@ -45,7 +45,7 @@ impl ProxySettings {
             mut general,
             terminal,
         } = arguments;
-        let shares = static_files.shares(&general.listening);
+        let shares = static_files.shares(&general.listening, false);
         environment_port::listen_there(&mut general)?;
         forwarding.trust = Some(general.listening.trust.clone());
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();

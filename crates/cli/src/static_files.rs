@@ -23,9 +23,20 @@ pub(crate) struct StaticOptions {
 
 impl StaticOptions {
     /// Divides the descriptors of the process between connections and the files that are kept open.
-    pub(crate) fn shares(&self, listening: &ListeningOptions) -> Shares {
-        let files = if self.folder.is_some() { CacheLimits::default().open_files } else { 0 };
+    pub(crate) fn shares(&self, listening: &ListeningOptions, has_folder: bool) -> Shares {
+        let files = if self.folder.is_some() || has_folder { CacheLimits::default().open_files } else { 0 };
         shares(listening, files).with_upstreams()
+    }
+
+    /// Refuses the folder beside scripts in PHP, whose folder has the files as well.
+    pub(crate) fn refuse_beside_php(&self) -> Result<(), SettingError> {
+        match self.folder {
+            None => Ok(()),
+            Some(_) => {
+                let text = "`static`: files beside the scripts are sent anyway: leave it out";
+                Err(SettingError::new("static", text))
+            }
+        }
     }
 
     /// Opens the folder, if there is one.

@@ -12,7 +12,7 @@ use crate::{
         access::LimitTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
-        php::{PhpSettings, PhpTable},
+        php::{PhpProcessSettings, PhpSettings, PhpTable},
         redis::RedisTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable, ScriptsTable},
         sites::{RouteTable, SiteContent, SiteTable},
@@ -175,6 +175,7 @@ fn of_php(php: &PhpTable) -> Keys {
     let mut keys = Keys::default();
     keys.add(&php.settings, &PhpSettings::default());
     keys.add_all(&php.requests);
+    keys.add(&php.processes, &PhpProcessSettings::default());
     keys.add(&php.caching, &without_options());
     keys
 }

@@ -15,7 +15,7 @@ use crate::{
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
-        php::{PhpRequestSettings, PhpSettings},
+        php::{PhpProcessSettings, PhpRequestSettings, PhpSettings},
         policies::PolicySettings,
         redis::RedisSettings,
         root::{AccountTable, IncludeTable, MetricsTable, ReloadTable, SandboxTable, ScriptsTable},
@@ -124,6 +124,7 @@ pub(crate) fn of_php() -> Vec<(String, Shape)> {
     vec![
         ("Scripts".to_owned(), Shape::of::<PhpSettings>()),
         ("Requests".to_owned(), Shape::of::<PhpRequestSettings>()),
+        ("php-fpm of Serow".to_owned(), Shape::of::<PhpProcessSettings>()),
         Shape::of_options::<CachingOptions>(),
     ]
 }
@@ -150,7 +151,7 @@ fn proxy() -> Value {
 }
 
 fn php() -> Value {
-    one_of(together(of_php()).schema(), &["upstream", "servers"])
+    not_both(together(of_php()).schema(), &["upstream", "servers"])
 }
 
 fn app() -> Value {
@@ -188,6 +189,14 @@ fn one_of(mut table: Value, keys: &[&str]) -> Value {
     if let Value::Object(table) = &mut table {
         let choices: Vec<_> = keys.iter().map(|key| json!({ "required": [key] })).collect();
         table.insert("oneOf".to_owned(), Value::Array(choices));
+    }
+    table
+}
+
+/// A table that has at most one of two keys.
+fn not_both(mut table: Value, keys: &[&str; 2]) -> Value {
+    if let Value::Object(table) = &mut table {
+        table.insert("not".to_owned(), json!({ "required": keys }));
     }
     table
 }

@@ -172,6 +172,12 @@ impl Application {
         write_record(RecordType::UnknownType, MANAGEMENT, &[record_type, 0, 0, 0, 0, 0, 0, 0], output);
     }
 
+    /// Writes that a request is not begun, which then goes elsewhere: without a look at the request, whose number web servers
+    /// with one request per connection choose as [`FIRST_REQUEST`].
+    pub fn send_refusal(id: u16, status: ProtocolStatus, output: &mut Vec<u8>) {
+        write_record(RecordType::EndRequest, id, &encode_end_request(0, status), output);
+    }
+
     fn send_stream(&mut self, stream: RecordType, bytes: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         let id = self.request_id()?;
         // An empty slice has no chunks: a record without content would end the stream.

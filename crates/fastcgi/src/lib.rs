@@ -74,5 +74,5 @@ pub use self::{
     uwsgi::write_uwsgi_request,
     values::{receive_values, write_values_request},
     variables::Variables,
-    web_server::{MAX_PAIR_LENGTH, ResponseEvent, WebServer},
+    web_server::{FIRST_REQUEST, MAX_PAIR_LENGTH, ResponseEvent, WebServer},
 };

@@ -205,7 +205,7 @@ fn judge(header: RecordHeader) -> Result<Shape, ProtocolError> {
         Some(RecordType::EndRequest) => Shape::Whole,
         _ => return Err(ProtocolError::UnexpectedRecord(number)),
     };
-    if header.request_id != REQUEST_ID {
+    if header.request_id != FIRST_REQUEST {
         return Err(ProtocolError::OtherRequest(header.request_id));
     }
     if shape == Shape::Whole && usize::from(header.content_length) != END_REQUEST_LENGTH {
@@ -243,14 +243,14 @@ fn write_params(variables: &Variables, output: &mut Vec<u8>) {
 /// Sets the length of the record that began there and ends with the output.
 fn set_length(record: usize, output: &mut [u8]) -> usize {
     let length = output.len() - record - RECORD_HEADER_LENGTH;
-    let header = RecordHeader::new(RecordType::Params, REQUEST_ID, length as u16);
+    let header = RecordHeader::new(RecordType::Params, FIRST_REQUEST, length as u16);
     output[record..record + RECORD_HEADER_LENGTH].copy_from_slice(&header.encode());
     length
 }
 
 /// Writes the header of a record with at most [`MAX_PIECE_LENGTH`] bytes, without padding.
 fn write_header(record_type: RecordType, length: usize, output: &mut Vec<u8>) {
-    output.extend_from_slice(&RecordHeader::new(record_type, REQUEST_ID, length as u16).encode());
+    output.extend_from_slice(&RecordHeader::new(record_type, FIRST_REQUEST, length as u16).encode());
 }
 
 /// The most bytes of a variable with its lengths. A pair must fit into one record; PHP 8.2's FPM resets the connection if a
@@ -258,7 +258,7 @@ fn write_header(record_type: RecordType, length: usize, output: &mut Vec<u8>) {
 pub const MAX_PAIR_LENGTH: usize = 65_500;
 
 /// The id of all requests, since a connection has one at a time.
-const REQUEST_ID: u16 = 1;
+pub const FIRST_REQUEST: u16 = 1;
 
 #[cfg(test)]
 mod tests;

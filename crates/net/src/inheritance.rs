@@ -7,10 +7,10 @@ use std::{
     fs::File,
     io,
     os::{
-        fd::{IntoRawFd, RawFd},
+        fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd},
         unix::process::CommandExt,
     },
-    process::{self, Command},
+    process::{self, Command, Stdio},
 };
 
 use rustix::{
@@ -18,7 +18,11 @@ use rustix::{
     stdio::{dup2_stdin, stdin},
 };
 
-use crate::{Address, process::place};
+use crate::{
+    Address,
+    channel::{Channel, MAX_DESCRIPTORS},
+    process::place,
+};
 
 /// The sockets that this process inherited, by the protocol of Server::Starter or systemd; none where it inherited
 /// none.
@@ -69,22 +73,55 @@ pub fn describe_sockets(command: &mut Command, ports: &str, names_from_first: &[
     }
 }
 
-/// Moves standard input to descriptor [`FIRST_DESCRIPTOR`], where the next program inherits it as a socket, if
-/// `LISTEN_FDS` announces one; standard input then reads nothing.
+/// Passes sockets to a command whose program calls [`take_from_standard_input`] and [`execute`]: the program after it finds
+/// them as the descriptors from [`FIRST_DESCRIPTOR`] on.
+///
+/// # Errors
+///
+/// Those of socketpair(2) and sendmsg(2).
+pub fn pass_sockets<'a>(command: &mut Command, sockets: impl IntoIterator<Item = BorrowedFd<'a>>) -> io::Result<()> {
+    let (ours, theirs) = Channel::pair()?;
+    let sockets: Vec<_> = sockets.into_iter().collect();
+    for some in sockets.chunks(MAX_DESCRIPTORS) {
+        ours.send(b"s", some)?;
+    }
+    command.stdin(Stdio::from(OwnedFd::from(theirs))).env(PASSED_SOCKETS, sockets.len().to_string());
+    Ok(())
+}
+
+/// Moves the sockets that came by [`pass_sockets`] to the numbers from [`FIRST_DESCRIPTOR`] on, or, if `LISTEN_FDS` announces
+/// one, standard input itself. The next program inherits them there; standard input then reads nothing.
 ///
 /// # Errors
 ///
 /// `EBUSY` where the number is that of another descriptor of this program; otherwise those of fcntl(2) and dup2(2).
 pub fn take_from_standard_input() -> io::Result<()> {
-    if env::var_os(LISTEN_FDS).is_none() {
-        return Ok(());
+    let sockets = match env::var(PASSED_SOCKETS) {
+        Ok(count) => receive(count.parse().unwrap_or(0))?,
+        Err(_) if env::var_os(LISTEN_FDS).is_some() => vec![fcntl_dupfd_cloexec(stdin(), ABOVE_FIXED)?],
+        Err(_) => return Ok(()),
+    };
+    for (socket, number) in sockets.into_iter().zip(FIRST_DESCRIPTOR..) {
+        let socket = place(socket, number)?;
+        fcntl_setfd(&socket, FdFlags::empty())?;
+        // It stays open for the program.
+        let _ = socket.into_raw_fd();
     }
-    let socket = place(fcntl_dupfd_cloexec(stdin(), ABOVE_FIXED)?, FIRST_DESCRIPTOR)?;
-    fcntl_setfd(&socket, FdFlags::empty())?;
-    // It stays open for the program.
-    let _ = socket.into_raw_fd();
     dup2_stdin(File::open("/dev/null")?)?;
     Ok(())
+}
+
+/// The passed sockets, above the numbers that they will have.
+fn receive(count: usize) -> io::Result<Vec<OwnedFd>> {
+    let (channel, mut sockets) = (Channel::inherited(stdin())?, Vec::new());
+    let above = FIRST_DESCRIPTOR.saturating_add(RawFd::try_from(count).unwrap_or(RawFd::MAX));
+    while sockets.len() < count {
+        let message = channel.receive()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        for socket in &message.descriptors {
+            sockets.push(fcntl_dupfd_cloexec(socket.as_fd(), above.max(ABOVE_FIXED))?);
+        }
+    }
+    Ok(sockets)
 }
 
 /// Replaces this process by a program that inherits its sockets: `LISTEN_PID` names this process where `LISTEN_FDS`
@@ -92,7 +129,7 @@ pub fn take_from_standard_input() -> io::Result<()> {
 /// execve(2).
 pub fn execute(program: &OsString, arguments: &[OsString]) -> io::Error {
     let mut next = Command::new(program);
-    next.args(arguments);
+    next.args(arguments).env_remove(PASSED_SOCKETS);
     if env::var_os(LISTEN_FDS).is_some() {
         next.env(LISTEN_PID, process::id().to_string());
     }
@@ -107,6 +144,9 @@ const MAX_SOCKETS: u32 = 1024;
 
 /// Above the numbers at which programs expect something.
 const ABOVE_FIXED: RawFd = 10;
+
+/// How many sockets come by [`pass_sockets`].
+const PASSED_SOCKETS: &str = "SEROW_PASSED_SOCKETS";
 
 // Server::Starter's.
 const SERVER_STARTER_PORT: &str = "SERVER_STARTER_PORT";

@@ -1,6 +1,6 @@
 //! A folder of scripts.
 
-use std::{future::ready, pin::Pin, sync::Arc};
+use std::{fmt, future::ready, pin::Pin, sync::Arc};
 
 use serow_files::{Files, redirect_target};
 use serow_gateway::{CgiScript, error_page};
@@ -19,6 +19,12 @@ pub struct PhpFolder {
     files: Files,
     servers: Proxy,
     settings: Arc<PhpSettings>,
+}
+
+impl fmt::Debug for PhpFolder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PhpFolder").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }
 
 /// Where a request goes.
@@ -78,6 +84,9 @@ impl PhpFolder {
         let refuse = |status| Destination::Response(error_page(status, &request.headers));
         let encoded = request.target.path();
         let Ok(names) = PathNames::parse(encoded) else { return refuse(StatusCode::BAD_REQUEST) };
+        if self.settings.hidden.contains(&names.path()) {
+            return refuse(StatusCode::NOT_FOUND);
+        }
         let Ok(root) = self.files.folder().open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
         let search = ScriptSearch { root: &root, settings: &self.settings };
         match search.in_path(&names, encoded) {

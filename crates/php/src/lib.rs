@@ -7,6 +7,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
+//! | a known application is recognised by its files | `preset.rs` |
 //! | the path is decoded name by name, and refused where no honest client sends it | `path_names.rs` |
 //! | the first name that is a script ends SCRIPT_NAME; PATH_INFO is the rest | `script_search.rs` |
 //! | without a script: a file of the folder, the index of a folder, or the front controller | `folder.rs` |
@@ -15,10 +16,12 @@
 
 mod folder;
 mod path_names;
+mod preset;
 mod script_search;
 mod settings;
 
 pub use self::{
     folder::{Destination, PhpFolder},
-    settings::{FrontController, PhpSettings, WithoutScripts},
+    preset::Preset,
+    settings::{CaselessPatterns, FrontController, PhpSettings},
 };

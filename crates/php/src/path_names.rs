@@ -51,6 +51,15 @@ impl PathNames {
             .then(|| names.iter().map(|name| name.text.as_slice()).collect::<Vec<_>>().join(&b'/'))
     }
 
+    /// The decoded path, with one slash before each name.
+    pub(crate) fn path(&self) -> Vec<u8> {
+        let mut path: Vec<u8> = self.names.iter().flat_map(|name| [b"/", name.text.as_slice()].concat()).collect();
+        if self.is_folder {
+            path.push(b'/');
+        }
+        path
+    }
+
     /// The number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()

@@ -9,7 +9,9 @@ pub struct PhpSettings {
     /// an application's front controller includes them.
     pub entry_points: Option<Vec<Pattern>>,
     /// Paths whose scripts never run: folders of uploads.
-    pub without_scripts: WithoutScripts,
+    pub without_scripts: CaselessPatterns,
+    /// Paths that answer 404, whether they are scripts or files: those that only the application itself reads.
+    pub hidden: CaselessPatterns,
     /// The script that answers requests for which there is neither a script nor a file.
     pub front_controller: FrontController,
     /// Names of scripts that answer for a folder; `index.php`.
@@ -21,16 +23,19 @@ pub struct PhpSettings {
 
 /// Patterns of paths, compared without regard to letter case: a file system may not tell `Uploads` from `uploads`.
 #[derive(Clone, Debug, Default)]
-pub struct WithoutScripts(Vec<Pattern>);
+pub struct CaselessPatterns(Vec<Pattern>);
 
-impl WithoutScripts {
+impl CaselessPatterns {
     /// These patterns.
     #[must_use]
     pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Self {
         Self(patterns.into_iter().map(|pattern| Pattern::new(&pattern.as_ref().to_ascii_lowercase())).collect())
     }
 
-    fn contains(&self, path: &[u8]) -> bool {
+    pub(crate) fn contains(&self, path: &[u8]) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         let lower = path.to_ascii_lowercase();
         self.0.iter().any(|pattern| pattern.matches(&lower))
     }
@@ -51,7 +56,8 @@ impl Default for PhpSettings {
     fn default() -> Self {
         Self {
             entry_points: None,
-            without_scripts: WithoutScripts::default(),
+            without_scripts: CaselessPatterns::default(),
+            hidden: CaselessPatterns::default(),
             front_controller: FrontController::IfPresent,
             index: vec![INDEX.to_owned()],
             root_in_php: None,

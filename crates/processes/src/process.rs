@@ -50,6 +50,14 @@ impl Process {
         Some(resident * rustix::param::page_size() as u64)
     }
 
+    /// Its resident memory in bytes without the part that it shares with others, or has from files.
+    pub fn own_memory(&self) -> Option<u64> {
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.id)).ok()?;
+        let mut pages = pages.split(' ').skip(1).map(|count| count.parse::<u64>().ok());
+        let (resident, shared) = (pages.next()??, pages.next()??);
+        Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
+    }
+
     /// Sets its soft limit of open files: the raised limit of this process is not suitable for programs that call
     /// select(2) or close all possible descriptors.
     pub fn limit_files(&self, limit: Option<u64>) {

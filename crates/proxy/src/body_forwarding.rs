@@ -67,6 +67,9 @@ impl CutOff {
     ) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
+        if self.blame == Blame::Server && self.error == IncomingError::ResponseTimedOut {
+            server.note_overdue(pool.upstream.settings());
+        }
         if self.blame == Blame::Server {
             pool.upstream.note_outcome(server, Outcome::Failure, pool.now());
         }

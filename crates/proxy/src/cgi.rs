@@ -8,8 +8,13 @@ use serow_gateway::cgi_variables;
 use serow_message::{Request, StatusCode};
 
 use crate::{
-    attempt_error::AttemptError, forwarding::Forwarding, lease::Lease, request_head,
-    sequential_exchange::SequentialExchange, server_response::ServerResponse, settings::ForwardingSettings,
+    attempt_error::{AttemptError, Cause},
+    forwarding::Forwarding,
+    lease::Lease,
+    request_head,
+    sequential_exchange::SequentialExchange,
+    server_response::ServerResponse,
+    settings::ForwardingSettings,
 };
 
 /// The variables of a request, but for CONTENT_LENGTH, which is known when the body is whole.
@@ -48,7 +53,12 @@ impl Forwarding {
         let mut exchange = SequentialExchange::new(Rc::clone(&self.local.pool), lease, connection, false, self.until);
         self.set_timeouts(&mut exchange.deadline);
         let head = self.head.head_for(&exchange.server().settings().address);
-        let response = exchange.response(head, &mut self.body, &self.informational).await?;
+        let response = exchange.response(head, &mut self.body, &self.informational).await;
+        if response.as_ref().is_err_and(|failure| matches!(failure.cause, Cause::TimedOut(_))) {
+            // Before the server counts as free.
+            exchange.server().note_overdue(self.local.upstream.settings());
+        }
+        let response = response?;
         exchange.into_answer(response, &self.head, &self.settings.response_buffering)
     }
 }

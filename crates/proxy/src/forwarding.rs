@@ -233,6 +233,11 @@ impl Forwarding {
                 self.connections = Connections::New;
                 Decision::RetryOnNewConnection
             }
+            // A local process is busy otherwise, and gets no more requests meanwhile: the request waits for another one.
+            Decision::RetryElsewhere if fault == Fault::Refused && self.local.upstream.settings().holds_overdue => {
+                self.attempts -= 1;
+                Decision::RetryElsewhere
+            }
             Decision::RetryElsewhere => {
                 let upstream = &self.local.upstream;
                 self.requirements.tried.push(server.number());

@@ -243,6 +243,9 @@ impl<C: SequentialConnection> SequentialExchange<C> {
 
     /// Classifies a connection that broke before the response.
     fn broken(&mut self, broken: ClientError) -> AttemptError {
+        if let ClientError::Fastcgi(refused @ serow_fastcgi::ProtocolError::Refused(_)) = &broken {
+            return AttemptError::of_exchange(Cause::Reset(refused.to_string()), Processed::Never);
+        }
         let nothing_came = self.connection.received() == self.received_before;
         let closed = matches!(broken, ClientError::Closed | ClientError::Lost(_));
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
 
 use serow_client::Destination;
@@ -37,6 +37,7 @@ pub struct Server {
     came_up: AtomicU64,
     /// When it seemed to crash, in milliseconds plus one; 0 if it never did.
     crashed: AtomicU64,
+    is_overdue: AtomicBool,
     pub(crate) health: Health,
     pub(crate) outlier: Outlier,
     pub(crate) latency: Latency,
@@ -78,6 +79,7 @@ impl Server {
             room,
             came_up: AtomicU64::new(0),
             crashed: AtomicU64::new(0),
+            is_overdue: AtomicBool::new(false),
             health: Health::new(upstream.check.as_ref()),
             outlier: Outlier::default(),
             latency: Latency::default(),
@@ -89,6 +91,20 @@ impl Server {
     /// It seems to have crashed.
     pub(crate) fn note_crash(&self) {
         self.crashed.store(monotonic().as_millis() as u64 + 1, Ordering::Relaxed);
+    }
+
+    /// A response is overdue. Where that is of importance, it gets no more requests.
+    pub(crate) fn note_overdue(&self, upstream: &UpstreamSettings) {
+        if upstream.holds_overdue {
+            self.administration.store(Administration::Draining as u8, Ordering::Relaxed);
+            self.is_overdue.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a response was overdue, in upstreams that hold such servers.
+    #[must_use]
+    pub fn is_overdue(&self) -> bool {
+        self.is_overdue.load(Ordering::Relaxed)
     }
 
     /// Whether it seemed to crash a moment ago, so that other threads may not know yet.

@@ -49,6 +49,9 @@ pub struct UpstreamSettings {
     /// How requests are retried that may have crashed a server, if servers are local processes. Others are not known to
     /// crash.
     pub crashes: Option<CrashSettings>,
+    /// Whether a server whose response is overdue gets no more requests, if servers are local processes, which are replaced
+    /// then ([`Server::is_overdue`](crate::Server::is_overdue)).
+    pub holds_overdue: bool,
     /// Passive health checks.
     pub passive: PassiveSettings,
     /// Active health checks, if there are any.
@@ -186,6 +189,7 @@ impl UpstreamSettings {
             slow_start: Duration::ZERO,
             retries: RetrySettings::default(),
             crashes: None,
+            holds_overdue: false,
             passive: PassiveSettings::default(),
             check: None,
             encryption: None,

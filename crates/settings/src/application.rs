@@ -2,6 +2,7 @@
 
 use serow_apps::ApplicationReport;
 use serow_commands::CommandApplication;
+use serow_fpm::FpmApplication;
 use serow_processes::{StartCancellation, StartError, Workers};
 use serow_proxy::Upstream;
 
@@ -14,6 +15,8 @@ pub enum Application {
     Bridged(serow_apps::Application),
     /// It is a program that serves HTTP.
     Program(CommandApplication),
+    /// php-fpm runs its scripts.
+    Php(FpmApplication),
 }
 
 impl Application {
@@ -22,6 +25,7 @@ impl Application {
         match self {
             Self::Bridged(application) => &application.settings().run.name,
             Self::Program(program) => &program.settings().run.name,
+            Self::Php(fpm) => &fpm.settings().run.name,
         }
     }
 
@@ -35,6 +39,11 @@ impl Application {
             Self::Program(program) => {
                 let words: Vec<_> = program.settings().command.iter().map(|word| word.to_string_lossy()).collect();
                 words.join(" ")
+            }
+            Self::Php(fpm) => {
+                let settings = fpm.settings();
+                let (folder, executable) = (settings.run.folder.display(), settings.executable.path().display());
+                format!("{} in {folder} with {executable}", settings.title)
             }
         }
     }
@@ -55,6 +64,10 @@ impl Application {
                     format!("there is no program {name}: install it, or write its path")
                 })?;
                 Ok(path.display().to_string())
+            }
+            Self::Php(fpm) => {
+                let executable = &fpm.settings().executable;
+                Ok(format!("{}, {}", executable.path().display(), executable.version()?))
             }
         }
     }
@@ -79,14 +92,16 @@ impl Application {
                 text.into()
             }),
             Self::Program(program) => program.run_unless(cancellation),
+            Self::Php(fpm) => fpm.run_unless(cancellation),
         }
     }
 
-    /// What answers requests.
-    pub fn content(&self) -> Content {
+    /// The handler of its requests; nothing of php-fpm, where the folder of the scripts handles them.
+    pub fn content(&self) -> Option<Content> {
         match self {
-            Self::Bridged(application) => Content::App(application.handler()),
-            Self::Program(program) => Content::Proxy(program.handler()),
+            Self::Bridged(application) => Some(Content::App(application.handler())),
+            Self::Program(program) => Some(Content::Proxy(program.handler())),
+            Self::Php(_) => None,
         }
     }
 
@@ -101,7 +116,7 @@ impl Application {
     pub fn report(&self) -> Option<ApplicationReport> {
         match self {
             Self::Bridged(application) => Some(application.report()),
-            Self::Program(_) => None,
+            Self::Program(_) | Self::Php(_) => None,
         }
     }
 
@@ -110,6 +125,7 @@ impl Application {
         match self {
             Self::Bridged(_) => None,
             Self::Program(program) => Some(program.upstream()),
+            Self::Php(fpm) => Some(fpm.upstream()),
         }
     }
 }

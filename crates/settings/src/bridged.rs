@@ -30,6 +30,9 @@ pub fn application(
         ("check-path", options.check_path.is_some()),
         ("underscores-in-headers", options.underscores_in_headers),
     ];
+    if !options.ini.is_empty() {
+        return Err(SettingError::new("ini", "`ini` is for PHP only: leave it out"));
+    }
     for (key, is_given) in of_programs {
         if is_given {
             let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");

@@ -20,6 +20,7 @@ pub mod descriptor_shares;
 mod folder;
 mod listeners;
 pub mod options;
+mod php;
 mod process;
 mod program;
 mod proxy;
@@ -40,6 +41,7 @@ pub use self::{
     bridged::{application, is_module},
     folder::folder_settings,
     listeners::{ListenerSettings, Purpose, overlap},
+    php::{PhpPlace, php_fpm},
     process::ApplicationHost,
     program::program,
     proxy::{forwarding_settings, reads_attempts},

@@ -48,6 +48,7 @@ fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> 
     let of_interpreters = [
         ("interface", options.interface != InterfaceChoice::Auto),
         ("interpreter", options.interpreter.is_some()),
+        ("ini", !options.ini.is_empty()),
         ("preload", options.preload),
         ("root-path", options.root_path.is_some()),
         ("request-start", options.request_start),

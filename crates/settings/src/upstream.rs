@@ -41,6 +41,7 @@ pub fn upstream_settings(
         waits_for_servers: false,
         slow_start: balancing.slow_start.0,
         crashes: None,
+        holds_overdue: false,
         retries: self::retries(&retries),
         passive: PassiveSettings { failures: health.max_failures.get(), ejection: health.ejection_time.0 },
         check: check_settings(health)?,

@@ -32,6 +32,7 @@ mod maintenance;
 mod mirrors;
 mod mistakes;
 mod options;
+mod php;
 mod proxy;
 mod purge;
 mod rates;

@@ -1,18 +1,28 @@
 //! Applications, as they are written and what they mean.
 
-use std::{cell::RefCell, collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serow_document::{Place, Problem, Problems};
+use serow_fpm::FpmApplication;
 
 use crate::{
     meaning::paths::resolve_path,
-    tables::{FromTable, TableReading, meant, mounting},
+    tables::{
+        FromTable, TableReading, meant, mounting,
+        php::{PhpProcessSettings, PhpRequestSettings},
+    },
     values::NetworkRule,
 };
 use serow_settings::{
-    Application, ApplicationHost, SettingError, application, is_module, options::ApplicationOptions, program,
+    Application, ApplicationHost, PhpPlace, SettingError, application, is_module, options::ApplicationOptions, php_fpm,
+    program,
 };
 
 /// What an application answers.
@@ -57,7 +67,23 @@ pub(crate) struct Applications<'a> {
     /// The proxies that the root trusts.
     trust: &'a [NetworkRule],
     host: &'a ApplicationHost,
-    found: RefCell<Vec<(AppTable, Application)>>,
+    found: RefCell<Vec<(Written, Application)>>,
+}
+
+/// An application as it is written. Those that are written alike are the same one.
+#[derive(Debug, PartialEq)]
+enum Written {
+    App(AppTable),
+    Php(OwnPhp),
+}
+
+/// A php-fpm that the server starts, as it is written.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OwnPhp {
+    /// The folder of its scripts.
+    pub(crate) root: PathBuf,
+    pub(crate) processes: PhpProcessSettings,
+    pub(crate) requests: PhpRequestSettings,
 }
 
 impl<'a> Applications<'a> {
@@ -91,13 +117,15 @@ impl<'a> Applications<'a> {
         }
         table.arguments.accel_redirect.get_or_insert(has_internal);
         let mut found = self.found.borrow_mut();
-        if let Some((_, application)) = found.iter().find(|(other, _)| *other == table) {
+        let written = Written::App(table);
+        if let Some((_, application)) = found.iter().find(|(other, _)| *other == written) {
             return Some(application.clone());
         }
+        let Written::App(table) = written else { return None };
         let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
         match self.meaning(&table, is_module, folder, &names) {
             Ok(application) => {
-                found.push((table, application.clone()));
+                found.push((Written::App(table), application.clone()));
                 Some(application)
             }
             Err(problem) => {
@@ -106,6 +134,31 @@ impl<'a> Applications<'a> {
                     _ => problem.problem(place),
                 };
                 self.problems.add(problem);
+                None
+            }
+        }
+    }
+
+    /// The php-fpm that is written, for scripts in this place; nothing where something is wrong, which is noted.
+    pub(crate) fn php(&self, own: OwnPhp, php_place: &PhpPlace, place: &Place) -> Option<FpmApplication> {
+        let written = Written::Php(own);
+        let mut found = self.found.borrow_mut();
+        if let Some((_, Application::Php(fpm))) = found.iter().find(|(other, _)| *other == written) {
+            return Some(fpm.clone());
+        }
+        let Written::Php(own) = &written else { return None };
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        let name = own.root.file_name().map_or_else(|| PHP.into(), |name| name.to_string_lossy().into_owned());
+        let mut options = own.processes.clone().into_options();
+        options.app_timeout = own.requests.response_timeout.unwrap_or(options.app_timeout);
+        options.app_transfer_timeout = own.requests.transfer_timeout;
+        match php_fpm(free_name(&name, &names), php_place, options, self.grace, self.host) {
+            Ok(fpm) => {
+                found.push((written, Application::Php(fpm.clone())));
+                Some(fpm)
+            }
+            Err(error) => {
+                self.problems.add(error.problem(place));
                 None
             }
         }
@@ -164,6 +217,9 @@ fn free_name(table: &str, names: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{table}#{number}"));
     std::iter::once(table.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()
 }
+
+/// The name of an application in the folder `/`.
+const PHP: &str = "php";
 
 /// Where a key is missing, no key is wrong.
 const NEITHER: &str = "";

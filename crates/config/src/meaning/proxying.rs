@@ -158,6 +158,33 @@ impl<'a> Proxying<'a> {
         self.speaking(None, table, scopes, place)
     }
 
+    /// The proxy to an application that the server runs; nothing where something is wrong, which is noted.
+    pub(crate) fn of_application(
+        &self,
+        upstream: Upstream,
+        forwarding: ForwardingOptions,
+        scopes: ProxyScopes<'_>,
+        place: &Place,
+    ) -> Option<Proxy> {
+        Some(Proxy::new(upstream, self.forwarding(forwarding, scopes, place)?))
+    }
+
+    fn forwarding(
+        &self,
+        mut options: ForwardingOptions,
+        scopes: ProxyScopes<'_>,
+        place: &Place,
+    ) -> Option<ForwardingSettings> {
+        options.trust.get_or_insert_with(|| self.trust.to_vec());
+        match scopes.forwarding_settings(options) {
+            Ok(settings) => Some(ForwardingSettings { note_attempts: self.note_attempts, ..settings }),
+            Err(found) => {
+                self.problems.add(found.problem(place));
+                None
+            }
+        }
+    }
+
     /// The same, where servers without an `[[upstream]]` speak this protocol.
     fn speaking(
         &self,
@@ -166,16 +193,12 @@ impl<'a> Proxying<'a> {
         scopes: ProxyScopes<'_>,
         place: &Place,
     ) -> Option<Proxy> {
-        let ProxyTable { settings: ProxySettings { upstream, servers }, mut forwarding } = table;
-        forwarding.trust.get_or_insert_with(|| self.trust.to_vec());
+        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
         let noted = |problem| {
             self.problems.add(problem);
             None
         };
-        let forwarding = scopes
-            .forwarding_settings(forwarding)
-            .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
-            .map_err(|found| self.problems.add(found.problem(place)));
+        let forwarding = self.forwarding(forwarding, scopes, place);
         let upstream = match upstream {
             Some(_) if !servers.is_empty() => {
                 let text = "either `upstream` or `servers`: leave one out";
@@ -192,7 +215,7 @@ impl<'a> Proxying<'a> {
                 Err(found) => noted(found.problem(place)),
             },
         };
-        Some(Proxy::new(upstream?, forwarding.ok()?))
+        Some(Proxy::new(upstream?, forwarding?))
     }
 
     /// The upstreams by their names.

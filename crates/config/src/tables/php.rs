@@ -1,21 +1,22 @@
 //! A folder of PHP scripts, as it is written.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     tables::{FromTable, TableReading, texts::Texts},
-    values::{MediaTypeRule, NetworkRule, ServerRule, Span},
+    values::{Count, MediaTypeRule, NetworkRule, ServerRule, Size, Span, Variable},
 };
-use serow_settings::options::{CachingOptions, SymlinksChoice};
+use serow_settings::options::{ApplicationOptions, CachingOptions, SymlinksChoice, without_options};
 
 /// A folder of PHP scripts.
 #[derive(Debug)]
 pub(crate) struct PhpTable {
     pub(crate) settings: PhpSettings,
     pub(crate) requests: PhpRequestSettings,
+    pub(crate) processes: PhpProcessSettings,
     pub(crate) caching: CachingOptions,
 }
 
@@ -27,7 +28,8 @@ pub(crate) struct PhpSettings {
     /// Folder of the scripts and of the other files of the site. For Laravel and Symfony, it is `public`.
     pub(crate) root: PathBuf,
 
-    /// The php-fpm that runs the scripts: unix:/run/php/php8.2-fpm.sock or 127.0.0.1:9000 (one, or several in an array).
+    /// The php-fpm that runs the scripts: unix:/run/php/php8.2-fpm.sock or 127.0.0.1:9000 (one, or several in an array)
+    /// [default: Serow starts one]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) servers: Vec<ServerRule>,
 
@@ -58,6 +60,17 @@ pub(crate) struct PhpSettings {
     #[serde(default)]
     pub(crate) no_scripts: Option<Texts>,
 
+    /// Paths that are answered with 404, whether they are scripts or files: "/data/*" (one, or several in an array). Letter
+    /// case does not matter.
+    #[serde(default)]
+    pub(crate) hidden: Option<Texts>,
+
+    /// The application, from which `entry-points`, `no-scripts`, `hidden` and `front-controller` follow where they are not
+    /// written: auto, none, or one of wordpress, nextcloud, mediawiki, phpmyadmin, dokuwiki, roundcube, drupal and
+    /// public-index [default: auto, which recognises it by its files]
+    #[serde(default)]
+    pub(crate) preset: Option<String>,
+
     /// The folder as php-fpm sees it, if that is another path, as in a container: /var/www/html [default: `root`, without
     /// symbolic links]
     #[serde(default)]
@@ -77,7 +90,7 @@ pub(crate) struct PhpSettings {
 }
 
 /// How requests are passed on.
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct PhpRequestSettings {
     /// Time limit until the first byte of a response; a slower response becomes 504 [default: `response-timeout` of the
@@ -100,6 +113,89 @@ pub(crate) struct PhpRequestSettings {
     pub(crate) accel_redirect: Option<bool>,
 }
 
+/// How the php-fpm is run that Serow starts, where there is no other one.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct PhpProcessSettings {
+    /// Processes that run scripts, at least 2 [default: twice the processors, 4 to 16]
+    pub(crate) processes: Option<Count<2, 1024>>,
+
+    /// Values of php.ini: { memory_limit = "256M" }.
+    pub(crate) ini: BTreeMap<String, String>,
+
+    /// Environment variables of the scripts, as in ["APP_ENV=prod"].
+    pub(crate) env: Vec<Variable>,
+
+    /// The program php-fpm: its name or its path [default: php-fpm, or the newest one that is installed]
+    pub(crate) interpreter: Option<String>,
+
+    /// Time limit for the start of php-fpm.
+    pub(crate) start_timeout: Span,
+
+    /// Requests that may wait while all processes are busy; further ones receive 503.
+    pub(crate) queue: Count<0, 0xffff_ffff>,
+
+    /// How long a request may wait for a process; after that it receives 503 with Retry-After.
+    pub(crate) queue_timeout: Span,
+
+    /// Replace a process after this many requests [default: never]
+    pub(crate) max_requests: Option<Count<1, 0xffff_ffff>>,
+
+    /// Replace a process after a random number of requests between this and `max-requests`.
+    pub(crate) min_requests: Option<Count<1, 0xffff_ffff>>,
+
+    /// Replace a process after the current request if it uses more memory than this, without that which all processes share
+    /// [default: no limit]
+    pub(crate) memory_limit: Option<Size>,
+
+    /// Development mode: browsers see the errors of scripts, and changed files are used at once.
+    pub(crate) dev: bool,
+}
+
+impl Default for PhpProcessSettings {
+    fn default() -> Self {
+        let ApplicationOptions { start_timeout, queue, queue_timeout, .. } = without_options();
+        Self {
+            processes: None,
+            ini: BTreeMap::new(),
+            env: Vec::new(),
+            interpreter: None,
+            start_timeout,
+            queue,
+            queue_timeout,
+            max_requests: None,
+            min_requests: None,
+            memory_limit: None,
+            dev: false,
+        }
+    }
+}
+
+impl PhpProcessSettings {
+    /// Whether nothing is written.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The options of an application that say the same.
+    pub(crate) fn into_options(self) -> ApplicationOptions {
+        ApplicationOptions {
+            processes: self.processes.map(|count| Count::of(count.get())),
+            ini: self.ini.into_iter().map(|(name, value)| Variable { name, value }).collect(),
+            env: self.env,
+            interpreter: self.interpreter,
+            start_timeout: self.start_timeout,
+            queue: self.queue,
+            queue_timeout: self.queue_timeout,
+            max_requests: self.max_requests,
+            min_requests: self.min_requests,
+            memory_limit: self.memory_limit,
+            dev: self.dev,
+            ..without_options()
+        }
+    }
+}
+
 fn index() -> Vec<String> {
     ["index.php", "index.html"].map(str::to_owned).to_vec()
 }
@@ -118,6 +214,8 @@ impl Default for PhpSettings {
             front_controller: None,
             entry_points: None,
             no_scripts: None,
+            hidden: None,
+            preset: None,
             root_in_php: None,
             symlinks: within(),
             media_type: Vec::new(),
@@ -128,7 +226,8 @@ impl Default for PhpSettings {
 
 impl FromTable for PhpTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (settings, requests, caching) = (table.settings(), table.settings(), table.settings());
-        Some(Self { settings: settings?, requests: requests?, caching: caching? })
+        let (settings, requests) = (table.settings(), table.settings());
+        let (processes, caching) = (table.settings(), table.settings());
+        Some(Self { settings: settings?, requests: requests?, processes: processes?, caching: caching? })
     }
 }

@@ -134,7 +134,7 @@ const END: &[u8] = b"\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
 
 fn record(record_type: RecordType, content: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
-    write_record(record_type, REQUEST_ID, content, &mut output);
+    write_record(record_type, FIRST_REQUEST, content, &mut output);
     output
 }
 

@@ -1,7 +1,7 @@
 //! Which script a path runs, and which files it sends.
 
 use serow_message::Pattern;
-use serow_php::{FrontController, PhpSettings, WithoutScripts};
+use serow_php::{CaselessPatterns, FrontController, PhpSettings};
 use serow_requirements::requires;
 
 use crate::{answering::body, fpm::Running};
@@ -27,7 +27,7 @@ const SITE: [(&str, &str); 12] = [
 ];
 
 fn settings() -> PhpSettings {
-    PhpSettings { without_scripts: WithoutScripts::new(["/Uploads/*"]), ..PhpSettings::default() }
+    PhpSettings { without_scripts: CaselessPatterns::new(["/Uploads/*"]), ..PhpSettings::default() }
 }
 
 #[test]

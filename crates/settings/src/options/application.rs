@@ -99,8 +99,12 @@ pub struct ApplicationOptions {
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<Variable>,
 
-    /// The command that starts the interpreter, as in 'bundle exec ruby' [default: detected from the application's
-    /// folder]
+    /// PHP: set a value of php.ini, as in memory_limit=256M (repeatable).
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub ini: Vec<Variable>,
+
+    /// The command that starts the interpreter, as in 'bundle exec ruby'; for PHP, the program php-fpm [default: detected
+    /// from the application's folder]
     #[arg(long, value_name = "COMMAND")]
     pub interpreter: Option<String>,
 

@@ -69,6 +69,6 @@ impl Routing<'_> {
 
     pub(super) fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<Content>> {
         let application = self.applications.application(table, has_internal, place)?;
-        Some(Action::Handle(application.content()))
+        application.content().map(Action::Handle)
     }
 }

@@ -1,20 +1,25 @@
 //! A folder of PHP scripts.
 
+use std::path::Path;
+
 use serow_document::{Place, Problem};
 use serow_files::Files;
 use serow_message::Pattern;
-use serow_php::{FrontController, PhpFolder, PhpSettings, WithoutScripts};
+use serow_php::{CaselessPatterns, FrontController, PhpFolder, Preset};
 use serow_router::Action;
 use serow_site::Content;
 
 use super::{EVERYTHING, Routing};
 use crate::{
-    meaning::{paths::resolved, proxying::ProxyScopes, route_paths::shown},
-    tables::{php::PhpTable, texts::Texts},
+    meaning::{applications::OwnPhp, paths::resolved, proxying::ProxyScopes, route_paths::shown},
+    tables::{
+        php::{PhpRequestSettings, PhpSettings as PhpTableSettings, PhpTable},
+        texts::Texts,
+    },
 };
 use serow_settings::{
-    SettingError, folder_settings,
-    options::{ContentOptions, FolderOptions, ForwardingOptions, ListingChoice, without_options},
+    PhpPlace, SettingError, folder_settings,
+    options::{CachingOptions, ContentOptions, FolderOptions, ForwardingOptions, ListingChoice, without_options},
 };
 
 impl Routing<'_> {
@@ -35,41 +40,84 @@ impl Routing<'_> {
         scopes: ProxyScopes<'_>,
         (shown, place): (&str, &Place),
     ) -> Option<Action<Content>> {
-        let PhpTable { settings, requests, caching } = table;
+        let PhpTable { settings, requests, processes, caching } = table;
         if settings.root.as_os_str().is_empty() {
             let text = "the path is empty: name a folder; \".\" is that of this file";
             return self.noted(Err(Problem::of_value(place.key("root"), text)));
         }
-        let entry_points = settings.entry_points.map(|texts| self.paths(texts, &place.key("entry-points")));
-        let no_scripts = self.paths(settings.no_scripts.unwrap_or_default(), &place.key("no-scripts"));
-        let (scripts, pages) = settings.index.into_iter().partition(|name| name.ends_with(".php"));
-        let php = PhpSettings {
-            entry_points: match entry_points {
-                None => None,
-                Some(paths) => Some(paths?.iter().map(|path| Pattern::new(path)).collect()),
+        let root = resolved(&settings.root, self.folder);
+        let files = self.files_beside_scripts(&settings, caching, &root, (shown, place));
+        let php = self.scripts(&settings, &root, place);
+        let forwarding = forwarding(&requests);
+        let (files, php) = (files?, php?);
+        if !settings.servers.is_empty() || settings.upstream.is_some() {
+            if !processes.is_usual() {
+                let text = "the table has settings of a php-fpm that Serow starts, and names another one: leave out `servers` and \
+                            `upstream`, or `processes`, `ini`, `env`, `interpreter`, `queue`, `max-requests`, `memory-limit`, \
+                            `dev` and the like";
+                return self.noted(Err(Problem::of_key(place.clone(), text)));
+            }
+            let proxy = self.proxying.php((settings.servers, settings.upstream), forwarding, scopes, place)?;
+            return Some(Action::Handle(Content::Php(Box::new(PhpFolder::new(files, proxy, php.settings)))));
+        }
+        if settings.root_in_php.is_some() {
+            let text =
+                "the php-fpm that Serow starts sees the same folders: leave it out, or name another one with `servers`";
+            return self.noted(Err(Problem::of_key(place.key("root-in-php"), text)));
+        }
+        let own = OwnPhp { root, processes, requests };
+        let fpm = self.applications.php(own, &php, place)?;
+        let proxy = self.proxying.of_application(fpm.upstream().clone(), forwarding, scopes, place)?;
+        Some(Action::Handle(Content::Php(Box::new(PhpFolder::new(files, proxy, php.settings)))))
+    }
+
+    /// Which scripts run: as it is written, otherwise as the application needs it.
+    fn scripts(&self, settings: &PhpTableSettings, root: &Path, place: &Place) -> Option<PhpPlace> {
+        let preset = match settings.preset.as_deref() {
+            None | Some("auto") => Preset::of_root(&root.canonicalize().unwrap_or_else(|_| root.to_owned())),
+            Some("none") => None,
+            Some(name) => match Preset::named(name) {
+                Some(preset) => Some(preset),
+                None => {
+                    let names: Vec<_> = Preset::names().collect();
+                    let text = format!("there is no preset {name:?}: write auto, none, or one of {}", names.join(", "));
+                    return self.noted(Err(Problem::of_value(place.key("preset"), text)));
+                }
             },
-            without_scripts: WithoutScripts::new(no_scripts?),
-            front_controller: self.front_controller(settings.front_controller.as_deref(), place)?,
-            index: scripts,
-            root_in_php: settings.root_in_php.map(|path| path.trim_end_matches('/').as_bytes().to_vec()),
         };
-        let forwarding = ForwardingOptions {
-            accel_redirect: requests.accel_redirect,
-            trust: requests.trust,
-            response_timeout: requests.response_timeout,
-            transfer_timeout: requests.transfer_timeout,
-            total_timeout: requests.total_timeout,
-            // php-fpm takes no body before it is whole.
-            buffer_requests: true,
-            ..without_options()
-        };
-        let servers = self.proxying.php((settings.servers, settings.upstream), forwarding, scopes, place);
+        let mut php = preset.map(Preset::settings).unwrap_or_default();
+        if let Some(texts) = &settings.entry_points {
+            let paths = self.paths(texts, &place.key("entry-points"))?;
+            php.entry_points = Some(paths.iter().map(|path| Pattern::new(path)).collect());
+        }
+        if let Some(texts) = &settings.no_scripts {
+            php.without_scripts = CaselessPatterns::new(self.paths(texts, &place.key("no-scripts"))?);
+        }
+        if let Some(texts) = &settings.hidden {
+            php.hidden = CaselessPatterns::new(self.paths(texts, &place.key("hidden"))?);
+        }
+        if let Some(text) = &settings.front_controller {
+            php.front_controller = self.front_controller(text, place)?;
+        }
+        php.index = settings.index.iter().filter(|name| is_script(name)).cloned().collect();
+        php.root_in_php = settings.root_in_php.as_ref().map(|path| path.trim_end_matches('/').as_bytes().to_vec());
+        Some(PhpPlace { root: root.to_owned(), settings: php, preset })
+    }
+
+    /// The other files of the folder.
+    fn files_beside_scripts(
+        &self,
+        settings: &PhpTableSettings,
+        caching: CachingOptions,
+        root: &Path,
+        (shown, place): (&str, &Place),
+    ) -> Option<Files> {
         let content = ContentOptions {
-            index: pages,
+            index: settings.index.iter().filter(|name| !is_script(name)).cloned().collect(),
             listing: ListingChoice::Off,
             symlinks: settings.symlinks,
-            media_type: settings.media_type,
-            not_found: settings.not_found,
+            media_type: settings.media_type.clone(),
+            not_found: settings.not_found.clone(),
             ..without_options()
         };
         let wanted = caching.cache_files.in_memory();
@@ -78,34 +126,49 @@ impl Routing<'_> {
         let folder = FolderOptions { content, caching };
         let mut folder = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
         shown.clone_into(&mut folder.place);
-        let root = resolved(&settings.root, self.folder);
-        let files = Files::with_settings(&root, folder).map_err(|error| match SettingError::of_folder(&error) {
+        let files = Files::with_settings(root, folder).map_err(|error| match SettingError::of_folder(&error) {
             Some(error) => of_setting_error(error),
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
-        let php = PhpFolder::new(self.noted(files)?, servers?, php);
-        Some(Action::Handle(Content::Php(Box::new(php))))
+        self.noted(files)
     }
 
     /// The patterns of paths that a list has.
-    fn paths(&self, texts: Texts, place: &Place) -> Option<Vec<String>> {
+    fn paths<'t>(&self, texts: &'t Texts, place: &Place) -> Option<&'t [String]> {
         if let Some(wrong) = texts.0.iter().find(|text| !text.starts_with('/')) {
             let text = format!("{wrong:?} is not a path: write it as in \"/uploads/*\"");
             return self.noted(Err(Problem::of_value(place.clone(), text)));
         }
-        Some(texts.0)
+        Some(&texts.0)
     }
 
-    fn front_controller(&self, text: Option<&str>, place: &Place) -> Option<FrontController> {
+    fn front_controller(&self, text: &str, place: &Place) -> Option<FrontController> {
         match text {
-            None => Some(FrontController::IfPresent),
-            Some("off") => Some(FrontController::Off),
-            Some(path) if path.ends_with(".php") => Some(FrontController::At(path.trim_start_matches('/').to_owned())),
-            Some(other) => {
+            "off" => Some(FrontController::Off),
+            path if is_script(path) => Some(FrontController::At(path.trim_start_matches('/').to_owned())),
+            other => {
                 let text =
                     format!("{other:?} is not a script: write its path in the folder, as in \"index.php\", or \"off\"");
                 self.noted(Err(Problem::of_value(place.key("front-controller"), text)))
             }
         }
     }
+}
+
+/// How requests are passed on.
+fn forwarding(requests: &PhpRequestSettings) -> ForwardingOptions {
+    ForwardingOptions {
+        accel_redirect: requests.accel_redirect,
+        trust: requests.trust.clone(),
+        response_timeout: requests.response_timeout,
+        transfer_timeout: requests.transfer_timeout,
+        total_timeout: requests.total_timeout,
+        // php-fpm takes no body before it is whole.
+        buffer_requests: true,
+        ..without_options()
+    }
+}
+
+fn is_script(name: &str) -> bool {
+    name.ends_with(".php")
 }

@@ -1,0 +1,42 @@
+//! php-fpm as an application: starts it, watches its children and replaces them; requests reach them by FastCGI.
+//!
+//! Each child has a pool, and so a socket, of its own, all below one master: the process behind a socket is known, so that
+//! limits of memory and time hit the right one, and all children share one opcache.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the application, and the proxy for its requests | `application.rs` |
+//! | settings | `settings.rs` |
+//! | the program: where it is found, its version | `executable.rs` |
+//! | the configuration that it is started with | `configuration.rs` |
+//! | the master: its process, its lines, its children | `master.rs`, `output_lines.rs` |
+//! | the sockets: which child has accepted its connections, and connections that are taken back | `pool_sockets.rs` |
+//! | one child: when it gets requests, when it is idle, when it is replaced | `pool.rs` |
+//! | the children of one generation | `generation.rs` |
+//!
+//! # When a child is idle
+//!
+//! A response does not show that its child is idle: a script may go on after `fastcgi_finish_request`, and one whose client
+//! has left goes on until it writes. A child that is idle accepts a connection at once. So a connection of the server's own
+//! that a child has accepted *holds* this child: it is idle, and stays so until that connection is closed. A child is stopped
+//! only while it is held. A request that came to a child which is not idle is taken back from its socket, and goes to
+//! another child.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
+
+mod application;
+mod configuration;
+mod executable;
+mod generation;
+mod master;
+mod output_lines;
+mod pool;
+mod pool_sockets;
+mod settings;
+
+pub use self::{
+    application::FpmApplication,
+    configuration::is_ini_setting,
+    executable::{Executable, ExecutableError},
+    settings::FpmSettings,
+};

@@ -1,0 +1,300 @@
+//! Applications whose folders are recognised, and how they are served.
+
+use std::path::{Path, PathBuf};
+
+use serow_message::Pattern;
+
+use crate::settings::{CaselessPatterns, FrontController, PhpSettings};
+
+/// A well-known application: which of its scripts are for visitors, and which of its files are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name, as a setting has it: `wordpress`.
+    pub name: &'static str,
+    /// Its name for people: `WordPress`.
+    pub title: &'static str,
+    /// Paths that only this application has, all of them.
+    markers: &'static [&'static str],
+    /// The folder below it that is served; empty for itself.
+    root: &'static str,
+    /// Scripts that visitors may run, as patterns; all if there are none.
+    entry_points: &'static [&'static str],
+    /// Folders to which visitors upload files.
+    without_scripts: &'static [&'static str],
+    /// Paths that visitors must not see.
+    hidden: &'static [&'static str],
+    front_controller: Front,
+}
+
+/// The script for paths that are neither scripts nor files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Front {
+    Index,
+    Off,
+}
+
+impl Preset {
+    /// The application in a folder, if it is a known one.
+    #[must_use]
+    pub fn of_folder(folder: &Path) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.markers.iter().all(|marker| folder.join(marker).exists()))
+    }
+
+    /// The application whose served folder this is.
+    #[must_use]
+    pub fn of_root(root: &Path) -> Option<&'static Self> {
+        let above = root.parent().unwrap_or(root);
+        Self::of_folder(root)
+            .filter(|preset| preset.root.is_empty())
+            .or_else(|| Self::of_folder(above).filter(|preset| !preset.root.is_empty() && root.ends_with(preset.root)))
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// The names of all.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|preset| preset.name)
+    }
+
+    /// The folder that is served, where the application is in this one.
+    #[must_use]
+    pub fn root(&self, folder: &Path) -> PathBuf {
+        if self.root.is_empty() { folder.to_owned() } else { folder.join(self.root) }
+    }
+
+    /// How it is served.
+    #[must_use]
+    pub fn settings(&self) -> PhpSettings {
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text)).collect();
+        PhpSettings {
+            entry_points: (!self.entry_points.is_empty()).then(|| patterns(self.entry_points)),
+            without_scripts: CaselessPatterns::new(self.without_scripts),
+            hidden: CaselessPatterns::new(self.hidden),
+            front_controller: match self.front_controller {
+                Front::Index => FrontController::IfPresent,
+                Front::Off => FrontController::Off,
+            },
+            ..PhpSettings::default()
+        }
+    }
+}
+
+/// The most specific ones first.
+const PRESETS: [Preset; 9] = [
+    Preset {
+        name: "wordpress",
+        title: "WordPress",
+        markers: &["wp-load.php", "wp-includes/version.php"],
+        root: "",
+        entry_points: &[],
+        without_scripts: &["/wp-content/uploads/*", "/wp-content/blogs.dir/*"],
+        // The log of WP_DEBUG_LOG has the data of visitors.
+        hidden: &["/wp-content/debug.log", "/wp-content/upgrade/*", "/wp-content/*.sql"],
+        front_controller: Front::Index,
+    },
+    Preset {
+        name: "nextcloud",
+        title: "Nextcloud",
+        markers: &["occ", "remote.php", "status.php", "ocs"],
+        root: "",
+        entry_points: &[
+            "/index.php",
+            "/remote.php",
+            "/public.php",
+            "/cron.php",
+            "/status.php",
+            "/core/ajax/update.php",
+            "/ocs/v1.php",
+            "/ocs/v2.php",
+            "/updater/*",
+            "/ocs-provider/*",
+        ],
+        without_scripts: &["/data/*"],
+        hidden: &[
+            "/build/*",
+            "/tests/*",
+            "/config/*",
+            "/lib/*",
+            "/3rdparty/*",
+            "/templates/*",
+            "/data/*",
+            "/autotest*",
+            "/occ*",
+            "/issue*",
+            "/indie*",
+            "/db_*",
+            "/console*",
+        ],
+        front_controller: Front::Index,
+    },
+    Preset {
+        name: "mediawiki",
+        title: "MediaWiki",
+        markers: &["load.php", "api.php", "includes/WebStart.php"],
+        root: "",
+        entry_points: &[
+            "/index.php",
+            "/load.php",
+            "/api.php",
+            "/rest.php",
+            "/thumb.php",
+            "/img_auth.php",
+            "/opensearch_desc.php",
+        ],
+        without_scripts: &["/images/*"],
+        hidden: &[
+            "/LocalSettings.php",
+            "/includes/*",
+            "/maintenance/*",
+            "/mw-config/*",
+            "/vendor/*",
+            "/cache/*",
+            "/languages/*",
+            "/serialized/*",
+            "/tests/*",
+            "/docs/*",
+            "/images/deleted/*",
+            "/images/temp/*",
+            "*.i18n.json",
+        ],
+        front_controller: Front::Index,
+    },
+    Preset {
+        name: "phpmyadmin",
+        title: "phpMyAdmin",
+        markers: &["url.php", "libraries", "show_config_errors.php"],
+        root: "",
+        entry_points: &["/index.php", "/url.php", "/show_config_errors.php"],
+        without_scripts: &[],
+        hidden: &[
+            "/libraries/*",
+            "/templates/*",
+            "/sql/*",
+            "/vendor/*",
+            "/locale/*",
+            "/setup/*",
+            "/tmp/*",
+            "/config.inc.php",
+            "/examples/*",
+        ],
+        front_controller: Front::Off,
+    },
+    Preset {
+        name: "dokuwiki",
+        title: "DokuWiki",
+        markers: &["doku.php", "lib/exe/fetch.php"],
+        root: "",
+        entry_points: &["/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php"],
+        without_scripts: &["/data/*"],
+        hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*"],
+        front_controller: Front::Off,
+    },
+    Preset {
+        name: "roundcube",
+        title: "Roundcube",
+        markers: &["program/include/iniset.php", "index.php"],
+        root: "",
+        entry_points: &["/index.php"],
+        without_scripts: &[],
+        hidden: &[
+            "/config/*",
+            "/temp/*",
+            "/logs/*",
+            "/bin/*",
+            "/SQL/*",
+            "/vendor/*",
+            "/installer/*",
+            "/program/include/*",
+            "/program/lib/*",
+            "/program/localization/*",
+            "/program/actions/*",
+        ],
+        front_controller: Front::Off,
+    },
+    Preset {
+        name: "drupal",
+        title: "Drupal",
+        markers: &["core/lib/Drupal.php"],
+        root: "",
+        entry_points: &["/index.php", "/update.php", "/core/*.php"],
+        without_scripts: &["/sites/*/files/*"],
+        hidden: DRUPAL,
+        front_controller: Front::Index,
+    },
+    Preset {
+        name: "drupal-project",
+        title: "Drupal",
+        markers: &["web/core/lib/Drupal.php"],
+        root: "web",
+        entry_points: &["/index.php", "/update.php", "/core/*.php"],
+        without_scripts: &["/sites/*/files/*"],
+        hidden: DRUPAL,
+        front_controller: Front::Index,
+    },
+    Preset {
+        name: "public-index",
+        title: "an application with the folder public",
+        markers: &["public/index.php"],
+        root: "public",
+        entry_points: &["/index.php"],
+        without_scripts: &[],
+        hidden: &[],
+        front_controller: Front::Index,
+    },
+];
+
+/// Source code of its modules and themes, and private files.
+const DRUPAL: &[&str] = &[
+    "/sites/*/private/*",
+    "/vendor/*",
+    "*.yml",
+    "*.twig",
+    "*.inc",
+    "*.module",
+    "*.install",
+    "*.engine",
+    "*.profile",
+    "*.make",
+    "*.theme",
+    "*.sql",
+    "*.sh",
+    "*.po",
+    "/composer.*",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn each_application_is_recognised_by_its_files() {
+        for preset in &PRESETS {
+            let folder = folder(preset.markers);
+            assert_eq!(Preset::of_folder(folder.path()).map(|found| found.name), Some(preset.name));
+            assert_eq!(Preset::of_root(&preset.root(folder.path())).map(|found| found.title), Some(preset.title));
+            assert_eq!(Preset::named(preset.name), Some(preset));
+        }
+        let plain = folder(&["index.php", "a.txt"]);
+        assert_eq!(Preset::of_folder(plain.path()), None);
+        assert_eq!(Preset::of_root(plain.path()), None);
+        // The folder above is another matter.
+        let laravel = folder(&["public/index.php", "storage/a"]);
+        assert_eq!(Preset::of_root(&laravel.path().join("storage")), None);
+    }
+}
