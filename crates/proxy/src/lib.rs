@@ -23,7 +23,7 @@
 //! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
 //! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
 //! | send the request as its body arrives; receive the response's head, informational ones first | `sequential_exchange.rs`, `http2/` |
-//! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script | `cgi.rs` |
+//! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script, also if the client has gone | `cgi.rs`, `persistence.rs` |
 //! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
 //! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
 //! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `sequential_exchange/response_body.rs`, `http2/`, `tunnel.rs` |
@@ -61,6 +61,7 @@ mod lease;
 mod local_upstream;
 mod names;
 mod outlier;
+mod persistence;
 mod pool;
 mod proxy;
 mod proxy_header;

@@ -1,10 +1,13 @@
 //! The handler.
 
-use std::{future::ready, pin::Pin, sync::Arc};
+use std::{future::ready, pin::Pin, rc::Rc, sync::Arc};
 
 use serow_message::{Handler, Request, Response};
 
-use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::ForwardingSettings, upstream::Upstream};
+use crate::{
+    forwarding::Forwarding, local_upstream::LocalUpstream, persistence::Persistent, settings::ForwardingSettings,
+    upstream::Upstream,
+};
 
 /// Forwards requests to the servers of an upstream.
 #[derive(Clone, Debug)]
@@ -39,6 +42,13 @@ impl Proxy {
         // Prepared before there is a future: one that began with the request would have room for it until its end, and
         // be moved with it. Allocations above 1 KiB take the allocator several times as long.
         match Forwarding::new(LocalUpstream::of(&self.upstream), Arc::clone(&self.settings), request) {
+            Ok(mut forwarding) if forwarding.variables.is_some() => Box::pin(async move {
+                if let Err(refusal) = forwarding.take_in().await {
+                    return refusal;
+                }
+                let local = Rc::clone(&forwarding.local);
+                Persistent::new(local, Box::pin(async move { forwarding.respond().await })).await
+            }),
             Ok(mut forwarding) => Box::pin(async move { forwarding.respond().await }),
             Err(refusal) => Box::pin(ready(refusal)),
         }
