@@ -6,7 +6,7 @@ mod outcome;
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use serow_fastcgi::Variables;
-use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
+use serow_gateway::{Attempts, BufferedBody, ErrorReason, RequestBody, UnframedBody};
 use serow_message::{
     BodyKind, Connection, InformationalSender, KnownHeader, Method, Request, Response, StatusCode, Version,
 };
@@ -19,7 +19,6 @@ use crate::{
     cgi, error_response,
     lease::Lease,
     local_upstream::LocalUpstream,
-    request_body::RequestBody,
     request_head::{self, OutgoingHead},
     response_head,
     retry::{Decision, FailedAttempt, Fault, UnsentBody},

@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | find this thread's connections to the upstream and its share of the balancing | `local_upstream.rs`, `thread_local_pool.rs` |
 //! | make the head for servers: without hop-by-hop fields, with fields that describe the client | `request_head.rs`, `via.rs`, crate `serow-gateway` |
-//! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
+//! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, crate `serow-gateway` |
 //! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
 //! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
 //! | send the request as its body arrives; receive the response's head, informational ones first | `sequential_exchange.rs`, `http2/` |
@@ -65,9 +65,7 @@ mod persistence;
 mod pool;
 mod proxy;
 mod proxy_header;
-mod queue;
 mod report;
-mod request_body;
 mod request_head;
 mod response_head;
 mod retry;
