@@ -19,7 +19,11 @@ pub struct Proxy {
 impl Proxy {
     /// Forwards requests to the servers of this upstream, which several proxies may share.
     #[must_use]
-    pub fn new(upstream: Upstream, forwarding: ForwardingSettings) -> Self {
+    pub fn new(upstream: Upstream, mut forwarding: ForwardingSettings) -> Self {
+        if upstream.settings().cgi_protocol.is_some() {
+            // CONTENT_LENGTH comes before the body, and a process is busy while the body is on its way.
+            forwarding.buffering.get_or_insert_default();
+        }
         Self { upstream, settings: Arc::new(forwarding) }
     }
 
