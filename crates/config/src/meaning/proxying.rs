@@ -119,11 +119,18 @@ impl<'a> Proxying<'a> {
     ) -> Option<serow_proxy::UpstreamSettings> {
         let Some(cgi_protocol) = protocol.cgi() else { return Some(settings) };
         let is_http = |server: &serow_proxy::ServerSettings| server.address.protocol != Some(Protocol::Http1);
-        let refused = if settings.check.as_ref().is_some_and(|check| matches!(check.kind, CheckKind::Http(_))) {
-            (
-                "check-path",
-                "a check by HTTP is for servers that speak HTTP: leave it out, so that a connection is enough",
-            )
+        let refused = match settings.check.as_ref().map(|check| &check.kind) {
+            Some(CheckKind::Http(check)) if check.send.is_some() => Some((
+                "check-send",
+                "a request of HTTP is for servers that speak HTTP: write `check-path`, as in check-path = \"/ping\"",
+            )),
+            Some(CheckKind::Grpc(_)) => {
+                Some(("check", "servers of this protocol do not speak gRPC: write check = \"http\", and `check-path`"))
+            }
+            _ => None,
+        };
+        let refused = if let Some(refused) = refused {
+            refused
         } else if settings.servers.iter().any(is_http) {
             ("servers", "only host:port and unix:/path are addresses of servers that speak FastCGI, SCGI or uwsgi")
         } else {

@@ -11,7 +11,9 @@ use std::{
 
 use serow_files::{Files, FilesSettings};
 use serow_php::{PhpFolder, PhpSettings};
-use serow_proxy::{BufferSettings, CgiProtocol, ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings};
+use serow_proxy::{
+    BufferSettings, CgiProtocol, CheckSettings, ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings,
+};
 use tempfile::TempDir;
 
 use crate::answering::{Answering, wait_until};
@@ -28,11 +30,16 @@ pub struct Running {
 impl Running {
     /// Serves a folder with these files, whose names may have folders.
     pub fn new(files: &[(&str, &str)], settings: PhpSettings) -> Self {
-        Self::with_children(2, files, settings)
+        Self::with_children(2, None, files, settings)
     }
 
-    /// The same, with so many children, each of which gets one request at a time.
-    pub fn with_children(children: u32, files: &[(&str, &str)], settings: PhpSettings) -> Self {
+    /// The same, with so many children, each of which gets one request at a time, and health checks.
+    pub fn with_children(
+        children: u32,
+        check: Option<CheckSettings>,
+        files: &[(&str, &str)],
+        settings: PhpSettings,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join("site").join(name);
@@ -43,8 +50,11 @@ impl Running {
         let fpm = start(folder.path(), &socket, children);
         let address = format!("unix:{}", socket.display()).parse().unwrap();
         let server = ServerSettings { max_requests: Some(children), ..ServerSettings::new(address) };
-        let upstream =
-            UpstreamSettings { cgi_protocol: Some(CgiProtocol::Fastcgi), ..UpstreamSettings::new("php", vec![server]) };
+        let upstream = UpstreamSettings {
+            cgi_protocol: Some(CgiProtocol::Fastcgi),
+            check,
+            ..UpstreamSettings::new("php", vec![server])
+        };
         let upstream = Upstream::new(upstream);
         let answering = Answering::new(handler(&folder.path().join("site"), &upstream, settings.clone()));
         Self { answering, upstream, settings, folder, fpm }
@@ -99,7 +109,7 @@ fn program() -> PathBuf {
 fn start(folder: &Path, socket: &Path, children: u32) -> Child {
     let settings = folder.join("fpm.conf");
     let text = format!(
-        "[global]\nerror_log = {}/fpm.log\ndaemonize = no\n[test]\nlisten = {}\npm = static\npm.max_children = {children}\n\
+        "[global]\nerror_log = {}/fpm.log\ndaemonize = no\n[test]\nlisten = {}\npm = static\nping.path = /ping\npm.max_children = {children}\n\
          catch_workers_output = no\n",
         folder.display(),
         socket.display()

@@ -7,6 +7,7 @@ use std::{
 
 use serow::{Body, Handler, Method, Request};
 use serow_php::PhpSettings;
+use serow_proxy::{BackgroundTasks, CheckKind, CheckSettings, HttpCheck};
 use serow_requirements::requires;
 use tokio::{
     task::LocalSet,
@@ -20,7 +21,7 @@ use crate::{
 
 fn running(files: &[(&str, &str)]) -> Running {
     let always = [("hold.php", HOLD), ("other.php", "<?php echo 'other';"), ("a.txt", "text")];
-    Running::with_children(1, &[&always, files].concat(), PhpSettings::default())
+    Running::with_children(1, None, &[&always, files].concat(), PhpSettings::default())
 }
 
 impl Running {
@@ -141,6 +142,50 @@ fn an_endless_script_ends_after_its_client_went_away() {
         wait_until("the place is free", || server.active() == 0);
     };
     server.begin_and_leave(Request::get("/later.php"), || server.active() == 1, then);
+}
+
+#[test]
+fn health_checks_use_the_ping_path() {
+    requires!("file:/usr/sbin/php-fpm*");
+    let server = running(&[]);
+    let script = server.site().join("other.php");
+    for (path, body, error) in [
+        ("/ping", Some("pong"), None),
+        ("/ping", None, None),
+        ("/pin", None, Some("status 404 instead of 200 to 399")),
+        ("/ping", Some("ping"), Some("the body does not contain \"ping\"")),
+        (script.to_str().unwrap(), Some("other"), None),
+    ] {
+        let check = HttpCheck { path: path.to_owned(), body: body.map(str::to_owned), ..HttpCheck::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let checked = runtime.block_on(async {
+            let settings =
+                CheckSettings { timeout: Duration::from_secs(20), ..CheckSettings::new(CheckKind::Http(check)) };
+            server.upstream.check_once(server.upstream.servers()[0].settings(), &settings).await
+        });
+        assert_eq!(checked.err().as_deref(), error, "{path} {body:?}");
+    }
+}
+
+/// Each check comes while the only child has a request: none of them would be answered in time.
+#[test]
+fn a_server_whose_children_all_have_requests_stays_up() {
+    requires!("file:/usr/sbin/php-fpm*");
+    let kind = CheckKind::Http(HttpCheck { path: "/ping".to_owned(), ..HttpCheck::default() });
+    let (interval, timeout) = (Duration::from_millis(20), Duration::from_millis(200));
+    let check = CheckSettings { interval, timeout, fall: 1, ..CheckSettings::new(kind) };
+    let server = Running::with_children(1, Some(check), &[("hold.php", HOLD)], PhpSettings::default());
+    let _checks = BackgroundTasks::start(vec![server.upstream.clone()]).unwrap();
+    thread::scope(|scope| {
+        let held = scope.spawn(|| server.get("/hold.php"));
+        wait_until("the script runs", || server.active() == 1);
+        let checks = || server.upstream.report().servers.remove(0).check.unwrap();
+        let before = checks().rise;
+        wait_until("there were checks", || checks().rise >= before + 3 || checks().fall > 0);
+        assert_eq!(checks().fall, 0);
+        server.write("go", "");
+        assert!(held.join().unwrap().starts_with("HTTP/1.1 200 "));
+    });
 }
 
 /// Waits for a file.
