@@ -7,6 +7,7 @@ use std::{
 };
 
 use serow_proxy::{CgiProtocol, ForwardingSettings, UpstreamSettings};
+use serow_variables::{Scope, Text};
 
 use crate::support::{Proxied, raw_server, read_response, server};
 
@@ -33,14 +34,15 @@ fn scgi_server() -> (SocketAddr, Receiver<(String, Vec<u8>)>) {
     (address, requests)
 }
 
+fn scgi(address: SocketAddr) -> UpstreamSettings {
+    let settings = UpstreamSettings::new("test", vec![server(address)]);
+    UpstreamSettings { cgi_protocol: Some(CgiProtocol::Scgi), ..settings }
+}
+
 #[test]
 fn a_body_of_unknown_length_arrives_whole_without_a_setting() {
     let (address, requests) = scgi_server();
-    let upstream = UpstreamSettings {
-        cgi_protocol: Some(CgiProtocol::Scgi),
-        ..UpstreamSettings::new("test", vec![server(address)])
-    };
-    let proxied = Proxied::with(upstream, ForwardingSettings::default());
+    let proxied = Proxied::with(scgi(address), ForwardingSettings::default());
     let mut client = proxied.connect();
     client
         .write_all(b"POST /a HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
@@ -49,4 +51,22 @@ fn a_body_of_unknown_length_arrives_whole_without_a_setting() {
     let (text, body) = requests.recv().unwrap();
     assert!(text.starts_with("CONTENT_LENGTH\x005\0") && text.contains("REQUEST_METHOD\0POST\0"), "{text:?}");
     assert_eq!(body, b"abcde");
+}
+
+#[test]
+fn variables_of_the_settings_replace_those_of_the_request() {
+    let (address, requests) = scgi_server();
+    let text = |text| Text::parse(text, &Scope::default()).unwrap();
+    let set = [("APP_ENV", "production"), ("SERVER_NAME", "b"), ("X_HOST", "<$host>"), ("EMPTY", "")];
+    let cgi_variables = set.map(|(name, value)| (name.to_owned(), text(value))).to_vec();
+    let proxied = Proxied::with(scgi(address), ForwardingSettings { cgi_variables, ..ForwardingSettings::default() });
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    assert!(read_response(&mut client).ends_with("ok"));
+    let (sent, _) = requests.recv().unwrap();
+    let pairs: Vec<_> = sent.split('\0').collect();
+    for (name, value) in [("APP_ENV", "production"), ("SERVER_NAME", "b"), ("X_HOST", "<a>"), ("EMPTY", "")] {
+        let found: Vec<_> = pairs.chunks(2).filter(|pair| pair[0] == name).map(|pair| pair[1]).collect();
+        assert_eq!(found, [value], "{name}");
+    }
 }

@@ -10,7 +10,11 @@ use serow_site::Content;
 use super::{EVERYTHING, Routing};
 use crate::{
     meaning::{paths::resolved, proxying::ProxyScopes, route_paths::shown},
-    tables::{php::PhpTable, texts::Texts},
+    tables::{
+        php::PhpTable,
+        texts::Texts,
+        upstreams::{ProxySettings, ProxyTable},
+    },
 };
 use serow_settings::{
     SettingError, folder_settings,
@@ -63,7 +67,9 @@ impl Routing<'_> {
             buffer_requests: true,
             ..without_options()
         };
-        let servers = self.proxying.php((settings.servers, settings.upstream), forwarding, scopes, place);
+        let servers =
+            ProxySettings { servers: settings.servers, upstream: settings.upstream, variables: settings.variables };
+        let servers = self.proxying.php(ProxyTable { settings: servers, forwarding }, scopes, place);
         let content = ContentOptions {
             index: pages,
             listing: ListingChoice::Off,
