@@ -204,6 +204,12 @@ impl<L: Fn(&str)> CgiConnection<L> {
         }
     }
 
+    /// Whether all of the response has come, but not the end of the exchange: the script still runs.
+    #[must_use]
+    pub fn outlasts_response(&self) -> bool {
+        self.response.is_complete() && !self.is_over
+    }
+
     fn note_error(&mut self, text: &[u8]) {
         let room = MAX_ERRORS.saturating_sub(self.errors.len());
         self.errors.extend_from_slice(&text[..text.len().min(room)]);

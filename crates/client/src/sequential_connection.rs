@@ -57,6 +57,9 @@ pub trait SequentialConnection: Sized + 'static {
     fn received(&self) -> u64;
     /// The connection after the server has changed the protocol; `None` where it cannot.
     fn into_tunnel(self) -> Option<Box<dyn UpgradedIo>>;
+    /// Whether all of the response has come, though the server still works on the request: PHP runs a script for HEAD to its
+    /// end.
+    fn outlasts_response(&self) -> bool;
     /// The connection after the exchange, where it can serve another one.
     fn into_reusable(self: Box<Self>) -> Option<Box<Http1>>;
 }
@@ -116,6 +119,11 @@ impl SequentialConnection for Http1 {
     }
 
     #[inline]
+    fn outlasts_response(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn into_reusable(self: Box<Self>) -> Option<Box<Http1>> {
         Some(self)
     }
@@ -165,6 +173,10 @@ impl<L: Fn(&str) + 'static> SequentialConnection for CgiConnection<L> {
 
     fn into_tunnel(self) -> Option<Box<dyn UpgradedIo>> {
         None
+    }
+
+    fn outlasts_response(&self) -> bool {
+        self.outlasts_response()
     }
 
     fn into_reusable(self: Box<Self>) -> Option<Box<Http1>> {

@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod applications;
 pub(crate) mod body_limits;
 pub(crate) mod caching;
+mod cgi_variables;
 pub(crate) mod dav_scopes;
 pub(crate) mod fleet;
 pub(crate) mod forward_auth;

@@ -13,7 +13,8 @@
 //! | values that applications inherit from CGI, and the script of a request | `cgi_values.rs` |
 //! | the variables of a request for FastCGI and its kin | `cgi_variables.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
-//! | the limits of a queue | `queue.rs` |
+//! | the body of a request, whose beginning can be sent again | `request_body.rs` |
+//! | requests that wait for room, in their order; the limits of that | `waiting_queue.rs`, `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
 //! | cookies, as they are written | `cookies.rs` |
 //! | the path for servers: without a prefix, with another | `path_prefix.rs` |
@@ -35,9 +36,11 @@ mod limit_rate;
 mod log_limit;
 mod path_prefix;
 mod queue;
+mod request_body;
 mod reserved_fields;
 mod trailers;
 mod unframed_body;
+mod waiting_queue;
 
 pub use self::{
     attempts::{Attempt, Attempts},
@@ -59,9 +62,11 @@ pub use self::{
     log_limit::{LogLimit, RequestSummary, Suppressed},
     path_prefix::with_prefixes,
     queue::QueueSettings,
+    request_body::{Piece, RequestBody},
     reserved_fields::ReservedFields,
     trailers::with_trailers,
     unframed_body::UnframedBody,
+    waiting_queue::{Demand, WaitingQueue},
 };
 /// Trusted proxies, and their networks.
 pub use serow_message::{Network, NetworkError, TrustedProxies};

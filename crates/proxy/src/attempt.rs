@@ -1,5 +1,6 @@
 //! One attempt at one server: the connection that it goes on, and the exchange there.
 
+use serow_gateway::RequestBody;
 use std::{rc::Rc, sync::Arc};
 
 use serow_client::{Http1, Protocol};
@@ -13,7 +14,6 @@ use crate::{
     forwarding::{Connections, Forwarding},
     http2,
     lease::Lease,
-    request_body::RequestBody,
     sequential_exchange::SequentialExchange,
     server::Server,
     server_response::{ResponseContent, ServerResponse},

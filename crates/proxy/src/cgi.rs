@@ -24,7 +24,12 @@ use crate::{
 /// The status that is answered instead.
 pub(crate) fn variables(request: &Request, settings: &ForwardingSettings) -> Result<Variables, StatusCode> {
     let headers = request_head::of_script(request, settings);
-    cgi_variables(request, &headers, &settings.forwarded.trusted).map_err(|error| status_of(&error))
+    let trusted = &settings.forwarded.trusted;
+    let mut variables = cgi_variables(request, &headers, trusted).map_err(|error| status_of(&error))?;
+    for (name, value) in request_head::filled(&settings.cgi_variables, trusted, request) {
+        variables.set(name, value).map_err(|error| status_of(&error))?;
+    }
+    Ok(variables)
 }
 
 impl Forwarding {

@@ -6,7 +6,7 @@ mod outcome;
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use serow_fastcgi::Variables;
-use serow_gateway::{Attempts, BufferedBody, ErrorReason, UnframedBody};
+use serow_gateway::{Attempts, BufferedBody, ErrorReason, RequestBody, UnframedBody};
 use serow_message::{
     BodyKind, Connection, InformationalSender, KnownHeader, Method, Request, Response, StatusCode, Version,
 };
@@ -19,7 +19,6 @@ use crate::{
     cgi, error_response,
     lease::Lease,
     local_upstream::LocalUpstream,
-    request_body::RequestBody,
     request_head::{self, OutgoingHead},
     response_head,
     retry::{Decision, FailedAttempt, Fault, UnsentBody},
@@ -132,6 +131,25 @@ impl Forwarding {
         })
     }
 
+    /// Takes in the body, if it is buffered: from then on, the request needs its client no more.
+    ///
+    /// # Errors
+    ///
+    /// The response, if the body cannot be had.
+    pub(crate) async fn take_in(&mut self) -> Result<(), Response> {
+        if !self.has_body {
+            return Ok(());
+        }
+        let taken = match self.until {
+            None => Box::pin(self.take_body()).await,
+            Some(until) => {
+                let taken = Box::pin(timeout_at(until, self.take_body())).await;
+                taken.unwrap_or(Err(StatusCode::GATEWAY_TIMEOUT))
+            }
+        };
+        taken.map_err(|status| self.error_response(status))
+    }
+
     /// The response of a server, or an error response.
     pub(crate) async fn respond(&mut self) -> Response {
         let mut response = match self.until {
@@ -151,6 +169,7 @@ impl Forwarding {
 
     async fn attempts(&mut self) -> Response {
         if self.has_body
+            && self.whole.is_none()
             && self.settings.buffering.is_some()
             && let Err(refusal) = Box::pin(self.take_body()).await
         {

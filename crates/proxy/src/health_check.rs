@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | one check, and why it failed | `health_check/check.rs`, `health_check/error.rs` |
 //! | a request over HTTP, and what its response has to be like | `health_check/http.rs`, `health_check/expectation.rs` |
+//! | a request by FastCGI, SCGI or uwsgi | `health_check/cgi.rs` |
 //! | `grpc.health.v1` | `health_check/grpc.rs` |
 //! | when each server is checked | `health_check/schedule.rs` |
 //! | what the results come to, as a state machine | `health.rs`, `health/verdict.rs` |
 
+mod cgi;
 mod check;
 mod error;
 mod expectation;

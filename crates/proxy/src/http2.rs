@@ -22,10 +22,9 @@ mod slot;
 mod stream;
 mod tunnel;
 
+use serow_gateway::RequestBody;
 use serow_http2::Limits;
 use serow_message::{InformationalSender, RequestHead};
-
-use crate::request_body::RequestBody;
 
 pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stream};
 

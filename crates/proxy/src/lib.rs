@@ -19,11 +19,11 @@
 //! | --- | --- |
 //! | find this thread's connections to the upstream and its share of the balancing | `local_upstream.rs`, `thread_local_pool.rs` |
 //! | make the head for servers: without hop-by-hop fields, with fields that describe the client | `request_head.rs`, `via.rs`, crate `serow-gateway` |
-//! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
+//! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, crate `serow-gateway` |
 //! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
 //! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
 //! | send the request as its body arrives; receive the response's head, informational ones first | `sequential_exchange.rs`, `http2/` |
-//! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script | `cgi.rs` |
+//! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script, also if the client has gone | `cgi.rs`, `persistence.rs` |
 //! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
 //! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
 //! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `sequential_exchange/response_body.rs`, `http2/`, `tunnel.rs` |
@@ -61,12 +61,11 @@ mod lease;
 mod local_upstream;
 mod names;
 mod outlier;
+mod persistence;
 mod pool;
 mod proxy;
 mod proxy_header;
-mod queue;
 mod report;
-mod request_body;
 mod request_head;
 mod response_head;
 mod retry;

@@ -1,7 +1,12 @@
 //! An upstream as one thread sees it: its servers, its connections and its share of the balancing. Nothing here is
 //! behind a lock.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use serow_client::{Http1, Protocol};
 use serow_net::Moment;
@@ -24,6 +29,8 @@ pub(crate) struct LocalUpstream {
     pub(crate) members: RefCell<Members>,
     /// Connections to servers that speak HTTP/2, or may.
     multiplexed: RefCell<ByServer<Rc<http2::Connections>>>,
+    /// Requests in progress whose clients have gone.
+    pub(crate) clientless: Cell<usize>,
 }
 
 /// The servers of an upstream as this thread knows them.
@@ -69,6 +76,7 @@ impl LocalUpstream {
             pool: Rc::new(pool),
             members: RefCell::new(members),
             multiplexed: RefCell::default(),
+            clientless: Cell::default(),
         });
         let mut upstreams = all.upstreams.borrow_mut();
         if upstreams.len() <= number {

@@ -1,10 +1,13 @@
 //! The handler.
 
-use std::{future::ready, pin::Pin, sync::Arc};
+use std::{future::ready, pin::Pin, rc::Rc, sync::Arc};
 
 use serow_message::{Handler, Request, Response};
 
-use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::ForwardingSettings, upstream::Upstream};
+use crate::{
+    forwarding::Forwarding, local_upstream::LocalUpstream, persistence::Persistent, settings::ForwardingSettings,
+    upstream::Upstream,
+};
 
 /// Forwards requests to the servers of an upstream.
 #[derive(Clone, Debug)]
@@ -16,7 +19,11 @@ pub struct Proxy {
 impl Proxy {
     /// Forwards requests to the servers of this upstream, which several proxies may share.
     #[must_use]
-    pub fn new(upstream: Upstream, forwarding: ForwardingSettings) -> Self {
+    pub fn new(upstream: Upstream, mut forwarding: ForwardingSettings) -> Self {
+        if upstream.settings().cgi_protocol.is_some() {
+            // CONTENT_LENGTH comes before the body, and a process is busy while the body is on its way.
+            forwarding.buffering.get_or_insert_default();
+        }
         Self { upstream, settings: Arc::new(forwarding) }
     }
 
@@ -39,6 +46,13 @@ impl Proxy {
         // Prepared before there is a future: one that began with the request would have room for it until its end, and
         // be moved with it. Allocations above 1 KiB take the allocator several times as long.
         match Forwarding::new(LocalUpstream::of(&self.upstream), Arc::clone(&self.settings), request) {
+            Ok(mut forwarding) if forwarding.variables.is_some() => Box::pin(async move {
+                if let Err(refusal) = forwarding.take_in().await {
+                    return refusal;
+                }
+                let local = Rc::clone(&forwarding.local);
+                Persistent::new(local, Box::pin(async move { forwarding.respond().await })).await
+            }),
             Ok(mut forwarding) => Box::pin(async move { forwarding.respond().await }),
             Err(refusal) => Box::pin(ready(refusal)),
         }

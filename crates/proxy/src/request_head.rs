@@ -5,7 +5,7 @@ use std::mem;
 use serow_gateway::{RequestSummary, ReservedFields, TrailerRule, with_prefixes};
 use serow_message::{
     ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
-    StatusCode, Target, Version, hop_by_hop,
+    StatusCode, Target, TrustedProxies, Version, hop_by_hop,
 };
 use serow_variables::{
     Form, Source, Text,
@@ -59,7 +59,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
     let hops = hops_left(request)?;
-    let texts = filled(settings, request);
+    let texts = filled(&settings.request_texts, &settings.forwarded.trusted, request);
     let received = mem::take(&mut request.target);
     let authority = received.authority().map(str::to_owned);
     let target = received.into_origin_form(request.method == Method::OPTIONS);
@@ -109,7 +109,7 @@ pub(crate) fn of_script(request: &Request, settings: &ForwardingSettings) -> Hea
     let named = hop_by_hop::Named::of(&headers);
     headers.remove_names(REMOVED, |name| !named.covers_extension(name));
     let _ = decide_host(&mut headers, settings);
-    for (name, value) in &filled(settings, request) {
+    for (name, value) in &filled(&settings.request_texts, &settings.forwarded.trusted, request) {
         set_text(name, value, &mut headers, settings);
     }
     headers
@@ -176,14 +176,17 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
 }
 
 /// The values of texts with variables, taken from the request as the client sent it.
-fn filled<'s>(settings: &'s ForwardingSettings, request: &Request) -> Vec<(&'s str, Vec<u8>)> {
-    let texts = &settings.request_texts;
+pub(crate) fn filled<'s>(
+    texts: &'s [(String, Text)],
+    trusted: &TrustedProxies,
+    request: &Request,
+) -> Vec<(&'s str, Vec<u8>)> {
     if texts.is_empty() {
         return Vec::new();
     }
     let mut room = Room::new();
     let path = clean_path::of_routed(&request.target, &mut room);
-    let client = RequestClient::new(&settings.forwarded.trusted);
+    let client = RequestClient::new(trusted);
     let source = Source { client: Some(&client), ..Source::of(request, path) };
     let fill = |(name, text): &'s (String, Text)| {
         let mut value = Vec::new();

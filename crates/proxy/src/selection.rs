@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serow_gateway::ErrorReason;
+use serow_gateway::{Demand, ErrorReason};
 use serow_net::Moment;
 use smallvec::SmallVec;
 
@@ -10,7 +10,6 @@ use crate::{
     balancing::{Candidate, WEIGHT_UNIT},
     lease::Lease,
     local_upstream::LocalUpstream,
-    queue::Demand,
     server::{Administration, Server},
     settings::UpstreamSettings,
 };

@@ -13,7 +13,7 @@ use std::{
 };
 
 use serow_client::{ClientError, ResponsePipe, SequentialConnection};
-use serow_gateway::ResponseBuffering;
+use serow_gateway::{Piece, RequestBody, ResponseBuffering};
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{BodyLength, BoxError, InformationalSender, RequestHead, StatusCode};
 use tokio::time::Instant;
@@ -23,7 +23,6 @@ use crate::{
     body_forwarding::{CutOff, ForwardingEnd, forward_until},
     exchange_deadline::{AwaitedStep, ExchangeDeadline},
     lease::Lease,
-    request_body::{Piece, RequestBody},
     request_head,
     server::Server,
     server_response::{ResponseContent, ServerResponse, is_refusal, pass_on},

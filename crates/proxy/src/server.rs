@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serow_client::Destination;
-use serow_gateway::LogLimit;
+use serow_gateway::{LogLimit, WaitingQueue};
 use serow_net::{Moment, monotonic};
 
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     health::Health,
     latency::Latency,
     outlier::Outlier,
-    queue::WaitingQueue,
     settings::{ServerSettings, UpstreamSettings},
 };
 

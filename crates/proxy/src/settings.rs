@@ -127,6 +127,8 @@ pub struct ForwardingSettings {
     pub request_headers: Vec<(String, String)>,
     /// Fields that are set in requests to texts with variables; one that is empty for a request is removed.
     pub request_texts: Vec<(String, Text)>,
+    /// Variables that are set for applications that speak FastCGI, SCGI or uwsgi, to texts with variables of this server.
+    pub cgi_variables: Vec<(String, Text)>,
     /// Fields that are set in responses; those with an empty value are removed.
     pub response_headers: Vec<(String, String)>,
     /// Whether responses may name what is sent in their place.

@@ -6,14 +6,13 @@ use std::sync::{
 };
 
 use serow_client::{Destination, NotReusable};
-use serow_gateway::{CrashingRequests, LogLimit};
+use serow_gateway::{CrashingRequests, LogLimit, WaitingQueue};
 use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::ServerLocation,
     outlier::{Ejection, EjectionChange, Outcome},
-    queue::WaitingQueue,
     retry::Budget,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},

@@ -17,12 +17,24 @@ use crate::running::{Running, eventually, lines_of, output, received, serow};
 /// begin and when they end.
 const SCRIPTS: [(&str, &str); 9] = [
     ("index.php", "<?php echo getmypid();"),
-    ("pause.php", "<?php function note($word) { file_put_contents('notes', \"$word \" . getmypid() . \"\\n\", FILE_APPEND | LOCK_EX); } \
-      function pause() { while (!file_exists('go')) { usleep(2000); clearstatcache(); } }"),
-    ("after.php", "<?php require 'pause.php'; echo getmypid(); fastcgi_finish_request(); note('after'); pause(); note('over');"),
-    ("begun.php", "<?php require 'pause.php'; echo getmypid(), \"\\n\"; ob_end_flush(); flush(); note('begun'); pause(); echo 'end';"),
+    (
+        "pause.php",
+        "<?php function note($word) { file_put_contents('notes', \"$word \" . getmypid() . \"\\n\", FILE_APPEND | LOCK_EX); } \
+      function pause() { while (!file_exists('go')) { usleep(2000); clearstatcache(); } }",
+    ),
+    (
+        "after.php",
+        "<?php require 'pause.php'; echo getmypid(); fastcgi_finish_request(); note('after'); pause(); note('over');",
+    ),
+    (
+        "begun.php",
+        "<?php require 'pause.php'; echo getmypid(), \"\\n\"; ob_end_flush(); flush(); note('begun'); pause(); echo 'end';",
+    ),
     ("silent.php", "<?php require 'pause.php'; note('silent'); pause(); echo getmypid(), ' end';"),
-    ("large.php", "<?php echo getmypid(); $GLOBALS['x'] = str_repeat('x', 64 << 20); if (isset($_GET['keep'])) { ini_set('memory_limit', -1); }"),
+    (
+        "large.php",
+        "<?php echo getmypid(); $GLOBALS['x'] = str_repeat('x', 64 << 20); if (isset($_GET['keep'])) { ini_set('memory_limit', -1); }",
+    ),
     ("fatal.php", "<?php throw new Exception('it failed');"),
     ("ini.php", "<?php echo ini_get('memory_limit'), ' ', ini_get('display_errors'), ' ', getenv('COLOUR');"),
     ("page.txt", "a file"),
@@ -59,7 +71,8 @@ impl Site {
 
     fn begin(&self, method: &str, path: &str) -> TcpStream {
         let mut stream = self.server.connect();
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         stream
     }
@@ -293,7 +306,10 @@ fn settings_that_cannot_work_are_refused_with_a_remedy() {
     ] {
         let output = output(arguments);
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && text.replace("--", "`").contains(&expected.replace("--", "`")), "{arguments:?}: {text}");
+        assert!(
+            !output.status.success() && text.replace("--", "`").contains(&expected.replace("--", "`")),
+            "{arguments:?}: {text}"
+        );
     }
 }
 

@@ -13,7 +13,10 @@ use serow_proxy::{CgiProtocol, CheckKind, ForwardingSettings, Network, Protocol,
 use serow_variables::Scope;
 
 use crate::{
-    meaning::paths::{resolve_server, resolve_upstream_tls},
+    meaning::{
+        cgi_variables::cgi_variables,
+        paths::{resolve_server, resolve_upstream_tls},
+    },
     tables::{
         mirror::MirrorTable,
         upstreams::{ProtocolChoice, ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
@@ -119,11 +122,11 @@ impl<'a> Proxying<'a> {
     ) -> Option<serow_proxy::UpstreamSettings> {
         let Some(cgi_protocol) = protocol.cgi() else { return Some(settings) };
         let is_http = |server: &serow_proxy::ServerSettings| server.address.protocol != Some(Protocol::Http1);
-        let refused = if settings.check.as_ref().is_some_and(|check| matches!(check.kind, CheckKind::Http(_))) {
-            (
-                "check-path",
-                "a check by HTTP is for servers that speak HTTP: leave it out, so that a connection is enough",
-            )
+        let check = settings.check.as_ref().map(|check| &check.kind);
+        let refused = if let Some(CheckKind::Grpc(_)) = check {
+            ("check", "servers of this protocol do not speak gRPC: write check = \"http\", and `check-path`")
+        } else if matches!(check, Some(CheckKind::Http(check)) if check.send.is_some()) {
+            ("check-send", "a request of HTTP is for servers that speak HTTP: write `check-path`, as in \"/ping\"")
         } else if settings.servers.iter().any(is_http) {
             ("servers", "only host:port and unix:/path are addresses of servers that speak FastCGI, SCGI or uwsgi")
         } else {
@@ -134,15 +137,8 @@ impl<'a> Proxying<'a> {
     }
 
     /// The php-fpm of a folder; nothing where something is wrong, which is noted.
-    pub(crate) fn php(
-        &self,
-        (servers, upstream): (Vec<ServerRule>, Option<String>),
-        forwarding: ForwardingOptions,
-        scopes: ProxyScopes<'_>,
-        place: &Place,
-    ) -> Option<Proxy> {
-        let name = upstream.clone();
-        let table = ProxyTable { settings: ProxySettings { upstream, servers }, forwarding };
+    pub(crate) fn php(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Proxy> {
+        let name = table.settings.upstream.clone();
         let proxy = self.speaking(Some(CgiProtocol::Fastcgi), table, scopes, place)?;
         if proxy.upstream().settings().cgi_protocol == Some(CgiProtocol::Fastcgi) {
             return Some(proxy);
@@ -162,11 +158,30 @@ impl<'a> Proxying<'a> {
     pub(crate) fn of_application(
         &self,
         upstream: Upstream,
-        forwarding: ForwardingOptions,
+        table: ProxyTable,
         scopes: ProxyScopes<'_>,
         place: &Place,
     ) -> Option<Proxy> {
-        Some(Proxy::new(upstream, self.forwarding(forwarding, scopes, place)?))
+        let forwarding = self.forwarding(table.forwarding, scopes, place)?;
+        self.with_variables((upstream, forwarding), &table.settings.variables, scopes, place)
+    }
+
+    /// The proxy that also sets these variables of CGI.
+    fn with_variables(
+        &self,
+        (upstream, forwarding): (Upstream, ForwardingSettings),
+        variables: &BTreeMap<String, String>,
+        scopes: ProxyScopes<'_>,
+        place: &Place,
+    ) -> Option<Proxy> {
+        let (place, is_cgi) = (place.key("variables"), upstream.settings().cgi_protocol.is_some());
+        if !is_cgi && !variables.is_empty() {
+            let text = "servers that speak HTTP get header fields, not variables: write `set-header`";
+            self.problems.add(Problem::of_key(place, text));
+            return None;
+        }
+        let cgi_variables = cgi_variables(variables, scopes.site, &place, self.problems)?;
+        Some(Proxy::new(upstream, ForwardingSettings { cgi_variables, ..forwarding }))
     }
 
     fn forwarding(
@@ -193,7 +208,7 @@ impl<'a> Proxying<'a> {
         scopes: ProxyScopes<'_>,
         place: &Place,
     ) -> Option<Proxy> {
-        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
+        let ProxyTable { settings: ProxySettings { upstream, servers, variables }, forwarding } = table;
         let noted = |problem| {
             self.problems.add(problem);
             None
@@ -215,7 +230,7 @@ impl<'a> Proxying<'a> {
                 Err(found) => noted(found.problem(place)),
             },
         };
-        Some(Proxy::new(upstream?, forwarding?))
+        self.with_variables((upstream?, forwarding?), &variables, scopes, place)
     }
 
     /// The upstreams by their names.
@@ -251,7 +266,8 @@ impl<'a> Proxying<'a> {
             return None;
         }
         let servers = if is_name { Vec::new() } else { vec![self.server(name, place)?] };
-        let settings = ProxySettings { upstream: is_name.then(|| name.to_owned()), servers };
+        let settings =
+            ProxySettings { upstream: is_name.then(|| name.to_owned()), servers, ..ProxySettings::default() };
         // Without options there are no texts.
         let scope = Scope::default();
         let scopes = ProxyScopes { site: &scope, route: &scope };

@@ -76,6 +76,13 @@ pub(crate) struct PhpSettings {
     #[serde(default)]
     pub(crate) root_in_php: Option<String>,
 
+    /// Variables of scripts in addition to those of the request: { APP_ENV = "production" }. Values can have variables, as in
+    /// "$host".
+    ///
+    /// They are those that fastcgi_param sets in nginx.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) variables: BTreeMap<String, String>,
+
     /// Symbolic links in the folder: within, owner, all or none, as in `files`.
     #[serde(default = "within")]
     pub(crate) symlinks: SymlinksChoice,
@@ -217,6 +224,7 @@ impl Default for PhpSettings {
             hidden: None,
             preset: None,
             root_in_php: None,
+            variables: BTreeMap::new(),
             symlinks: within(),
             media_type: Vec::new(),
             not_found: None,

@@ -1,6 +1,8 @@
 //! Upstreams and what is handed to them, as they are written.
 
 use clap::ValueEnum;
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serow_document::Place;
@@ -98,6 +100,11 @@ pub(crate) struct ProxySettings {
     /// an array).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) servers: Vec<ServerRule>,
+
+    /// Variables for servers that speak FastCGI, SCGI or uwsgi, in addition to those of the request: { APP_ENV =
+    /// "production" }. Values can have variables, as in "$host".
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) variables: BTreeMap<String, String>,
 }
 
 impl FromTable for UpstreamTable {

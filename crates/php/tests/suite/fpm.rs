@@ -11,7 +11,9 @@ use std::{
 
 use serow_files::{Files, FilesSettings};
 use serow_php::{PhpFolder, PhpSettings};
-use serow_proxy::{BufferSettings, CgiProtocol, ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings};
+use serow_proxy::{
+    BufferSettings, CgiProtocol, CheckSettings, ForwardingSettings, Proxy, ServerSettings, Upstream, UpstreamSettings,
+};
 use tempfile::TempDir;
 
 use crate::answering::{Answering, wait_until};
@@ -19,6 +21,8 @@ use crate::answering::{Answering, wait_until};
 /// A server in front of a folder, until this is dropped.
 pub struct Running {
     answering: Answering,
+    pub upstream: Upstream,
+    settings: PhpSettings,
     pub folder: TempDir,
     fpm: Child,
 }
@@ -26,6 +30,16 @@ pub struct Running {
 impl Running {
     /// Serves a folder with these files, whose names may have folders.
     pub fn new(files: &[(&str, &str)], settings: PhpSettings) -> Self {
+        Self::with_children(2, None, files, settings)
+    }
+
+    /// The same, with so many children, each of which gets one request at a time, and health checks.
+    pub fn with_children(
+        children: u32,
+        check: Option<CheckSettings>,
+        files: &[(&str, &str)],
+        settings: PhpSettings,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join("site").join(name);
@@ -33,18 +47,22 @@ impl Running {
             fs::write(path, text).unwrap();
         }
         let socket = folder.path().join("fpm.sock");
-        let fpm = start(folder.path(), &socket);
-        let server = ServerSettings::new(format!("unix:{}", socket.display()).parse().unwrap());
-        let upstream =
-            UpstreamSettings { cgi_protocol: Some(CgiProtocol::Fastcgi), ..UpstreamSettings::new("php", vec![server]) };
-        let forwarding =
-            ForwardingSettings { buffering: Some(BufferSettings::default()), ..ForwardingSettings::default() };
-        let index = vec!["index.html".to_owned()];
-        let root = folder.path().join("site");
-        let files = Files::with_settings(root, FilesSettings { index, ..FilesSettings::default() }).unwrap();
-        let servers = Proxy::new(Upstream::new(upstream), forwarding);
-        let php = PhpFolder::new(files, servers, settings);
-        Self { answering: Answering::new(php), folder, fpm }
+        let fpm = start(folder.path(), &socket, children);
+        let address = format!("unix:{}", socket.display()).parse().unwrap();
+        let server = ServerSettings { max_requests: Some(children), ..ServerSettings::new(address) };
+        let upstream = UpstreamSettings {
+            cgi_protocol: Some(CgiProtocol::Fastcgi),
+            check,
+            ..UpstreamSettings::new("php", vec![server])
+        };
+        let upstream = Upstream::new(upstream);
+        let answering = Answering::new(handler(&folder.path().join("site"), &upstream, settings.clone()));
+        Self { answering, upstream, settings, folder, fpm }
+    }
+
+    /// A handler for the same folder, for this thread.
+    pub fn handler(&self) -> PhpFolder {
+        handler(&self.site(), &self.upstream, self.settings.clone())
     }
 
     /// The folder of the scripts.
@@ -74,6 +92,13 @@ impl Drop for Running {
     }
 }
 
+fn handler(root: &Path, upstream: &Upstream, settings: PhpSettings) -> PhpFolder {
+    let forwarding = ForwardingSettings { buffering: Some(BufferSettings::default()), ..ForwardingSettings::default() };
+    let index = vec!["index.html".to_owned()];
+    let files = Files::with_settings(root, FilesSettings { index, ..FilesSettings::default() }).unwrap();
+    PhpFolder::new(files, Proxy::new(upstream.clone(), forwarding), settings)
+}
+
 /// Debian's php-fpm, of whichever version.
 fn program() -> PathBuf {
     let programs = fs::read_dir("/usr/sbin").unwrap().map(|entry| entry.unwrap().path());
@@ -81,10 +106,10 @@ fn program() -> PathBuf {
     programs.filter(is_fpm).max().unwrap()
 }
 
-fn start(folder: &Path, socket: &Path) -> Child {
+fn start(folder: &Path, socket: &Path, children: u32) -> Child {
     let settings = folder.join("fpm.conf");
     let text = format!(
-        "[global]\nerror_log = {}/fpm.log\ndaemonize = no\n[test]\nlisten = {}\npm = static\npm.max_children = 2\n\
+        "[global]\nerror_log = {}/fpm.log\ndaemonize = no\n[test]\nlisten = {}\npm = static\nping.path = /ping\npm.max_children = {children}\n\
          catch_workers_output = no\n",
         folder.display(),
         socket.display()

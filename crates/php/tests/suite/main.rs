@@ -6,4 +6,5 @@
 mod answering;
 mod fpm;
 mod paths;
+mod places;
 mod scripts;

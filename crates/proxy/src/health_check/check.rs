@@ -8,7 +8,7 @@ use serow_net::Wire;
 use serow_tls::TlsSession;
 use tokio::time::timeout;
 
-use super::{error::CheckError, grpc, http::Question};
+use super::{cgi, error::CheckError, grpc, http::Question};
 use crate::{
     server::Server,
     settings::{CheckKind, CheckSettings, HttpCheck, ProxyHeader, UpstreamSettings},
@@ -35,16 +35,21 @@ async fn attempt(
     let dialer = dialer(server, upstream, settings);
     let preamble = upstream.proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
     let wire = dialer.dial_with_preamble(buffers, &preamble).await.map_err(CheckError::Dial)?;
-    match &settings.kind {
-        CheckKind::Tcp => Ok(()),
-        CheckKind::Http(check) => {
+    match (&settings.kind, upstream.cgi_protocol) {
+        (CheckKind::Tcp, _) => Ok(()),
+        // All of its processes have requests, which are no sign of a failure, and none would answer in time.
+        (CheckKind::Http(_), Some(_)) if server.is_full() => Ok(()),
+        (CheckKind::Http(check), Some(protocol)) => {
+            cgi::ask(wire, Rc::clone(buffers), protocol, check, &address.authority()).await
+        }
+        (CheckKind::Http(check), None) => {
             let question = Question { check, authority: address.authority(), scheme: address.scheme };
             match spoken(&wire, address.protocol, check) {
                 Protocol::Http1 => question.ask_http1(wire, Rc::clone(buffers)).await,
                 Protocol::Http2 => question.ask_http2(wire, Rc::clone(buffers)).await,
             }
         }
-        CheckKind::Grpc(service) => {
+        (CheckKind::Grpc(service), _) => {
             grpc::ask(wire, Rc::clone(buffers), service, &address.authority(), address.scheme).await
         }
     }

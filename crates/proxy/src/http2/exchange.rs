@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
+use serow_gateway::{BufferedSender, RequestBody, RequestSummary, ResponseBuffering};
 use serow_http2::ReceivedResponse;
 use serow_message::{Body, BoxError, Headers, Incoming, UpgradedIo, Wanted};
 use tokio::time::Instant;
@@ -24,7 +24,6 @@ use crate::{
     body_forwarding::{CutOff, ForwardingEnd, forward_until},
     exchange_deadline::{AwaitedStep, ExchangeDeadline},
     lease::Lease,
-    request_body::RequestBody,
     request_head::OutgoingHead,
     server_response::{ResponseContent, ServerResponse, is_refusal},
     thread_local_pool::ThreadLocalPool,

@@ -1,5 +1,6 @@
 //! A stream, owned by its exchange; dropping it resets the stream unless it has ended.
 
+use serow_gateway::{Piece, RequestBody};
 use std::{
     rc::Rc,
     task::{Context, Poll, ready},
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::{
     attempt_error::{AttemptError, Cause, Processed},
-    request_body::{Piece, RequestBody},
     server_response::ReceivedBody,
 };
 

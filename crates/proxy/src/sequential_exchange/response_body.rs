@@ -9,6 +9,7 @@ use serow_client::{ClientError, SequentialConnection};
 use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
 use serow_http1::{Event, Framing};
 use serow_message::{Body, Headers, Incoming, Wanted};
+use tokio::time::timeout_at;
 
 use super::SequentialExchange;
 use crate::{
@@ -43,6 +44,10 @@ impl<C: SequentialConnection> SequentialExchange<C> {
             self.finish();
             return Ok(received.into_body());
         }
+        if self.connection.outlasts_response() {
+            tokio::task::spawn_local(self.wait_for_end());
+            return Ok(received.into_body());
+        }
         let length = framing.length();
         let (sender, incoming) = Incoming::channel(length);
         let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
@@ -55,7 +60,12 @@ impl<C: SequentialConnection> SequentialExchange<C> {
     async fn forward_body(mut self, mut received: ReceivedBody, mut sender: BufferedSender, asked: RequestSummary) {
         let until = self.until;
         match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &mut sender, context))).await {
+            Ok(ForwardingEnd::Complete) if self.connection.outlasts_response() => {
+                sender.deliver_rest();
+                return self.wait_for_end().await;
+            }
             Ok(ForwardingEnd::Complete) => self.finish(),
+            Ok(ForwardingEnd::Abandoned) if self.connection.outlasts_response() => return self.wait_for_end().await,
             Ok(ForwardingEnd::Abandoned) => return,
             Err(cut) => cut.report(&mut sender, &self.pool, self.lease.server(), &asked),
         }
@@ -87,6 +97,10 @@ impl<C: SequentialConnection> SequentialExchange<C> {
             }
             if let Some(trailers) = received.end.take() {
                 sender.finish(trailers);
+                return Poll::Ready(Ok(ForwardingEnd::Complete));
+            }
+            if self.connection.outlasts_response() {
+                sender.finish(None);
                 return Poll::Ready(Ok(ForwardingEnd::Complete));
             }
             match self.poll_rest(received, sender, context) {
@@ -127,6 +141,28 @@ impl<C: SequentialConnection> SequentialExchange<C> {
             Event::Head(_) => {}
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// The client has all of the response, and the server still works on the request: it takes a place there until the
+    /// server ends the exchange, or does nothing for too long.
+    async fn wait_for_end(mut self) {
+        let end = poll_fn(|context| {
+            loop {
+                match self.connection.poll_receive(context) {
+                    Poll::Ready(Ok(Event::End(_)) | Err(_)) => return Poll::Ready(()),
+                    Poll::Ready(Ok(Event::Head(_) | Event::Data(_))) => self.deadline.note_progress(),
+                    Poll::Pending => {
+                        self.deadline.wait_for(AwaitedStep::ContinueResponse);
+                        return self.deadline.poll_over(context).map(drop);
+                    }
+                }
+            }
+        });
+        match self.until {
+            None => end.await,
+            // It is over, one way or the other.
+            Some(until) => drop(timeout_at(until, end).await),
+        }
     }
 
     /// The exchange is over: the connection may serve another.

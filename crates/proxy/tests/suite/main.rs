@@ -4,6 +4,7 @@
 
 mod balancing;
 mod buffering;
+mod cgi;
 mod ejection;
 mod expectations;
 mod forwarding;

@@ -1,6 +1,7 @@
 //! The handler that makes a cached response: it decides about the response beside the request.
 
 use serow_gateway::{ForwardedFields, TrustedProxies};
+use serow_proxy::ForwardingSettings;
 
 use crate::Content;
 
@@ -39,7 +40,7 @@ impl Origin {
                 Self {
                     trust: forwarding.forwarded.trusted.clone(),
                     set_fields: set_fields.map(|name| name.to_ascii_lowercase().into_bytes().into()).collect(),
-                    name: format!("proxy {upstream:?} {host:?} {prefixes:?}"),
+                    name: format!("proxy {upstream:?} {host:?} {prefixes:?}{}", variables(forwarding)),
                 }
             }
             Content::Php(folder) => {
@@ -48,11 +49,19 @@ impl Origin {
                 Self {
                     trust: servers.forwarding().forwarded.trusted.clone(),
                     set_fields: Vec::new(),
-                    name: format!("php {upstream:?} {:?}", root.path()),
+                    name: format!("php {upstream:?} {:?}{}", root.path(), variables(servers.forwarding())),
                 }
             }
             // A cache is around the others only.
             Content::Files(_) | Content::Dav(_) | Content::Answer => Self::default(),
         }
+    }
+}
+
+/// The variables by which scripts may tell one route from another.
+fn variables(forwarding: &ForwardingSettings) -> String {
+    match &forwarding.cgi_variables[..] {
+        [] => String::new(),
+        variables => format!(" {variables:?}"),
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     tables::{
         php::{PhpRequestSettings, PhpSettings as PhpTableSettings, PhpTable},
         texts::Texts,
+        upstreams::{ProxySettings, ProxyTable},
     },
 };
 use serow_settings::{
@@ -48,26 +49,29 @@ impl Routing<'_> {
         let root = resolved(&settings.root, self.folder);
         let files = self.files_beside_scripts(&settings, caching, &root, (shown, place));
         let php = self.scripts(&settings, &root, place);
-        let forwarding = forwarding(&requests);
         let (files, php) = (files?, php?);
-        if !settings.servers.is_empty() || settings.upstream.is_some() {
+        let PhpTableSettings { servers, upstream, variables, root_in_php, .. } = settings;
+        let is_other = !servers.is_empty() || upstream.is_some();
+        let proxied =
+            ProxyTable { settings: ProxySettings { servers, upstream, variables }, forwarding: forwarding(&requests) };
+        if is_other {
             if !processes.is_usual() {
                 let text = "the table has settings of a php-fpm that Serow starts, and names another one: leave out `servers` and \
                             `upstream`, or `processes`, `ini`, `env`, `interpreter`, `queue`, `max-requests`, `memory-limit`, \
                             `dev` and the like";
                 return self.noted(Err(Problem::of_key(place.clone(), text)));
             }
-            let proxy = self.proxying.php((settings.servers, settings.upstream), forwarding, scopes, place)?;
+            let proxy = self.proxying.php(proxied, scopes, place)?;
             return Some(Action::Handle(Content::Php(Box::new(PhpFolder::new(files, proxy, php.settings)))));
         }
-        if settings.root_in_php.is_some() {
+        if root_in_php.is_some() {
             let text =
                 "the php-fpm that Serow starts sees the same folders: leave it out, or name another one with `servers`";
             return self.noted(Err(Problem::of_key(place.key("root-in-php"), text)));
         }
         let own = OwnPhp { root, processes, requests };
         let fpm = self.applications.php(own, &php, place)?;
-        let proxy = self.proxying.of_application(fpm.upstream().clone(), forwarding, scopes, place)?;
+        let proxy = self.proxying.of_application(fpm.upstream().clone(), proxied, scopes, place)?;
         Some(Action::Handle(Content::Php(Box::new(PhpFolder::new(files, proxy, php.settings)))))
     }
 

@@ -7,13 +7,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_gateway::TrailerRule;
 use serow_message::{Body, BodyKind, BoxError, Headers};
 
-/// The body of a request. The part that attempts have read is kept, up to [`MAX_KEPT`], until one of them gets a
+use crate::TrailerRule;
+
+/// The body of a request. The part that attempts have read is kept, up to 64 KiB, until one of them gets a
 /// [response](Self::release).
 #[derive(Default)]
-pub(crate) struct RequestBody {
+pub struct RequestBody {
     body: Body,
     rule: TrailerRule,
     /// Whether the client waits for `100 Continue`, which it gets when the body is first read.
@@ -57,7 +58,8 @@ enum Place {
 
 /// The next part of a body.
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub enum Piece {
+    /// Data.
     Data(Bytes),
     /// Nothing follows.
     End(Option<Headers>),
@@ -65,23 +67,27 @@ pub(crate) enum Piece {
 
 impl RequestBody {
     /// This body, whose trailers go on by this rule.
-    pub(crate) fn new(body: Body, rule: TrailerRule) -> Self {
+    #[must_use]
+    pub fn new(body: Body, rule: TrailerRule) -> Self {
         let taken = Taken::Kept(Kept::default());
         Self { body, rule, expects_continue: false, taken, place: Place::Behind }
     }
 
     /// The same, of a client that waits for `100 Continue`, or does not.
-    pub(crate) fn expecting(self, expects_continue: bool) -> Self {
+    #[must_use]
+    pub fn expecting(self, expects_continue: bool) -> Self {
         Self { expects_continue, ..self }
     }
 
     /// Whether the client waits for `100 Continue`: nothing of the body has been read.
-    pub(crate) fn expects_continue(&self) -> bool {
+    #[must_use]
+    pub fn expects_continue(&self) -> bool {
         self.expects_continue
     }
 
     /// How many bytes an attempt that begins has to send, where that is known.
-    pub(crate) fn length(&self) -> Option<u64> {
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
         let kept = match &self.taken {
             Taken::Kept(kept) | Taken::LastTime(kept) => kept.length() as u64,
             Taken::Gone => 0,
@@ -90,7 +96,8 @@ impl RequestBody {
     }
 
     /// All of it, where that is one piece of memory.
-    pub(crate) fn as_bytes(&self) -> Option<&Bytes> {
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&Bytes> {
         match (self.body.kind(), &self.taken) {
             (BodyKind::Bytes(bytes), Taken::Kept(kept)) if kept.length() == 0 => Some(bytes),
             _ => None,
@@ -98,22 +105,24 @@ impl RequestBody {
     }
 
     /// The body, which servers have not seen anything of.
-    pub(crate) fn into_body(self) -> Body {
+    #[must_use]
+    pub fn into_body(self) -> Body {
         self.body
     }
 
     /// Whether another attempt can send all of it.
-    pub(crate) fn is_whole(&self) -> bool {
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
         matches!(self.taken, Taken::Kept(_))
     }
 
     /// An attempt begins.
-    pub(crate) fn rewind(&mut self) {
+    pub fn rewind(&mut self) {
         self.place = Place::First;
     }
 
     /// A server has answered: nothing is sent again.
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         self.taken = match mem::take(&mut self.taken) {
             Taken::Kept(kept) | Taken::LastTime(kept) if self.place != Place::Behind && !kept.is_empty() => {
                 Taken::LastTime(kept)
@@ -123,7 +132,11 @@ impl RequestBody {
     }
 
     /// The next piece for the current attempt.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, BoxError>> {
+    ///
+    /// # Errors
+    ///
+    /// Those of the body.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, BoxError>> {
         if let Some(piece) = self.next_kept() {
             return Poll::Ready(Ok(piece));
         }
@@ -180,7 +193,7 @@ impl Kept {
 
 /// Bytes of a body that are kept: 64 KiB, the default window of a server (RFC 9113 §6.9.2) and the memory of
 /// `buffer-requests`. A client that sends more to a server that never responds fills no more memory than this.
-pub(crate) const MAX_KEPT: usize = 64 * 1024;
+const MAX_KEPT: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests;

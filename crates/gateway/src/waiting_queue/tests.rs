@@ -77,10 +77,12 @@ fn in_runtime(test: impl FnOnce()) {
     test();
 }
 
+/// Requests that wait, in order; servers at which a place becomes free; which requests take a place.
+type Case = (&'static [Option<usize>], &'static [usize], &'static [usize]);
+
 #[test]
 fn each_place_goes_to_the_first_request_that_can_use_it() {
-    // Requests that wait, in order; servers at which a place becomes free; which requests take a place.
-    let cases: [(&[Option<usize>], &[usize], &[usize]); 8] = [
+    let cases: [Case; 8] = [
         (&[None, None, None], &[0], &[0]),
         (&[None, None, None], &[0, 1], &[0, 1]),
         (&[Some(0), None], &[1], &[1]),

@@ -8,13 +8,14 @@ use std::{
     },
 };
 
-use serow_gateway::{ErrorReason, QueueSettings};
 use tokio::{sync::Notify, time::timeout};
+
+use crate::{ErrorReason, QueueSettings};
 
 /// Where the requests of all threads wait until a server of an upstream has room: first come, first served. A request that
 /// needs a certain server lets the room of another one pass, to the next request.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingQueue {
+pub struct WaitingQueue {
     /// The number of requests that wait, for a look without the lock.
     length: AtomicUsize,
     line: Mutex<Line>,
@@ -22,7 +23,7 @@ pub(crate) struct WaitingQueue {
 
 /// Whether a request can go to any server that has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub enum Demand {
     /// It can: where one of these finds no room, there is none for the others.
     Any,
     /// Some servers will not do.
@@ -72,7 +73,7 @@ impl WaitingQueue {
     /// # Errors
     ///
     /// The one of `choose`; too many wait already, or it takes too long.
-    pub(crate) async fn wait<T>(
+    pub async fn wait<T>(
         &self,
         settings: QueueSettings,
         demand: Demand,
@@ -91,19 +92,20 @@ impl WaitingQueue {
     }
 
     /// Requests that wait.
-    pub(crate) fn waiting(&self) -> usize {
+    #[must_use]
+    pub fn waiting(&self) -> usize {
         self.length.load(Ordering::Relaxed)
     }
 
     /// There are other servers: all that wait look again.
-    pub(crate) fn note_servers(&self) {
+    pub fn note_servers(&self) {
         if self.waiting() > 0 {
             self.line().places.iter().for_each(|place| place.call(Call::ForAny));
         }
     }
 
     /// A request left a server: calls the request that has waited longest.
-    pub(crate) fn note_left(&self) {
+    pub fn note_left(&self) {
         if self.waiting() > 0 {
             self.line().call_first();
         }
