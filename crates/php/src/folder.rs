@@ -95,7 +95,11 @@ impl PhpFolder {
         }
         match search.front_controller() {
             Some(script) => Destination::Script(script),
-            None => Destination::Response(self.files.respond(request)),
+            None if names.joined(names.count()).is_some_and(|path| search.is_file(&path)) => {
+                // With a method that files do not have, or a slash behind it.
+                Destination::Response(self.files.respond(request))
+            }
+            None => Destination::Response(self.files.respond_missing(request)),
         }
     }
 
@@ -109,7 +113,7 @@ impl PhpFolder {
     ) -> Option<Destination> {
         let is_read = request.method == Method::GET || request.method == Method::HEAD;
         if names.is_folder
-            && let Search::Found(script) = search.index_of(path)
+            && let Some(script) = search.index_of(path)
         {
             return Some(Destination::Script(script));
         }
@@ -118,7 +122,7 @@ impl PhpFolder {
             return Some(Destination::Response(response));
         }
         let is_folder_of_script =
-            is_read && !names.is_folder && search.is_folder(path) && search.index_of(path) != Search::Nothing;
+            is_read && !names.is_folder && search.is_folder(path) && search.index_of(path).is_some();
         is_folder_of_script.then(|| Destination::Response(with_slash(path, request)))
     }
 }

@@ -42,7 +42,7 @@ impl Routing<'_> {
         }
         let entry_points = settings.entry_points.map(|texts| self.paths(texts, &place.key("entry-points")));
         let no_scripts = self.paths(settings.no_scripts.unwrap_or_default(), &place.key("no-scripts"));
-        let (scripts, pages) = settings.index.into_iter().partition(|name| name.ends_with(".php"));
+        let pages = settings.index.iter().filter(|name| !name.ends_with(".php")).cloned().collect();
         let php = PhpSettings {
             entry_points: match entry_points {
                 None => None,
@@ -50,7 +50,7 @@ impl Routing<'_> {
             },
             without_scripts: WithoutScripts::new(no_scripts?),
             front_controller: self.front_controller(settings.front_controller.as_deref(), place)?,
-            index: scripts,
+            index: settings.index,
             root_in_php: settings.root_in_php.map(|path| path.trim_end_matches('/').as_bytes().to_vec()),
         };
         let forwarding = ForwardingOptions {
