@@ -42,15 +42,19 @@ pub struct CgiRequest {
 
 /// A connection during its only exchange. php-fpm's processes stay with a connection until it is closed, whether they have
 /// a request or not, and close one unannounced after `pm.max_requests`: a connection for each request avoids both.
-pub struct CgiConnection {
+///
+/// `L` logs each message that the application writes to its standard error.
+pub struct CgiConnection<L: Fn(&str)> {
     link: Link,
-    request: Option<CgiRequest>,
+    /// Bytes of the body of the request.
+    length: u64,
     receiving: Receiving,
     response: CgiResponse,
     /// The part of the script's output that is still to be parsed.
     piece: Bytes,
     /// The application's output to its standard error.
     errors: Vec<u8>,
+    log: L,
     is_over: bool,
 }
 
@@ -62,34 +66,17 @@ enum Receiving {
     Output,
 }
 
-impl CgiConnection {
-    /// Will send this request over this wire.
-    #[must_use]
-    pub fn new(wire: Wire, buffers: Rc<Buffers>, request: CgiRequest) -> Self {
-        let form = match request.protocol {
-            CgiProtocol::Fastcgi | CgiProtocol::Scgi => ResponseForm::Cgi,
-            CgiProtocol::Uwsgi => ResponseForm::CgiOrHttp,
-        };
-        let response = CgiResponse::new(LIMITS, form, &request.method);
-        Self {
-            link: Link::new(wire, buffers),
-            request: Some(request),
-            receiving: Receiving::Output,
-            response,
-            piece: Bytes::new(),
-            errors: Vec::new(),
-            is_over: false,
-        }
-    }
-
-    /// Begins the request; [`Self::poll_flush`] sends it. Returns whether a body has to follow.
+impl<L: Fn(&str)> CgiConnection<L> {
+    /// Begins this request over this wire; [`Self::poll_flush`] sends it.
     ///
     /// # Errors
     ///
     /// Variables for which the protocol has no room.
-    pub fn send_head(&mut self) -> Result<bool, VariablesError> {
-        let Some(CgiRequest { protocol, variables, length, .. }) = self.request.take() else { return Ok(false) };
-        let output = self.link.output();
+    pub fn begin(wire: Wire, buffers: Rc<Buffers>, request: CgiRequest, log: L) -> Result<Self, VariablesError> {
+        let CgiRequest { protocol, method, variables, length } = request;
+        let mut link = Link::new(wire, buffers);
+        let output = link.output();
+        let (mut form, mut receiving) = (ResponseForm::Cgi, Receiving::Output);
         match protocol {
             CgiProtocol::Fastcgi => {
                 let mut machine = WebServer::begin_request(Role::Responder, Persistence::Close, &variables, output)?;
@@ -97,12 +84,22 @@ impl CgiConnection {
                     // It was not sent before.
                     let _ = machine.end_stream(output);
                 }
-                self.receiving = Receiving::Records(Box::new(machine));
+                receiving = Receiving::Records(Box::new(machine));
             }
             CgiProtocol::Scgi => write_scgi_request(&variables, length, output),
-            CgiProtocol::Uwsgi => write_uwsgi_request(&variables, output)?,
+            CgiProtocol::Uwsgi => {
+                write_uwsgi_request(&variables, output)?;
+                form = ResponseForm::CgiOrHttp;
+            }
         }
-        Ok(length > 0)
+        let response = CgiResponse::new(LIMITS, form, &method);
+        Ok(Self { link, length, receiving, response, piece: Bytes::new(), errors: Vec::new(), log, is_over: false })
+    }
+
+    /// Whether a body has to follow.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        self.length > 0
     }
 
     /// Sends a piece of the body.
@@ -207,12 +204,6 @@ impl CgiConnection {
         }
     }
 
-    /// The application's output to its standard error since the last call.
-    #[must_use]
-    pub fn take_errors(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.errors)
-    }
-
     fn note_error(&mut self, text: &[u8]) {
         let room = MAX_ERRORS.saturating_sub(self.errors.len());
         self.errors.extend_from_slice(&text[..text.len().min(room)]);
@@ -247,6 +238,15 @@ impl CgiConnection {
             None => Framing::Chunked,
         };
         ReceivedResponse { head: ResponseHead { status, version: Version::HTTP_11, headers }, framing }
+    }
+}
+
+impl<L: Fn(&str)> Drop for CgiConnection<L> {
+    fn drop(&mut self) {
+        for line in String::from_utf8_lossy(&self.errors).lines().filter(|line| !line.trim().is_empty()) {
+            // php-fpm's mark for messages of scripts.
+            (self.log)(line.strip_prefix("PHP message: ").unwrap_or(line));
+        }
     }
 }
 

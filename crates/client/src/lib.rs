@@ -7,6 +7,8 @@
 //! | HTTP/1.1 and HTTP/2 connections | `http1.rs`, `http2.rs` |
 //! | connections to applications that speak FastCGI, SCGI or uwsgi | `cgi.rs` |
 //! | HTTP/3 connections, and opening them | `http3.rs`, `http3_dialer.rs` |
+//! | connections that carry one exchange at a time, whatever their protocol | `sequential_connection.rs` |
+//! | the pipe for a large body | `response_pipe.rs` |
 //! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
 //! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
 //! | the errors of a connection | `error.rs` |
@@ -22,6 +24,8 @@ mod http3;
 mod http3_dialer;
 mod idle;
 mod origin;
+mod response_pipe;
+mod sequential_connection;
 
 pub use self::{
     cgi::{CgiConnection, CgiProtocol, CgiRequest},
@@ -33,6 +37,8 @@ pub use self::{
     http3_dialer::Http3Dialer,
     idle::{IdleHttp1, NotReusable},
     origin::{Origin, OriginError},
+    response_pipe::ResponsePipe,
+    sequential_connection::SequentialConnection,
 };
 pub use serow_http3::Limits as Http3Limits;
 pub use serow_net::{Buffers, Destination};

@@ -11,9 +11,12 @@
 //! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | responses that wait in memory and files for slow clients | `buffering/buffered_sender.rs`, `buffering/backlog.rs`, `buffering/overflow.rs` |
 //! | values that applications inherit from CGI, and the script of a request | `cgi_values.rs` |
+//! | the variables of a request for FastCGI and its kin | `cgi_variables.rs` |
 //! | responses whose end is not marked | `unframed_body.rs` |
 //! | the limits of a queue | `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
+//! | cookies, as they are written | `cookies.rs` |
+//! | the path for servers: without a prefix, with another | `path_prefix.rs` |
 //! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
 #![forbid(unsafe_code)]
@@ -21,6 +24,8 @@
 mod attempts;
 mod buffering;
 mod cgi_values;
+mod cgi_variables;
+pub mod cookies;
 mod crashing_requests;
 mod error_page;
 mod field_names;
@@ -28,6 +33,7 @@ mod forwarded;
 mod internal_redirect;
 mod limit_rate;
 mod log_limit;
+mod path_prefix;
 mod queue;
 mod reserved_fields;
 mod trailers;
@@ -40,6 +46,7 @@ pub use self::{
         ResponseBuffering, SpoolSpace, SpooledFile,
     },
     cgi_values::{CgiScript, decoded_path, host_and_port},
+    cgi_variables::cgi_variables,
     crashing_requests::{CrashingRequests, RequestLine},
     error_page::{ErrorReason, PROBLEM_DETAILS, error_page, prefers_problem_details, problem_details},
     field_names::{FieldNames, TrailerRule},
@@ -50,6 +57,7 @@ pub use self::{
     },
     limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
+    path_prefix::with_prefixes,
     queue::QueueSettings,
     reserved_fields::ReservedFields,
     trailers::with_trailers,

@@ -11,9 +11,10 @@ use crate::{
     attempt_log::AttemptLog,
     exchange_deadline::ExchangeDeadline,
     forwarding::{Connections, Forwarding},
-    http1, http2,
+    http2,
     lease::Lease,
     request_body::RequestBody,
+    sequential_exchange::SequentialExchange,
     server::Server,
     server_response::{ResponseContent, ServerResponse},
     websocket,
@@ -76,9 +77,10 @@ impl Forwarding {
         }
     }
 
-    fn begin_exchange(&self, lease: Lease, connection: Box<Http1>, is_reused: bool) -> http1::Exchange<Http1> {
+    fn begin_exchange(&self, lease: Lease, connection: Box<Http1>, is_reused: bool) -> SequentialExchange<Http1> {
         self.note_connection(!is_reused);
-        let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
+        let mut exchange =
+            SequentialExchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         self.set_timeouts(&mut exchange.deadline);
         exchange
     }

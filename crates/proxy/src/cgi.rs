@@ -1,25 +1,15 @@
 //! Requests to applications that speak FastCGI, SCGI or uwsgi.
 
-use std::{
-    net::SocketAddr,
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{rc::Rc, sync::Arc};
 
-use serow_client::{CgiConnection, CgiProtocol, CgiRequest, ClientError};
-use serow_fastcgi::{RequestFacts, Script, Variables, VariablesError, request_variables};
-use serow_gateway::{CgiScript, RequestSummary, decoded_path, host_and_port};
-use serow_http1::{Event, ReceivedResponse, UsageError};
-use serow_message::{
-    BodyLength, Headers, Peer, PipedBytes, Request, RequestHead, Scheme, StatusCode, TrustedProxies, UpgradedIo, User,
-    Version,
-};
+use serow_client::{CgiConnection, CgiProtocol, CgiRequest};
+use serow_fastcgi::{Variables, VariablesError};
+use serow_gateway::cgi_variables;
+use serow_message::{Request, StatusCode};
 
 use crate::{
-    attempt_error::AttemptError, forwarding::Forwarding, http1::Exchange, lease::Lease, request_head,
-    response_pipe::ResponsePipe, sequential_connection::SequentialConnection, server::Server,
-    server_response::ServerResponse, settings::ForwardingSettings, thread_local_pool::ThreadLocalPool,
+    attempt_error::AttemptError, forwarding::Forwarding, lease::Lease, request_head,
+    sequential_exchange::SequentialExchange, server_response::ServerResponse, settings::ForwardingSettings,
 };
 
 /// The variables of a request, but for CONTENT_LENGTH, which is known when the body is whole.
@@ -28,58 +18,8 @@ use crate::{
 ///
 /// The status that is answered instead.
 pub(crate) fn variables(request: &Request, settings: &ForwardingSettings) -> Result<Variables, StatusCode> {
-    let trusted = &settings.forwarded.trusted;
     let headers = request_head::of_script(request, settings);
-    let (connection, host) = (request.connection(), request.host().unwrap_or_default());
-    let scheme = trusted.client_scheme(&request.headers, connection);
-    let (server_name, port) = host_and_port(host);
-    let server_port = port.map_or_else(|| port_of(connection.local(), scheme).to_string(), str::to_owned);
-    let address = trusted.client_address(&request.headers, connection);
-    let remote_port = match connection.peer() {
-        Peer::Tcp(peer) if Some(peer.ip().to_canonical()) == address => Some(peer.port()),
-        _ => None,
-    };
-    let target = request.target.clone().into_origin_form(false);
-    let script = request.extensions.get::<CgiScript>();
-    let path = decoded_path(request.target.path());
-    let facts = RequestFacts {
-        method: request.method.as_str(),
-        target: target.as_str(),
-        query: request.target.query().unwrap_or_default(),
-        protocol: match request.version {
-            Version::HTTP_10 => "HTTP/1.0",
-            Version::HTTP_2 => "HTTP/2.0",
-            Version::HTTP_3 => "HTTP/3.0",
-            _ => "HTTP/1.1",
-        },
-        scheme: match scheme {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        },
-        server_software: SERVER_SOFTWARE,
-        server_name: if server_name.is_empty() { "localhost" } else { server_name },
-        server_port: &server_port,
-        server_address: connection.local().map(|local| local.ip().to_canonical()),
-        remote_address: address,
-        remote_port,
-        user: request.extensions.get::<User>().map(|user| &*user.0),
-        auth_type: None,
-        content_length: None,
-        authority: request.target.authority(),
-        script: match script {
-            Some(script) => Script {
-                filename: Some(&script.filename),
-                name: &script.name,
-                path_info: script.path_info.as_deref(),
-                document_root: Some(&script.document_root),
-            },
-            // An application that is one program: all of the path is for it.
-            None => Script { path_info: Some(&path), ..Script::default() },
-        },
-    };
-    let is_believed = trusted.contains(connection.peer());
-    let is_shown = |name: &[u8], known| is_believed || !TrustedProxies::is_client_field(name, known);
-    request_variables(&facts, &headers, is_shown).map_err(|error| status_of(&error))
+    cgi_variables(request, &headers, &settings.forwarded.trusted).map_err(|error| status_of(&error))
 }
 
 impl Forwarding {
@@ -98,28 +38,19 @@ impl Forwarding {
         }
         let wire = self.dial(lease.server()).await?;
         let request = CgiRequest { protocol, method: self.head.method().clone(), variables: *variables, length };
-        let connection = LoggedCgi {
-            connection: CgiConnection::new(wire, Rc::clone(&self.local.pool.thread.buffers), request),
-            asked: self.head.asked(),
-            pool: Rc::clone(&self.local.pool),
-            server: Arc::clone(lease.server()),
+        let (asked, pool, server) = (self.head.asked(), Rc::clone(&self.local.pool), Arc::clone(lease.server()));
+        let log = move |message: &str| {
+            tracing::warn!(upstream = pool.upstream.settings().name, server = server.name(), "{asked}: {message}");
         };
+        let buffers = Rc::clone(&self.local.pool.thread.buffers);
+        let connection = Box::new(CgiConnection::begin(wire, buffers, request, log).map_err(unsendable)?);
         self.note_connection(true);
-        let mut exchange = Exchange::new(Rc::clone(&self.local.pool), lease, Box::new(connection), false, self.until);
+        let mut exchange = SequentialExchange::new(Rc::clone(&self.local.pool), lease, connection, false, self.until);
         self.set_timeouts(&mut exchange.deadline);
         let head = self.head.head_for(&exchange.server().settings().address);
         let response = exchange.response(head, &mut self.body, &self.informational).await?;
         exchange.into_answer(response, &self.head, &self.settings.response_buffering)
     }
-}
-
-/// The port of a request whose host has none.
-fn port_of(local: Option<SocketAddr>, scheme: Scheme) -> u16 {
-    let default = match scheme {
-        Scheme::Http => 80,
-        Scheme::Https => 443,
-    };
-    local.map_or(default, |local| local.port())
 }
 
 /// The status for the client of a request that cannot be expressed.
@@ -131,75 +62,3 @@ fn status_of(error: &VariablesError) -> StatusCode {
         VariablesError::Name(_) | VariablesError::Nul(_) => StatusCode::BAD_REQUEST,
     }
 }
-
-/// A connection whose application's error messages go to the log, with the request.
-struct LoggedCgi {
-    connection: CgiConnection,
-    asked: RequestSummary,
-    pool: Rc<ThreadLocalPool>,
-    server: Arc<Server>,
-}
-
-impl Drop for LoggedCgi {
-    fn drop(&mut self) {
-        let errors = self.connection.take_errors();
-        let (upstream, asked) = (&self.pool.upstream.settings().name, &self.asked);
-        for line in String::from_utf8_lossy(&errors).lines().filter(|line| !line.trim().is_empty()) {
-            // php-fpm's mark for messages of scripts.
-            let line = line.strip_prefix("PHP message: ").unwrap_or(line);
-            tracing::warn!(upstream, server = self.server.name(), "{asked}: {line}");
-        }
-    }
-}
-
-impl SequentialConnection for LoggedCgi {
-    fn send_head(&mut self, _: &RequestHead, _: BodyLength) -> Result<bool, String> {
-        self.connection.send_head().map_err(|error| error.to_string())
-    }
-
-    fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError> {
-        self.connection.send_data(data)
-    }
-
-    fn send_end(&mut self, _: Option<&Headers>) -> Result<(), UsageError> {
-        self.connection.send_end()
-    }
-
-    fn has_unsent(&self) -> bool {
-        self.connection.has_unsent()
-    }
-
-    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
-        self.connection.poll_flush(context)
-    }
-
-    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, ClientError>> {
-        self.connection.poll_receive(context)
-    }
-
-    fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError> {
-        self.connection.receive_received()
-    }
-
-    fn poll_receive_piped(
-        &mut self,
-        _: &mut ResponsePipe,
-        _: &mut Context<'_>,
-    ) -> Option<Poll<Result<PipedBytes, ClientError>>> {
-        None
-    }
-
-    fn received(&self) -> u64 {
-        self.connection.received()
-    }
-
-    fn into_tunnel(self) -> Option<Box<dyn UpgradedIo>> {
-        None
-    }
-
-    fn finish(self: Box<Self>, _: &ThreadLocalPool, _: &Arc<Server>) {}
-}
-
-/// Applications look for the name of a server whose rewriting they know: WordPress offers permalinks without `index.php`
-/// where this has `nginx`.
-const SERVER_SOFTWARE: &str = concat!("Serow/", env!("CARGO_PKG_VERSION"), " (nginx compatible)");

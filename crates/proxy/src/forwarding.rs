@@ -23,7 +23,7 @@ use crate::{
     request_head::{self, OutgoingHead},
     response_head,
     retry::{Decision, FailedAttempt, Fault, UnsentBody},
-    selection::{Requirements, Selection},
+    selection::Requirements,
     server::Server,
     server_response::{ResponseContent, ServerResponse},
     settings::{Balancing, ForwardingSettings},
@@ -210,19 +210,14 @@ impl Forwarding {
 
     /// A server with room; waits for one where all are busy.
     async fn choose(&mut self) -> Result<Lease, ErrorReason> {
-        let choose = || match self.local.select(&self.requirements) {
-            Selection::Busy => None,
-            Selection::Chosen(lease) => Some(Ok(lease)),
-            Selection::Nobody => Some(Err(ErrorReason::NoServer)),
-        };
-        if let Some(chosen) = choose() {
-            self.queue_time = Duration::ZERO;
+        self.queue_time = Duration::ZERO;
+        if let Some(chosen) = self.local.select_at_once(&self.requirements) {
             return chosen;
         }
-        let (upstream, began) = (&self.local.upstream, Instant::now());
-        let chosen = Box::pin(upstream.room().wait(upstream.settings().queue, choose)).await;
+        let began = Instant::now();
+        let chosen = Box::pin(self.local.select_in_turn(&self.requirements)).await;
         self.queue_time = began.elapsed();
-        chosen.unwrap_or(Err(ErrorReason::AllBusy))
+        chosen
     }
 
     /// Decides how to go on after an attempt.

@@ -18,15 +18,15 @@
 //! | step | file |
 //! | --- | --- |
 //! | find this thread's connections to the upstream and its share of the balancing | `local_upstream.rs`, `thread_local_pool.rs` |
-//! | make the head for servers: without hop-by-hop fields, with fields that describe the client | `request_head.rs`, `path_prefix.rs`, `via.rs`, crate `serow-gateway` |
+//! | make the head for servers: without hop-by-hop fields, with fields that describe the client | `request_head.rs`, `via.rs`, crate `serow-gateway` |
 //! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
 //! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
 //! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
-//! | send the request as its body arrives; receive the response's head, informational ones first | `http1.rs`, `http2/` |
+//! | send the request as its body arrives; receive the response's head, informational ones first | `sequential_exchange.rs`, `http2/` |
 //! | or send it by FastCGI, SCGI or uwsgi, with the variables of its script | `cgi.rs` |
 //! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
 //! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
-//! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
+//! | make the response's head for the client; forward the body as the client reads it, or into a buffer; join tunnels | `response_head.rs`, `body_forwarding.rs`, `sequential_exchange/response_body.rs`, `http2/`, `tunnel.rs` |
 //! | or send an error response | `error_response.rs` |
 //!
 //! Besides the requests, one thread checks servers and resolves names: `background_tasks.rs`, `health_check/`,
@@ -49,21 +49,18 @@ mod balancing;
 mod body_forwarding;
 mod cgi;
 mod control;
-mod cookies;
 mod counters;
 mod error_response;
 mod exchange_deadline;
 mod forwarding;
 mod health;
 mod health_check;
-mod http1;
 mod http2;
 mod latency;
 mod lease;
 mod local_upstream;
 mod names;
 mod outlier;
-mod path_prefix;
 mod pool;
 mod proxy;
 mod proxy_header;
@@ -72,10 +69,9 @@ mod report;
 mod request_body;
 mod request_head;
 mod response_head;
-mod response_pipe;
 mod retry;
 mod selection;
-mod sequential_connection;
+mod sequential_exchange;
 mod server;
 mod server_response;
 mod settings;

@@ -1,68 +1,217 @@
 //! Where requests wait while all servers are at their limits.
 
 use std::{
-    pin::pin,
-    sync::atomic::{AtomicU64, Ordering},
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, AtomicUsize, Ordering},
+    },
 };
 
-use serow_gateway::QueueSettings;
+use serow_gateway::{ErrorReason, QueueSettings};
 use tokio::{sync::Notify, time::timeout};
 
-/// Where the requests of all threads wait until a server of an upstream has room.
+/// Where the requests of all threads wait until a server of an upstream has room: first come, first served. A request that
+/// needs a certain server lets the room of another one pass, to the next request.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingQueue {
-    waiting: AtomicU64,
-    left: Notify,
+    /// The number of requests that wait, for a look without the lock.
+    length: AtomicUsize,
+    line: Mutex<Line>,
+}
+
+/// Whether a request can go to any server that has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// It can: where one of these finds no room, there is none for the others.
+    Any,
+    /// Some servers will not do.
+    Particular,
+}
+
+/// The requests that wait, the first at the front.
+#[derive(Debug, Default)]
+struct Line {
+    places: VecDeque<Arc<Place>>,
+    next_ticket: u64,
+    /// Calls beyond one for each request that waits: they are for requests that come.
+    spare_calls: usize,
+}
+
+/// The place of a request.
+#[derive(Debug)]
+struct Place {
+    /// Rises along the line.
+    ticket: u64,
+    demand: Demand,
+    /// A [`Call`]. Changed behind the lock of the line, so that a request which looks finds all room for which it was called.
+    call: AtomicU8,
+    turn: Notify,
+}
+
+/// Whether a request was called to look for room, and has not looked since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Call {
+    None,
+    /// There is room at a server.
+    ForAny,
+    /// A request that takes any server has found none: only the server of a particular one may have some.
+    ForParticular,
 }
 
 /// A request that waits, until this is dropped.
-struct Waiting<'a>(&'a WaitingQueue);
+struct Waiting<'a> {
+    queue: &'a WaitingQueue,
+    place: Arc<Place>,
+}
 
 impl WaitingQueue {
-    /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait
-    /// already, or it takes too long.
-    pub(crate) async fn wait<T>(&self, settings: QueueSettings, choose: impl Fn() -> Option<T>) -> Option<T> {
-        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(self);
-        if before >= settings.length as u64 {
-            return None;
-        }
+    /// Calls `choose` until it returns something: when there may be room, and no request before this one can use it.
+    ///
+    /// # Errors
+    ///
+    /// The one of `choose`; too many wait already, or it takes too long.
+    pub(crate) async fn wait<T>(
+        &self,
+        settings: QueueSettings,
+        demand: Demand,
+        choose: impl Fn() -> Option<Result<T, ErrorReason>>,
+    ) -> Result<T, ErrorReason> {
+        let waiting = self.enter(settings.length, demand).ok_or(ErrorReason::AllBusy)?;
         let chosen = async {
             loop {
-                let mut left = pin!(self.left.notified());
-                // From here on, no notification is lost, even before the first poll.
-                left.as_mut().enable();
-                match choose() {
-                    Some(chosen) => return chosen,
-                    None => left.await,
+                waiting.place.turn.notified().await;
+                if let Some(chosen) = waiting.look(&choose) {
+                    return chosen;
                 }
             }
         };
-        Box::pin(timeout(settings.timeout, chosen)).await.ok()
+        Box::pin(timeout(settings.timeout, chosen)).await.unwrap_or(Err(ErrorReason::AllBusy))
     }
 
     /// Requests that wait.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.load(Ordering::Relaxed)
+    pub(crate) fn waiting(&self) -> usize {
+        self.length.load(Ordering::Relaxed)
     }
 
     /// There are other servers: all that wait look again.
     pub(crate) fn note_servers(&self) {
         if self.waiting() > 0 {
-            self.left.notify_waiters();
+            self.line().places.iter().for_each(|place| place.call(Call::ForAny));
         }
     }
 
-    /// A request left a server: wakes the request that has waited longest.
+    /// A request left a server: calls the request that has waited longest.
     pub(crate) fn note_left(&self) {
         if self.waiting() > 0 {
-            self.left.notify_one();
+            self.line().call_first();
         }
+    }
+
+    fn enter(&self, length: usize, demand: Demand) -> Option<Waiting<'_>> {
+        let mut line = self.line();
+        if line.places.len() >= length {
+            return None;
+        }
+        let place = Arc::new(Place { ticket: line.next_ticket, demand, call: AtomicU8::new(0), turn: Notify::new() });
+        let is_behind_equal = demand == Demand::Any && line.places.iter().any(|before| before.demand == demand);
+        // There may be room since the request looked, or such as those before it cannot use.
+        if !is_behind_equal {
+            place.call(Call::ForAny);
+        } else if line.spare_calls > 0 {
+            line.spare_calls -= 1;
+            place.call(Call::ForAny);
+        }
+        line.next_ticket += 1;
+        line.places.push_back(Arc::clone(&place));
+        self.length.store(line.places.len(), Ordering::Relaxed);
+        Some(Waiting { queue: self, place })
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Calls the first request that was not called for other room.
+    fn call_first(&mut self) {
+        match self.places.iter().find(|place| place.called() == Call::None) {
+            Some(place) => place.call(Call::ForAny),
+            None if self.places.is_empty() => {}
+            None => self.spare_calls += 1,
+        }
+    }
+
+    /// Calls the next request that can use room for which the one with this ticket had no use.
+    fn call_behind(&mut self, ticket: u64, call: Call) {
+        if call == Call::ForParticular {
+            self.spare_calls = 0;
+        }
+        let behind = self.places.partition_point(|place| place.ticket <= ticket);
+        let can_use = |place: &&Arc<Place>| call == Call::ForAny || place.demand == Demand::Particular;
+        let mut places = self.places.range(behind..).filter(can_use);
+        if let Some(place) = places.clone().find(|place| place.called() == Call::None) {
+            place.call(call);
+        } else if call == Call::ForAny && places.any(|place| place.demand == Demand::Any) {
+            self.spare_calls += 1;
+        }
+    }
+}
+
+/// The line is locked.
+impl Place {
+    fn called(&self) -> Call {
+        match self.call.load(Ordering::Relaxed) {
+            0 => Call::None,
+            1 => Call::ForAny,
+            _ => Call::ForParticular,
+        }
+    }
+
+    fn call(&self, call: Call) {
+        self.call.store(call as u8, Ordering::Relaxed);
+        self.turn.notify_one();
+    }
+}
+
+impl Waiting<'_> {
+    /// Looks for room, once it was called.
+    fn look<T, E>(&self, choose: &impl Fn() -> Option<Result<T, E>>) -> Option<Result<T, E>> {
+        let line = self.queue.line();
+        let call = self.place.called();
+        self.place.call.store(Call::None as u8, Ordering::Relaxed);
+        drop(line);
+        let chosen = choose();
+        match (&chosen, self.place.demand) {
+            (Some(Ok(_)), _) => {}
+            (Some(Err(_)), _) => self.queue.line().call_first(),
+            (None, Demand::Any) => self.queue.line().call_behind(self.place.ticket, Call::ForParticular),
+            (None, Demand::Particular) if call == Call::None => {}
+            (None, Demand::Particular) => self.queue.line().call_behind(self.place.ticket, call),
+        }
+        chosen
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut line = self.queue.line();
+        let ticket = self.place.ticket;
+        if let Ok(at) = line.places.binary_search_by_key(&ticket, |place| place.ticket) {
+            line.places.remove(at);
+        }
+        self.queue.length.store(line.places.len(), Ordering::Relaxed);
+        // It leaves before it has looked: the room is for another.
+        if self.place.called() != Call::None {
+            line.call_first();
+        }
+        if line.places.is_empty() {
+            line.spare_calls = 0;
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

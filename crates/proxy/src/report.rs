@@ -103,7 +103,7 @@ impl Upstream {
         UpstreamReport {
             name: settings.name.clone(),
             generation: self.version(),
-            waiting: self.room().waiting(),
+            waiting: self.room().waiting() as u64,
             servers: self.servers().iter().map(|server| server.report(settings, now)).collect(),
         }
     }

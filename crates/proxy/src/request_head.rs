@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serow_gateway::{RequestSummary, ReservedFields, TrailerRule};
+use serow_gateway::{RequestSummary, ReservedFields, TrailerRule, with_prefixes};
 use serow_message::{
     ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
     StatusCode, Target, Version, hop_by_hop,
@@ -14,7 +14,6 @@ use serow_variables::{
 
 use crate::{
     address::ServerAddress,
-    path_prefix,
     settings::{ForwardingSettings, HostSetting},
     via,
 };
@@ -64,7 +63,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let received = mem::take(&mut request.target);
     let authority = received.authority().map(str::to_owned);
     let target = received.into_origin_form(request.method == Method::OPTIONS);
-    let target = path_prefix::change(target, settings)?;
+    let target = with_prefixes(target, settings.strip_prefix.as_deref(), settings.add_prefix.as_deref())?;
     let mut upgrade = request.upgrade();
     let mut headers = mem::take(&mut request.headers);
     if let Some(authority) = authority {

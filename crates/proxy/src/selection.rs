@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serow_gateway::ErrorReason;
 use serow_net::Moment;
 use smallvec::SmallVec;
 
@@ -9,6 +10,7 @@ use crate::{
     balancing::{Candidate, WEIGHT_UNIT},
     lease::Lease,
     local_upstream::LocalUpstream,
+    queue::Demand,
     server::{Administration, Server},
     settings::UpstreamSettings,
 };
@@ -55,6 +57,23 @@ enum Eligibility {
     Out,
 }
 
+impl Requirements {
+    fn demand(&self) -> Demand {
+        let is_particular = self.session.is_some() || !self.tried.is_empty() || self.min_servers > 0;
+        if is_particular { Demand::Particular } else { Demand::Any }
+    }
+}
+
+impl Selection {
+    fn taken(self) -> Option<Result<Lease, ErrorReason>> {
+        match self {
+            Self::Busy => None,
+            Self::Chosen(lease) => Some(Ok(lease)),
+            Self::Nobody => Some(Err(ErrorReason::NoServer)),
+        }
+    }
+}
+
 impl LocalUpstream {
     /// Whether there is an eligible server that was not tried yet.
     pub(crate) fn has_another(&self, requirements: &Requirements) -> bool {
@@ -65,8 +84,19 @@ impl LocalUpstream {
         !requirements.only_session && self.members.borrow().servers.iter().any(another)
     }
 
-    /// Chooses a server, and counts the request there.
-    pub(crate) fn select(&self, requirements: &Requirements) -> Selection {
+    /// Chooses a server, and counts the request there; `None` if the request has to wait, since all are busy or others wait
+    /// already.
+    pub(crate) fn select_at_once(&self, requirements: &Requirements) -> Option<Result<Lease, ErrorReason>> {
+        if self.upstream.room().waiting() > 0 { None } else { self.select(requirements).taken() }
+    }
+
+    /// The same, behind those that wait already.
+    pub(crate) async fn select_in_turn(&self, requirements: &Requirements) -> Result<Lease, ErrorReason> {
+        let queue = self.upstream.settings().queue;
+        self.upstream.room().wait(queue, requirements.demand(), || self.select(requirements).taken()).await
+    }
+
+    fn select(&self, requirements: &Requirements) -> Selection {
         // A request may have waited for its body, or for room.
         self.look_for_changes();
         let mut members = self.members.borrow_mut();

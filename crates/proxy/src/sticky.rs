@@ -7,12 +7,12 @@ mod tests;
 
 use std::{fmt::Write, sync::Arc};
 
+use serow_gateway::cookies;
 use serow_message::{Headers, KnownHeader, Scheme};
 
 use self::server_name::ServerName;
 pub(crate) use self::session::Session;
 use crate::{
-    cookies,
     server::Server,
     settings::{StickyMode, StickySettings, StickyValue},
 };

@@ -5,11 +5,11 @@ use std::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use serow_gateway::Forwarded;
+use serow_gateway::{Forwarded, cookies};
 use serow_message::Request;
 
 use super::murmur::murmur2;
-use crate::{cookies, settings::HashKey};
+use crate::settings::HashKey;
 
 /// The hash of a request that lacks the selected part, such as a cookie, or an address for clients at a unix socket.
 pub(crate) const NO_KEY: u64 = u64::MAX;

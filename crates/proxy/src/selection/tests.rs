@@ -1,6 +1,12 @@
 //! Server selection, with servers in every state.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    future::Future,
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use serow_net::Moment;
 
@@ -180,4 +186,29 @@ fn whether_there_is_another() {
             assert!(!LocalUpstream::of(&upstream).has_another(&bound), "{states:?}");
         });
     }
+}
+
+fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn a_new_request_does_not_overtake_one_that_waits() {
+    let (upstream, leases) = upstream(&[Full]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let (local, requirements) = (LocalUpstream::of(&upstream), Requirements::default());
+        assert!(local.select_at_once(&requirements).is_none());
+        let mut first = pin!(local.select_in_turn(&requirements));
+        assert!(poll(&mut first).is_pending());
+        drop(leases);
+        assert!(local.select_at_once(&requirements).is_none(), "the place belongs to the first");
+        let mut second = pin!(local.select_in_turn(&requirements));
+        assert!(poll(&mut second).is_pending());
+        let Poll::Ready(Ok(lease)) = poll(&mut first) else { panic!("the first waits") };
+        assert!(poll(&mut second).is_pending());
+        drop(lease);
+        assert!(poll(&mut second).is_ready());
+        assert_eq!(upstream.room().waiting(), 0);
+    });
 }

@@ -1,31 +1,51 @@
 //! Connections that carry one exchange at a time, whatever their protocol.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
-use serow_client::{ClientError, Http1};
 use serow_http1::{Event, ReceivedResponse, UsageError};
 use serow_message::{BodyLength, Headers, PipedBytes, RequestHead, UpgradedIo};
 
-use crate::{response_pipe::ResponsePipe, server::Server, thread_local_pool::ThreadLocalPool};
+use crate::{CgiConnection, ClientError, Http1, ResponsePipe};
 
 /// A connection during one exchange.
-pub(crate) trait SequentialConnection: Sized + 'static {
-    /// Begins a request. Returns whether a body has to follow. The error says why the protocol cannot express it.
+pub trait SequentialConnection: Sized + 'static {
+    /// Begins a request. Returns whether a body has to follow.
+    ///
+    /// # Errors
+    ///
+    /// Why the protocol cannot express it.
     fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, String>;
     /// Sends a piece of the body.
+    ///
+    /// # Errors
+    ///
+    /// Without a request, or behind the end of the body.
     fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError>;
     /// Ends the body.
+    ///
+    /// # Errors
+    ///
+    /// Without a request, or if the body has ended, or before its announced end.
     fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), UsageError>;
     /// Whether there is unsent output.
     fn has_unsent(&self) -> bool;
     /// Ready when all has been sent.
+    ///
+    /// # Errors
+    ///
+    /// If the connection fails.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>>;
     /// The next event of the response.
+    ///
+    /// # Errors
+    ///
+    /// If the connection fails, or the server violates the protocol.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, ClientError>>;
     /// The next event from the input received already.
+    ///
+    /// # Errors
+    ///
+    /// If the server violates the protocol.
     fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError>;
     /// Receives into a pipe; `None` where the body has to be copied.
     fn poll_receive_piped(
@@ -37,8 +57,8 @@ pub(crate) trait SequentialConnection: Sized + 'static {
     fn received(&self) -> u64;
     /// The connection after the server has changed the protocol; `None` where it cannot.
     fn into_tunnel(self) -> Option<Box<dyn UpgradedIo>>;
-    /// The exchange is over: keeps the connection for the next one, where there can be one.
-    fn finish(self: Box<Self>, pool: &ThreadLocalPool, server: &Arc<Server>);
+    /// The connection after the exchange, where it can serve another one.
+    fn into_reusable(self: Box<Self>) -> Option<Box<Http1>>;
 }
 
 impl SequentialConnection for Http1 {
@@ -96,7 +116,58 @@ impl SequentialConnection for Http1 {
     }
 
     #[inline]
-    fn finish(self: Box<Self>, pool: &ThreadLocalPool, server: &Arc<Server>) {
-        pool.keep_connection(server, self);
+    fn into_reusable(self: Box<Self>) -> Option<Box<Http1>> {
+        Some(self)
+    }
+}
+
+/// The request begins with the connection.
+impl<L: Fn(&str) + 'static> SequentialConnection for CgiConnection<L> {
+    fn send_head(&mut self, _: &RequestHead, _: BodyLength) -> Result<bool, String> {
+        Ok(self.has_body())
+    }
+
+    fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError> {
+        self.send_data(data)
+    }
+
+    fn send_end(&mut self, _: Option<&Headers>) -> Result<(), UsageError> {
+        self.send_end()
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.has_unsent()
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        self.poll_flush(context)
+    }
+
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, ClientError>> {
+        self.poll_receive(context)
+    }
+
+    fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError> {
+        self.receive_received()
+    }
+
+    fn poll_receive_piped(
+        &mut self,
+        _: &mut ResponsePipe,
+        _: &mut Context<'_>,
+    ) -> Option<Poll<Result<PipedBytes, ClientError>>> {
+        None
+    }
+
+    fn received(&self) -> u64 {
+        self.received()
+    }
+
+    fn into_tunnel(self) -> Option<Box<dyn UpgradedIo>> {
+        None
+    }
+
+    fn into_reusable(self: Box<Self>) -> Option<Box<Http1>> {
+        None
     }
 }

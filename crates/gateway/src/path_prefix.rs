@@ -5,8 +5,6 @@ use serow_message::{
     percent::{Octet, decode, encode_path},
 };
 
-use crate::settings::ForwardingSettings;
-
 /// The target for servers, made from one in origin or asterisk form.
 ///
 /// Routes match the decoded path, without dot segments and repeated slashes (see `serow-router`), but the server gets
@@ -17,19 +15,19 @@ use crate::settings::ForwardingSettings;
 /// # Errors
 ///
 /// A path that no honest client sends (400): with `..`, NUL or a broken percent-encoding.
-pub(crate) fn change(target: Target, settings: &ForwardingSettings) -> Result<Target, StatusCode> {
+pub fn with_prefixes(target: Target, strip: Option<&str>, add: Option<&str>) -> Result<Target, StatusCode> {
     if target.form() != TargetForm::Origin {
         return Ok(target);
     }
     let path = target.path_bytes();
     check(path)?;
-    let stripped = settings.strip_prefix.as_deref().and_then(|prefix| strip(path, prefix));
-    if stripped.is_none() && settings.add_prefix.is_none() {
+    let stripped = strip.and_then(|prefix| behind_prefix(path, prefix));
+    if stripped.is_none() && add.is_none() {
         return Ok(target);
     }
     let mut changed = Vec::with_capacity(path.len() + 32);
-    if let Some(prefix) = &settings.add_prefix {
-        add(prefix.trim_end_matches('/'), &mut changed);
+    if let Some(prefix) = add {
+        write_prefix(prefix.trim_end_matches('/'), &mut changed);
     }
     match stripped {
         // The whole path was the prefix: as in nginx, another one takes its place, without a slash behind it.
@@ -70,7 +68,7 @@ fn check_decoded(path: &[u8]) -> Result<(), StatusCode> {
 }
 
 /// Writes a prefix. It may be encoded; other characters that are invalid in a path are encoded here.
-fn add(prefix: &str, output: &mut Vec<u8>) {
+fn write_prefix(prefix: &str, output: &mut Vec<u8>) {
     for byte in prefix.bytes() {
         match byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#') {
             true => output.push(byte),
@@ -82,7 +80,7 @@ fn add(prefix: &str, output: &mut Vec<u8>) {
 /// The path after this prefix, without the slash in between; `None` if the path does not start with the prefix. As in
 /// routes, segments are compared decoded, repeated slashes count as one, and `.` is skipped. The rest stays as
 /// received, except for leading slashes: `//host/` would be another address.
-fn strip<'path>(path: &'path [u8], prefix: &str) -> Option<&'path [u8]> {
+fn behind_prefix<'path>(path: &'path [u8], prefix: &str) -> Option<&'path [u8]> {
     let mut rest = path;
     for name in prefix.split('/').filter(|name| !name.is_empty()) {
         rest = behind_name(behind_slashes(rest), name.as_bytes())?;
@@ -124,13 +122,8 @@ mod tests {
     use super::*;
 
     fn changed(target: &'static str, strip: Option<&str>, add: Option<&str>) -> Result<String, StatusCode> {
-        let settings = ForwardingSettings {
-            strip_prefix: strip.map(str::to_owned),
-            add_prefix: add.map(str::to_owned),
-            ..ForwardingSettings::default()
-        };
         let target = Target::parse(target.into(), false).unwrap();
-        change(target, &settings).map(|target| target.as_str().to_owned())
+        with_prefixes(target, strip, add).map(|target| target.as_str().to_owned())
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::task::{Context, Poll};
 
-use serow_client::{ClientError, Http1};
 use serow_message::{Pipe, PipedBytes};
+
+use crate::{ClientError, Http1};
 
 /// Whether there is a pipe for the body of a response.
 #[derive(Debug, Default)]
-pub(crate) enum ResponsePipe {
+pub enum ResponsePipe {
     /// None was needed yet.
     #[default]
     None,

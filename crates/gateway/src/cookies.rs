@@ -4,7 +4,7 @@ use serow_message::{Headers, KnownHeader};
 
 /// The values of the cookies of this name, in the order of the request: more than one where they were set for several
 /// paths.
-pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
+pub fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers
         .get_all(KnownHeader::Cookie)
         .flat_map(pairs)
@@ -13,22 +13,22 @@ pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item
 }
 
 /// The value of the first cookie of this name.
-pub(crate) fn value<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+pub fn value<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
     values(headers, name).next()
 }
 
 /// Removes the cookies of this name from a request.
-pub(crate) fn remove(headers: &mut Headers, name: &str) {
+pub fn remove(headers: &mut Headers, name: &str) {
     change(headers, name, |_| None);
 }
 
 /// Cuts so many bytes from the beginning of the values of the cookies of this name.
-pub(crate) fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) -> usize) {
+pub fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) -> usize) {
     change(headers, name, |value| Some(value.get(length(value)..).unwrap_or(value)));
 }
 
 /// Replaces the values of the cookies of this name that a response sets; their attributes stay.
-pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) {
+pub fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) {
     let is_ours = |line: &[u8]| Cookie::of_set(line).is_some_and(|cookie| cookie.name == name.as_bytes());
     if !headers.get_all(KnownHeader::SetCookie).any(is_ours) {
         return;

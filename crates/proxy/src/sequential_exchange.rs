@@ -1,7 +1,10 @@
-//! An exchange over HTTP/1.1: the request on its way to a server, and the response on its way back.
+//! An exchange on a connection that carries one at a time, of HTTP/1.1 or FastCGI: the request on its way to a server, and
+//! the response on its way back.
 //!
 //! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
 //! then forwards the rest of the body, as fast as the client reads it, or faster, into a buffer.
+
+mod response_body;
 
 use std::{
     future::poll_fn,
@@ -9,12 +12,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow_client::ClientError;
-use serow_gateway::{BufferedSender, RequestSummary, ResponseBuffering};
+use serow_client::{ClientError, ResponsePipe, SequentialConnection};
+use serow_gateway::ResponseBuffering;
 use serow_http1::{Event, Framing, ReceivedResponse};
-use serow_message::{
-    Body, BodyLength, BoxError, Headers, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
-};
+use serow_message::{BodyLength, BoxError, InformationalSender, RequestHead, StatusCode};
 use tokio::time::Instant;
 
 use crate::{
@@ -24,15 +25,13 @@ use crate::{
     lease::Lease,
     request_body::{Piece, RequestBody},
     request_head,
-    response_pipe::ResponsePipe,
-    sequential_connection::SequentialConnection,
     server::Server,
-    server_response::{ReceivedBody, ResponseContent, ServerResponse, is_refusal, pass_on},
+    server_response::{ResponseContent, ServerResponse, is_refusal, pass_on},
     thread_local_pool::ThreadLocalPool,
 };
 
 /// An exchange in progress.
-pub(crate) struct Exchange<C> {
+pub(crate) struct SequentialExchange<C> {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
     /// Boxed, since it is moved often.
@@ -64,7 +63,7 @@ enum RequestProgress {
     Unasked,
 }
 
-impl<C: SequentialConnection> Exchange<C> {
+impl<C: SequentialConnection> SequentialExchange<C> {
     /// An exchange on this connection, which served others before, or did not.
     pub(crate) fn new(
         pool: Rc<ThreadLocalPool>,
@@ -252,122 +251,5 @@ impl<C: SequentialConnection> Exchange<C> {
             _ => broken,
         };
         AttemptError::of_exchange(Cause::ConnectionLost(cause.into()), processed)
-    }
-
-    /// The body of the response. Data that arrived together with the head is used at once: most responses are complete
-    /// by then.
-    fn into_body(
-        mut self,
-        framing: Framing,
-        headers: &Headers,
-        request: &request_head::OutgoingHead,
-        buffering: &ResponseBuffering,
-    ) -> Result<Body, ClientError> {
-        let mut received = ReceivedBody::default();
-        while let Some(event) = self.connection.receive_received()? {
-            match event {
-                Event::Data(data) => received.push(data),
-                Event::End(trailers) => received.end = Some(trailers),
-                Event::Head(_) => {}
-            }
-            if received.end.is_some() {
-                break;
-            }
-        }
-        if let Some(None) = received.end {
-            self.finish();
-            return Ok(received.into_body());
-        }
-        let length = framing.length();
-        let (sender, incoming) = Incoming::channel(length);
-        let sender = BufferedSender::new(sender, buffering.settings_for(length, headers));
-        self.deadline.wait_for(AwaitedStep::Nothing);
-        tokio::task::spawn_local(self.forward_body(received, sender, request.asked()));
-        Ok(incoming.into())
-    }
-
-    /// Forwards the body of the response as the client reads it.
-    async fn forward_body(mut self, mut received: ReceivedBody, mut sender: BufferedSender, asked: RequestSummary) {
-        let until = self.until;
-        match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &mut sender, context))).await {
-            Ok(ForwardingEnd::Complete) => self.finish(),
-            Ok(ForwardingEnd::Abandoned) => return,
-            Err(cut) => cut.report(&mut sender, &self.pool, self.lease.server(), &asked),
-        }
-        sender.deliver_rest();
-    }
-
-    fn poll_forward(
-        &mut self,
-        received: &mut ReceivedBody,
-        sender: &mut BufferedSender,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<ForwardingEnd, CutOff>> {
-        loop {
-            // The client may still be sending; its errors are handled elsewhere.
-            if self.poll_send(context).is_err() {
-                return Poll::Ready(Ok(ForwardingEnd::Abandoned));
-            }
-            match sender.poll_wanted(context) {
-                Poll::Ready(Wanted::More) => self.deadline.note_read(),
-                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(ForwardingEnd::Abandoned)),
-                Poll::Pending => {
-                    ready!(self.deadline.poll_unread(sender, context));
-                    continue;
-                }
-            }
-            if let Some(data) = received.pop() {
-                sender.push(data, context);
-                continue;
-            }
-            if let Some(trailers) = received.end.take() {
-                sender.finish(trailers);
-                return Poll::Ready(Ok(ForwardingEnd::Complete));
-            }
-            match self.poll_rest(received, sender, context) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(broken)) => return Poll::Ready(Err(CutOff::lost(&broken))),
-                Poll::Pending => {
-                    self.deadline.wait_for(AwaitedStep::ContinueResponse);
-                    if sender.poll_abandoned(context).is_ready() {
-                        return Poll::Ready(Ok(ForwardingEnd::Abandoned));
-                    }
-                    return self.deadline.poll_over(context).map(|time| Err(CutOff::silent(time)));
-                }
-            }
-        }
-    }
-
-    /// Receives more of the body: into a pipe, which the client's connection empties, where that can be.
-    fn poll_rest(
-        &mut self,
-        received: &mut ReceivedBody,
-        sender: &mut BufferedSender,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), ClientError>> {
-        if sender.takes_pipes()
-            && let Some(piped) = self.connection.poll_receive_piped(&mut self.pipe, context)
-        {
-            let bytes = ready!(piped)?;
-            self.deadline.note_progress();
-            sender.push_piped(bytes, context);
-            return Poll::Ready(Ok(()));
-        }
-        match ready!(self.connection.poll_receive(context))? {
-            Event::Data(data) => {
-                self.deadline.note_progress();
-                received.push(data);
-            }
-            Event::End(trailers) => received.end = Some(trailers),
-            Event::Head(_) => {}
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// The exchange is over: the connection may serve another.
-    fn finish(self) {
-        let Self { pool, lease, connection, deadline, .. } = self;
-        drop(deadline);
-        connection.finish(&pool, lease.server());
     }
 }
