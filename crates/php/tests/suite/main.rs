@@ -6,4 +6,5 @@
 mod answering;
 mod fpm;
 mod paths;
+mod random_children;
 mod scripts;
