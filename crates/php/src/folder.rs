@@ -1,6 +1,6 @@
 //! A folder of scripts.
 
-use std::{future::ready, pin::Pin, sync::Arc};
+use std::{cell::RefCell, future::ready, pin::Pin, sync::Arc};
 
 use serow_files::{Files, redirect_target};
 use serow_gateway::{CgiScript, error_page};
@@ -8,6 +8,7 @@ use serow_message::{Handler, KnownHeader, Method, Request, Response, StatusCode}
 use serow_proxy::Proxy;
 
 use crate::{
+    known_scripts::KnownScripts,
     path_names::PathNames,
     script_search::{ScriptSearch, Search},
     settings::PhpSettings,
@@ -19,6 +20,7 @@ pub struct PhpFolder {
     files: Files,
     servers: Proxy,
     settings: Arc<PhpSettings>,
+    known: RefCell<KnownScripts>,
 }
 
 /// Where a request goes.
@@ -34,7 +36,7 @@ impl PhpFolder {
     /// The scripts of this folder run by these servers, which speak FastCGI.
     #[must_use]
     pub fn new(files: Files, servers: Proxy, settings: PhpSettings) -> Self {
-        Self { files, servers, settings: Arc::new(settings) }
+        Self { files, servers, settings: Arc::new(settings), known: RefCell::default() }
     }
 
     /// The servers.
@@ -78,8 +80,10 @@ impl PhpFolder {
         let refuse = |status| Destination::Response(error_page(status, &request.headers));
         let encoded = request.target.path();
         let Ok(names) = PathNames::parse(encoded) else { return refuse(StatusCode::BAD_REQUEST) };
-        let Ok(root) = self.files.folder().open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
-        let search = ScriptSearch { root: &root, settings: &self.settings };
+        let folder = self.files.folder();
+        let Ok(root) = folder.open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
+        let (settings, known) = (&*self.settings, &self.known);
+        let search = ScriptSearch { root: &root, settings, known, now: folder.milliseconds() };
         match search.in_path(&names, encoded) {
             Search::Found(script) => return Destination::Script(script),
             Search::Forbidden => return refuse(StatusCode::NOT_FOUND),

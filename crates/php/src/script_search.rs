@@ -1,14 +1,19 @@
 //! The search for the script in a path.
 
+use std::cell::RefCell;
+
 use serow_files::{Located, Root, real_path};
 use serow_gateway::{CgiScript, decoded_path};
 
-use crate::{path_names::PathNames, settings::PhpSettings};
+use crate::{known_scripts::KnownScripts, path_names::PathNames, settings::PhpSettings};
 
 /// A search in an open folder.
 pub(crate) struct ScriptSearch<'a> {
     pub(crate) root: &'a Root,
     pub(crate) settings: &'a PhpSettings,
+    pub(crate) known: &'a RefCell<KnownScripts>,
+    /// In milliseconds.
+    pub(crate) now: u64,
 }
 
 /// The script in a path.
@@ -62,10 +67,15 @@ impl ScriptSearch<'_> {
     /// The front controller.
     pub(crate) fn front_controller(&self) -> Option<CgiScript> {
         let path = self.settings.front_controller()?.as_bytes();
+        if let Some(script) = self.known.borrow().front_controller(self.now) {
+            return Some(script);
+        }
         let Located::File(file) = self.located(path)? else { return None };
         let root = self.root.real_path();
         let real = real_path(file).unwrap_or_else(|| [root.as_slice(), b"/", path].concat());
-        Some(self.script([b"/", path].concat(), real, root))
+        let script = self.script([b"/", path].concat(), real, root);
+        self.known.borrow_mut().keep_front_controller(&script, self.now);
+        Some(script)
     }
 
     /// Whether there is a folder at this path.
@@ -80,6 +90,9 @@ impl ScriptSearch<'_> {
 
     /// The script at this path.
     fn at(&self, path: &[u8]) -> Search {
+        if let Some(script) = self.known.borrow().at(path, self.now) {
+            return Search::Found(script);
+        }
         let Some(Located::File(file)) = self.located(path) else { return Search::Nothing };
         let root = self.root.real_path();
         let real = real_path(file).unwrap_or_else(|| [root.as_slice(), b"/", path].concat());
@@ -93,7 +106,9 @@ impl ScriptSearch<'_> {
         if !self.settings.allows(&name) || below.is_some_and(|below| self.settings.has_no_scripts(below)) {
             return Search::Forbidden;
         }
-        Search::Found(self.script(name, real, root))
+        let script = self.script(name, real, root);
+        self.known.borrow_mut().keep(path, &script, self.now);
+        Search::Found(script)
     }
 
     fn located(&self, path: &[u8]) -> Option<Located> {
