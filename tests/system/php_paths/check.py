@@ -6,6 +6,7 @@ import collections
 import contextlib
 import json
 import pathlib
+import subprocess
 import tempfile
 import time
 
@@ -58,6 +59,7 @@ def main() -> None:
         place.chmod(0o755)
         root = site.make(place)
         rules = {name: rule for name, rule in settings(place).items() if options.only in name}
+        check_refusals(place, verdict)
         server = stack.enter_context(fpm(place, 4))
         port = free_port()
         (place / "serow.toml").write_text(configuration(rules, root, server, port))
@@ -69,6 +71,22 @@ def main() -> None:
         if compared and not options.only:
             compare(place, root, server, port, Paths(site.names_below(root), options.seed), compared, verdict)
     verdict.finish()
+
+
+def check_refusals(place: pathlib.Path, verdict: Verdict) -> None:
+    """Settings that would send source code, or be of no effect."""
+    for setting, expected in (
+        ('type = "php=text/plain"', "would send source code"),
+        ('type = [".Inc=text/plain"]', "would send source code"),
+        ('not-found = "404.php"', "would be sent and not run"),
+        ('front-controller = "../index.php"', "is not a script of the folder"),
+        ('front-controller = "index.html"', "is not a script of the folder"),
+        ('no-scripts = "uploads/*"', "is not a path"),
+    ):
+        file = place / "refused.toml"
+        file.write_text(f'[[site]]\nphp = {{ root = "{place}/site", servers = "127.0.0.1:9", {setting} }}\n')
+        check = subprocess.run([program("serow"), "check", "-c", file], capture_output=True, text=True)
+        verdict.check(check.returncode != 0 and expected in check.stderr, f"{setting}: {check.returncode} {check.stderr.strip()}")
 
 
 def settings(place: pathlib.Path) -> dict[str, Rule]:

@@ -40,6 +40,16 @@ impl Routing<'_> {
             let text = "the path is empty: name a folder; \".\" is that of this file";
             return self.noted(Err(Problem::of_value(place.key("root"), text)));
         }
+        let is_source = |ending: &str| SOURCES.contains(&ending.to_ascii_lowercase().as_str());
+        if let Some(rule) = settings.media_type.iter().find(|rule| is_source(rule.ending.trim_start_matches('.'))) {
+            let text = format!("a media type for {:?} would send source code: leave it out", rule.ending);
+            return self.noted(Err(Problem::of_value(place.key("type"), text)));
+        }
+        if let Some(page) = settings.not_found.as_deref().filter(|page| page.ends_with(".php")) {
+            let text =
+                format!("{page:?} would be sent and not run: name it as `front-controller`, or a page in HTML here");
+            return self.noted(Err(Problem::of_value(place.key("not-found"), text)));
+        }
         let entry_points = settings.entry_points.map(|texts| self.paths(texts, &place.key("entry-points")));
         let no_scripts = self.paths(settings.no_scripts.unwrap_or_default(), &place.key("no-scripts"));
         let pages = settings.index.iter().filter(|name| !name.ends_with(".php")).cloned().collect();
@@ -100,12 +110,18 @@ impl Routing<'_> {
         match text {
             None => Some(FrontController::IfPresent),
             Some("off") => Some(FrontController::Off),
-            Some(path) if path.ends_with(".php") => Some(FrontController::At(path.trim_start_matches('/').to_owned())),
+            Some(path) if path.ends_with(".php") && !path.split('/').any(|name| name == "..") => {
+                Some(FrontController::At(path.trim_start_matches('/').to_owned()))
+            }
             Some(other) => {
-                let text =
-                    format!("{other:?} is not a script: write its path in the folder, as in \"index.php\", or \"off\"");
+                let text = format!(
+                    "{other:?} is not a script of the folder: write its path in the folder, as in \"index.php\", or \"off\""
+                );
                 self.noted(Err(Problem::of_value(place.key("front-controller"), text)))
             }
         }
     }
 }
+
+/// Endings of source code, which a media type would send.
+const SOURCES: [&str; 5] = ["php", "phtml", "phar", "inc", "phps"];
