@@ -12,6 +12,7 @@ NAMES = ("", ".", "..", "...", "a", "news", "2", "%00", "%2e", "%2e%2e", ".%2e",
          "..%2Fother.php", "uploads%2Fevil.php", "style.css", ".well-known", "@", "a=b", "$", "!", "'", "(", ")", ",", ":")
 ENDS = ("/", "//", "/.", "/..", ".", "%20", "%00", "%00.php", "~", ".bak", ";", ";.php", "%0a", "/x.php", "/a/b", "/%2e%2e/other.php", "/.git/x", "/a%2Fb",
         "/;/", "/index.php", "/other.php/x", "\\", "%5c", "%2f", "/.php", ".php", "%23", "%3F.php", "/..%2f..%2fother.php")
+LONGEST = 7_000
 
 
 class Paths:
@@ -30,7 +31,8 @@ class Paths:
             path = "/" + "/".join(pick.choice(NAMES) for _ in range(pick.randrange(6)))
         for _ in range(pick.choice((0, 0, 1, 1, 1, 2, 3))):
             path = pick.choice(self.changes)(path)
-        return (path if path.startswith("/") else "/" + path).encode()
+        # Beyond this length, requests are refused whatever they name (414).
+        return (path if path.startswith("/") else "/" + path).encode()[:LONGEST]
 
     def end(self, path: str) -> str:
         return path + self.random.choice(ENDS)
