@@ -123,6 +123,12 @@ impl Files {
         response
     }
 
+    /// Responds to a request for something that is not there, with the page for 404.
+    #[must_use]
+    pub fn respond_missing(&self, request: &Request) -> Response {
+        not_found(&self.site, &mut self.lookup.borrow_mut(), request)
+    }
+
     /// Explains in words where the path of a request leads.
     #[must_use]
     pub fn examine(&self, request: &Request) -> Examined {

@@ -47,6 +47,12 @@ impl Folder {
         open_folders::root(&self.site.root, self.site.settings.symlinks, (self.site.clock.milliseconds)())
     }
 
+    /// The time of its clock, in milliseconds.
+    #[must_use]
+    pub fn milliseconds(&self) -> u64 {
+        (self.site.clock.milliseconds)()
+    }
+
     /// Opens it for changes: no symbolic link below it is followed.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A folder of scripts.
 
-use std::{fmt, future::ready, pin::Pin, sync::Arc};
+use std::{cell::RefCell, fmt, future::ready, pin::Pin, sync::Arc};
 
 use serow_files::{Files, redirect_target};
 use serow_gateway::{CgiScript, error_page};
@@ -8,6 +8,7 @@ use serow_message::{Handler, KnownHeader, Method, Request, Response, StatusCode}
 use serow_proxy::Proxy;
 
 use crate::{
+    known_scripts::KnownScripts,
     path_names::PathNames,
     script_search::{ScriptSearch, Search},
     settings::PhpSettings,
@@ -19,6 +20,7 @@ pub struct PhpFolder {
     files: Files,
     servers: Proxy,
     settings: Arc<PhpSettings>,
+    known: RefCell<KnownScripts>,
 }
 
 impl fmt::Debug for PhpFolder {
@@ -40,7 +42,7 @@ impl PhpFolder {
     /// The scripts of this folder run by these servers, which speak FastCGI.
     #[must_use]
     pub fn new(files: Files, servers: Proxy, settings: PhpSettings) -> Self {
-        Self { files, servers, settings: Arc::new(settings) }
+        Self { files, servers, settings: Arc::new(settings), known: RefCell::default() }
     }
 
     /// The servers.
@@ -87,8 +89,10 @@ impl PhpFolder {
         if self.settings.hidden.contains(&names.path()) {
             return refuse(StatusCode::NOT_FOUND);
         }
-        let Ok(root) = self.files.folder().open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
-        let search = ScriptSearch { root: &root, settings: &self.settings };
+        let folder = self.files.folder();
+        let Ok(root) = folder.open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
+        let (settings, known) = (&*self.settings, &self.known);
+        let search = ScriptSearch { root: &root, settings, known, now: folder.milliseconds() };
         match search.in_path(&names, encoded) {
             Search::Found(script) => return Destination::Script(script),
             Search::Forbidden => return refuse(StatusCode::NOT_FOUND),
@@ -104,7 +108,11 @@ impl PhpFolder {
         }
         match search.front_controller() {
             Some(script) => Destination::Script(script),
-            None => Destination::Response(self.files.respond(request)),
+            None if names.joined(names.count()).is_some_and(|path| search.is_file(&path)) => {
+                // With a method that files do not have, or a slash behind it.
+                Destination::Response(self.files.respond(request))
+            }
+            None => Destination::Response(self.files.respond_missing(request)),
         }
     }
 
@@ -118,7 +126,7 @@ impl PhpFolder {
     ) -> Option<Destination> {
         let is_read = request.method == Method::GET || request.method == Method::HEAD;
         if names.is_folder
-            && let Search::Found(script) = search.index_of(path)
+            && let Some(script) = search.index_of(path)
         {
             return Some(Destination::Script(script));
         }
@@ -127,7 +135,7 @@ impl PhpFolder {
             return Some(Destination::Response(response));
         }
         let is_folder_of_script =
-            is_read && !names.is_folder && search.is_folder(path) && search.index_of(path) != Search::Nothing;
+            is_read && !names.is_folder && search.is_folder(path) && search.index_of(path).is_some();
         is_folder_of_script.then(|| Destination::Response(with_slash(path, request)))
     }
 }

@@ -10,11 +10,13 @@
 //! | a known application is recognised by its files | `preset.rs` |
 //! | the path is decoded name by name, and refused where no honest client sends it | `path_names.rs` |
 //! | the first name that is a script ends SCRIPT_NAME; PATH_INFO is the rest | `script_search.rs` |
+//! | one that was found a moment ago is known | `known_scripts.rs` |
 //! | without a script: a file of the folder, the index of a folder, or the front controller | `folder.rs` |
 //! | the script is put into the request, which the proxy passes on by FastCGI | `folder.rs`, crate `serow-proxy` |
 #![forbid(unsafe_code)]
 
 mod folder;
+mod known_scripts;
 mod path_names;
 mod preset;
 mod script_search;

@@ -96,7 +96,9 @@ impl PathName {
             text.push(octet.map_or(0, Octet::byte));
         }
         // Also between encoded slashes: whoever sends it means to climb.
-        if text.split(|byte| matches!(byte, b'/' | b'\\')).any(|part| part == b"..") {
+        // Some servers drop everything after a semicolon.
+        let mut parts = text.split(|byte| matches!(byte, b'/' | b'\\'));
+        if parts.any(|part| part == b".." || part.starts_with(b"..;")) {
             return Err(MalformedPath);
         }
         is_of_file &= text != b".";
@@ -122,6 +124,8 @@ mod tests {
             ("/a%5c..%5cb", Err(MalformedPath)),
             ("/a%00.php", Err(MalformedPath)),
             ("/a%zz", Err(MalformedPath)),
+            ("/..;/a", Err(MalformedPath)),
+            ("/..a;/", Ok(("..a;", true))),
             ("/a...b", Ok(("a...b", false))),
         ] {
             let parsed = PathNames::parse(path).map(|names| {

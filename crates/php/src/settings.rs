@@ -14,7 +14,8 @@ pub struct PhpSettings {
     pub hidden: CaselessPatterns,
     /// The script that answers requests for which there is neither a script nor a file.
     pub front_controller: FrontController,
-    /// Names of scripts that answer for a folder; `index.php`.
+    /// Files that answer for a folder: the first that exists. Those that end in `.php` run; others are sent, and are in the
+    /// settings of the files as well.
     pub index: Vec<String>,
     /// The path of the folder as php-fpm sees it, where that is another one: in a container. By default it is the real path
     /// of the folder.
@@ -68,8 +69,13 @@ impl Default for PhpSettings {
 impl PhpSettings {
     /// Whether the script at this path, which begins with a slash, may be run.
     pub(crate) fn allows(&self, path: &[u8]) -> bool {
-        !self.without_scripts.contains(path)
+        !self.has_no_scripts(path)
             && self.entry_points.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.matches(path)))
+    }
+
+    /// Whether the scripts at this path, which begins with a slash, never run.
+    pub(crate) fn has_no_scripts(&self, path: &[u8]) -> bool {
+        self.without_scripts.contains(path)
     }
 
     /// The path of the front controller below the folder.

@@ -7,4 +7,5 @@ mod answering;
 mod fpm;
 mod paths;
 mod places;
+mod random_children;
 mod scripts;

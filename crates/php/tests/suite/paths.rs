@@ -101,8 +101,12 @@ fn only_entry_points_run_where_there_are_some() {
 fn without_a_front_controller_missing_files_are_404() {
     requires!("file:/usr/sbin/php-fpm*");
     let server = Running::new(&SITE, PhpSettings { front_controller: FrontController::Off, ..settings() });
-    for path in ["/pretty/url", "/missing.php", "/lib.inc", "/uploads/EVIL.PHP"] {
+    // Not even the redirect to a folder without an index.
+    for path in ["/pretty/url", "/missing.php", "/lib.inc", "/uploads/EVIL.PHP", "/uploads"] {
         assert!(server.get(path).starts_with("HTTP/1.1 404 "), "{path}");
+    }
+    for (path, status) in [("/missing.php", 404), ("/uploads", 404), ("/static.css", 405)] {
+        assert!(server.post(path, b"a=b").starts_with(&format!("HTTP/1.1 {status} ")), "{path}");
     }
 }
 
@@ -114,4 +118,43 @@ fn a_link_out_of_the_folder_runs_nothing() {
     std::os::unix::fs::symlink("../outside.php", server.site().join("link.php")).unwrap();
     assert!(!server.get("/link.php").contains("outside'"));
     assert!(server.get("/link.php").ends_with("index.php|/index.php|-|/link.php"));
+}
+
+#[test]
+fn a_link_inside_the_folder_runs_no_upload_and_no_picture() {
+    requires!("file:/usr/sbin/php-fpm*");
+    let server = Running::new(&SITE, settings());
+    for (target, link) in
+        [("uploads", "pictures"), ("uploads/evil.php", "link.php"), ("uploads/picture.jpg", "jpg.php"), ("admin", "to")]
+    {
+        std::os::unix::fs::symlink(target, server.site().join(link)).unwrap();
+    }
+    for (path, status, expected) in [
+        ("/pictures/evil.php", 404, ""),
+        ("/link.php", 404, ""),
+        // Not a script: as any other path.
+        ("/jpg.php", 200, "index.php|/index.php|-|/jpg.php"),
+        ("/to/index.php", 200, "index.php|/to/index.php|-|/to/index.php"),
+    ] {
+        let answer = server.get(path);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {answer}");
+        assert!(status == 404 || body(&answer) == expected, "{path}: {answer}");
+    }
+}
+
+#[test]
+fn the_first_index_of_a_folder_that_may_answer_does() {
+    requires!("file:/usr/sbin/php-fpm*");
+    let site = [SITE.as_slice(), &[("index.html", "page"), ("uploads/index.php", WHOAMI)]].concat();
+    let index = ["index.html", "index.php"].map(str::to_owned).to_vec();
+    let server = Running::new(&site, PhpSettings { index, ..settings() });
+    for (path, expected) in [
+        ("/", "page"),
+        ("/admin/", "index.php|/admin/index.php|-|/admin/"),
+        // No redirect to a folder whose index may not run.
+        ("/uploads", "index.php|/index.php|-|/uploads"),
+        ("/uploads/", "index.php|/index.php|-|/uploads/"),
+    ] {
+        assert_eq!(body(&server.get(path)), expected, "{path}");
+    }
 }

@@ -103,7 +103,7 @@ impl Routing<'_> {
         if let Some(text) = &settings.front_controller {
             php.front_controller = self.front_controller(text, place)?;
         }
-        php.index = settings.index.iter().filter(|name| is_script(name)).cloned().collect();
+        php.index.clone_from(&settings.index);
         php.root_in_php = settings.root_in_php.as_ref().map(|path| path.trim_end_matches('/').as_bytes().to_vec());
         Some(PhpPlace { root: root.to_owned(), settings: php, preset })
     }
@@ -116,6 +116,16 @@ impl Routing<'_> {
         root: &Path,
         (shown, place): (&str, &Place),
     ) -> Option<Files> {
+        let is_source = |ending: &str| SOURCES.contains(&ending.to_ascii_lowercase().as_str());
+        if let Some(rule) = settings.media_type.iter().find(|rule| is_source(rule.ending.trim_start_matches('.'))) {
+            let text = format!("a media type for {:?} would send source code: leave it out", rule.ending);
+            return self.noted(Err(Problem::of_value(place.key("type"), text)));
+        }
+        if let Some(page) = settings.not_found.as_deref().filter(|page| is_script(page)) {
+            let text =
+                format!("{page:?} would be sent and not run: name it as `front-controller`, or a page in HTML here");
+            return self.noted(Err(Problem::of_value(place.key("not-found"), text)));
+        }
         let content = ContentOptions {
             index: settings.index.iter().filter(|name| !is_script(name)).cloned().collect(),
             listing: ListingChoice::Off,
@@ -149,10 +159,13 @@ impl Routing<'_> {
     fn front_controller(&self, text: &str, place: &Place) -> Option<FrontController> {
         match text {
             "off" => Some(FrontController::Off),
-            path if is_script(path) => Some(FrontController::At(path.trim_start_matches('/').to_owned())),
+            path if is_script(path) && !path.split('/').any(|name| name == "..") => {
+                Some(FrontController::At(path.trim_start_matches('/').to_owned()))
+            }
             other => {
-                let text =
-                    format!("{other:?} is not a script: write its path in the folder, as in \"index.php\", or \"off\"");
+                let text = format!(
+                    "{other:?} is not a script of the folder: write its path in the folder, as in \"index.php\", or \"off\""
+                );
                 self.noted(Err(Problem::of_value(place.key("front-controller"), text)))
             }
         }
@@ -176,3 +189,6 @@ fn forwarding(requests: &PhpRequestSettings) -> ForwardingOptions {
 fn is_script(name: &str) -> bool {
     name.ends_with(".php")
 }
+
+/// Endings of source code, which a media type would send.
+const SOURCES: [&str; 5] = ["php", "phtml", "phar", "inc", "phps"];
