@@ -1,0 +1,143 @@
+<?php
+
+namespace Serow;
+
+/** A request, as an application of any kind gets it in its form. */
+final class Request
+{
+    public readonly Body $body;
+
+    /**
+     * @param array<string, string|float|int> $server CGI's variables
+     * @param string|resource $body
+     */
+    public function __construct(public array $server, $body)
+    {
+        $time = \microtime(true);
+        if (isset($server['SCRIPT_NAME'])) {
+            // The path at which the application is mounted.
+            $this->server['SCRIPT_NAME'] .= Application::$constants['SCRIPT_NAME'];
+            $this->server['PHP_SELF'] = $this->server['SCRIPT_NAME'];
+        }
+        $this->server += Application::$constants;
+        $this->server['REQUEST_TIME'] = (int) $time;
+        $this->server['REQUEST_TIME_FLOAT'] = $time;
+        $this->body = new Body($body, $server['CONTENT_TYPE'] ?? '');
+    }
+
+    /** Fields of the header, by their names in lower case. @return array<string, string> */
+    public function fields(): array
+    {
+        static $names = ['CONTENT_TYPE' => 'content-type', 'CONTENT_LENGTH' => 'content-length'];
+        $fields = [];
+        foreach ($this->server as $variable => $value) {
+            if (isset($names[$variable])) {
+                $fields[$names[$variable]] = $value;
+            } elseif (\str_starts_with($variable, 'HTTP_')) {
+                $name = \strtr(\strtolower(\substr($variable, 5)), '_', '-');
+                if (\count($names) < 256) {
+                    // Clients may send any.
+                    $names[$variable] = $name;
+                }
+                $fields[$name] = $value;
+            }
+        }
+        return $fields;
+    }
+
+    /** As $_GET. @return array<int|string, mixed> */
+    public function query(): array
+    {
+        return $this->server['QUERY_STRING'] === '' ? [] : Form::parse($this->server['QUERY_STRING']);
+    }
+
+    /** As $_COOKIE. @return array<int|string, mixed> */
+    public function cookies(): array
+    {
+        return isset($this->server['HTTP_COOKIE']) ? Form::cookies($this->server['HTTP_COOKIE']) : [];
+    }
+
+    /** Deletes uploaded files that the application has not moved. */
+    public function delete(): void
+    {
+        $this->body->delete();
+    }
+}
+
+/** The body of a request. */
+final class Body implements \Stringable
+{
+    private ?Form $form = null;
+
+    /** @param string|resource $content */
+    public function __construct(private $content, private string $type)
+    {
+    }
+
+    /** All of it. */
+    public function __toString(): string
+    {
+        return \is_string($this->content) ? $this->content : \stream_get_contents($this->content, null, 0);
+    }
+
+    /** A stream from which it is read. @return resource */
+    public function stream()
+    {
+        if (\is_string($this->content)) {
+            $stream = \fopen('php://memory', 'r+');
+            \fwrite($stream, $this->content);
+            \rewind($stream);
+            return $stream;
+        }
+        \rewind($this->content);
+        return $this->content;
+    }
+
+    /** As it came: a short one is a string, a long one a file. @return string|resource */
+    public function content()
+    {
+        return \is_string($this->content) ? $this->content : $this->stream();
+    }
+
+    /** The fields of a form, as in $_POST, whatever the method. @return array<int|string, mixed> */
+    public function fields(): array
+    {
+        return $this->form()->fields;
+    }
+
+    /**
+     * The files of a form: each by the name of its field, as name, full_path, type, tmp_name, error and size.
+     *
+     * @return array<int|string, mixed>
+     */
+    public function files(): array
+    {
+        return $this->form()->files;
+    }
+
+    /** Whether it is a form. */
+    public function isForm(): bool
+    {
+        return Form::kind($this->type) !== null;
+    }
+
+    public function delete(): void
+    {
+        $this->form?->delete();
+    }
+
+    private function form(): Form
+    {
+        return $this->form ??= Form::read($this, $this->type);
+    }
+}
+
+/** A request that cannot be understood: the client gets this status. */
+final class BadRequest extends \Exception
+{
+    public function __construct(public readonly int $status, string $message)
+    {
+        parent::__construct($message);
+    }
+}
+?>

@@ -1,0 +1,1 @@
+//! Requests with forms and files.
