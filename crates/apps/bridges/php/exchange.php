@@ -113,7 +113,7 @@ final class Exchange
         $facts = @\fstat($stream);
         $is_file = $facts && ($facts['mode'] & 0o170000) === 0o100000 && \stream_get_meta_data($stream)['stream_type'] === 'STDIO';
         // Files in /proc report a size of 0.
-        if ($is_file && $facts['size'] - \ftell($stream) > PIECE) {
+        if ($is_file && $facts['size'] - \ftell($stream) > PIECE && self::isAsItIs($stream)) {
             $this->sendFile($head, $stream);
             return;
         }
@@ -124,6 +124,17 @@ final class Exchange
             }
         }
         $this->end();
+    }
+
+    /** Whether no filter changes its content: PHP selects no stream that has one. @param resource $stream */
+    private static function isAsItIs($stream): bool
+    {
+        [$readable, $others] = [[$stream], null];
+        try {
+            return @\stream_select($readable, $others, $others, 0) === 1;
+        } catch (\ValueError) {
+            return false;
+        }
     }
 
     /** Responds to a request that cannot be understood. */
