@@ -112,7 +112,10 @@ final class TemplateProcess
             if ($ended === 0) {
                 // One that closes its lifeline and lives on is found by its signal.
                 if (@\socket_recv($lifeline, $nothing, 1, \MSG_PEEK | \MSG_DONTWAIT) === 0) {
-                    $ended = \pcntl_waitpid($pid, $status);
+                    // The signal of its end interrupts this.
+                    do {
+                        $ended = \pcntl_waitpid($pid, $status);
+                    } while ($ended < 0 && \pcntl_get_last_error() === \PCNTL_EINTR);
                 } else {
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use std::{fs, num::NonZero};
 
-use crate::support::{Running, content, settings};
+use crate::support::{Running, content, settings, wait_until};
 use serow_apps::Interface;
 use serow_requirements::requires;
 
@@ -66,7 +66,7 @@ fn fields_and_files_are_nested_as_php_nests_them() {
     let answer = content(&post(&running, "b", &files.concat()));
     let expected = r#"[[],{"f":{"name":"a.txt","full_path":"C:\\\\dir\\\\a.txt","type":"text\/x","tmp_name":"3 900150983cd24fb0d6963f7d28e17f72","error":0,"size":3},"g":[{"name":"","full_path":"","type":"text\/x","tmp_name":"","error":4,"size":0}]}]"#;
     assert_eq!(answer, expected);
-    assert_eq!(fs::read_dir(running.folder.path().join("uploads")).unwrap().count(), 0, "files are deleted");
+    wait_until("files are deleted", || fs::read_dir(running.folder.path().join("uploads")).unwrap().count() == 0);
 }
 
 /// Delimiters lie at any place of the pieces that are read, and content looks like them.
@@ -109,7 +109,7 @@ fn forms_beyond_limits_and_malformed_ones_are_refused() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{boundary} {}: {answer}", body.len());
     }
     assert_eq!(content(&post(&running, "b", b"--b--")), "[[],[]]");
-    assert_eq!(fs::read_dir(running.folder.path().join("uploads")).unwrap().count(), 0, "files are deleted");
+    wait_until("files are deleted", || fs::read_dir(running.folder.path().join("uploads")).unwrap().count() == 0);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_hijacked_response_has_no_time_limit() {
 #[test]
 fn the_other_requests_of_a_worker_end_before_one_that_hangs_has_it_killed() {
     requires!("ruby:rack", "program:/usr/bin/python3");
-    for application in [APPLICATIONS[0], APPLICATIONS[2]] {
+    for application in [APPLICATIONS[0], APPLICATIONS[3]] {
         let running = run(application, 2, Duration::from_secs(60));
         let first = content(&running.get("/")).to_owned();
         let mut waiting = running.begin(&request("/wait"));
