@@ -127,8 +127,11 @@ impl Interface {
             Self::PhpWorker => concat!(
                 include_str!("../bridges/php/serow.php"),
                 include_str!("../bridges/php/worker.php"),
+                include_str!("../bridges/php/output.php"),
+                include_str!("../bridges/php/ending.php"),
                 include_str!("../bridges/php/exchange.php"),
                 include_str!("../bridges/php/response.php"),
+                include_str!("../bridges/php/request.php"),
                 include_str!("../bridges/php/body.php"),
                 include_str!("../bridges/php/form.php"),
                 include_str!("../bridges/php/multipart.php"),

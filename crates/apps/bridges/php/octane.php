@@ -43,7 +43,7 @@ final class OctaneApplication extends Application
         $this->worker->terminate();
     }
 
-    /** What Octane calls with responses and errors. */
+    /** Octane calls it with responses and errors. */
     private static function client(): \Laravel\Octane\Contracts\Client
     {
         return new class () implements \Laravel\Octane\Contracts\Client {
