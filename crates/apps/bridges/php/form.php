@@ -22,9 +22,12 @@ final class Form
             $parts = new Multipart($body->stream(), $type);
             try {
                 $parts->read();
-            } finally {
+            } catch (BadRequest $error) {
                 $form->paths = $parts->paths();
+                $form->delete();
+                throw $error;
             }
+            $form->paths = $parts->paths();
             $form->fields = self::nest($parts->fields);
             $form->files = self::nest(\array_map(static fn (array $file) => [$file[0], ''], $parts->files), $parts->files);
         }

@@ -99,6 +99,8 @@ fn forms_beyond_limits_and_malformed_ones_are_refused() {
         ("b", field("a", &"x".repeat(1_100_000)), "413"),
         ("b", parts, "413"),
         ("b", field("a", "1"), "400"),
+        ("b", file("f", "a", b"begun"), "400"),
+        ("b", [file("f", "a", b"whole"), file("g", "b", b"begun")].concat(), "400"),
         ("b", b"no delimiter".to_vec(), "400"),
         ("b", b"--bx\r\n\r\n--b--".to_vec(), "400"),
         ("b", [b"--b\r\nX: ".to_vec(), vec![b'x'; 20_000], b"\r\n\r\n\r\n--b--".to_vec()].concat(), "400"),
