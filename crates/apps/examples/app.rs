@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let interface = match file.rsplit('.').next() {
         Some("ru") => Interface::Rack,
         Some("psgi") => Interface::Psgi,
+        Some("php") => Interface::PhpWorker,
         Some(name) if name.starts_with("asgi") => Interface::Asgi,
         _ => Interface::Wsgi,
     };

@@ -10,6 +10,7 @@
 mod asgi;
 mod client;
 mod marshal;
+mod php;
 mod psgi;
 mod rack;
 mod variable;
@@ -63,6 +64,7 @@ pub(crate) fn encode_request(
         Interface::Psgi => psgi::write(&facts, &mut packet),
         Interface::Wsgi => wsgi::write(&facts, &mut packet),
         Interface::Asgi => asgi::write(&facts, upload, &mut packet),
+        Interface::PhpWorker => php::write(&facts, &mut packet),
     }
     if has_length {
         let length = packet.len() - TICKET_LENGTH - LENGTH_DIGITS;

@@ -68,6 +68,7 @@ impl Interpreter {
                 let active = active.map(|path| (PathBuf::from(path), Reason::Variable(VIRTUAL_ENV)));
                 inside.or(active).map(|(path, reason)| (vec![python_of(&path)], reason))
             }
+            Interface::PhpWorker => None,
         };
         let (command, reason) = found.unwrap_or_else(|| (words(&[interface.interpreter()]), Reason::Path));
         Self { command, reason }

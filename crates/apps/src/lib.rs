@@ -1,4 +1,4 @@
-//! A handler for applications in Ruby (Rack), Perl (PSGI) and Python (WSGI, ASGI), run by the installed interpreter.
+//! A handler for applications in Ruby (Rack), Perl (PSGI) and Python (WSGI, ASGI) and PHP, run by the installed interpreter.
 //!
 //! # Life of a request
 //!

@@ -26,6 +26,8 @@ pub enum Interface {
     Wsgi,
     /// Python's for asyncio.
     Asgi,
+    /// PHP's: PSR-15, Symfony, Octane or a callable, in workers that load the application once.
+    PhpWorker,
 }
 
 impl Interface {
@@ -36,6 +38,7 @@ impl Interface {
             Self::Rack => "ruby",
             Self::Psgi => "perl",
             Self::Wsgi | Self::Asgi => "python3",
+            Self::PhpWorker => "php",
         }
     }
 
@@ -43,7 +46,7 @@ impl Interface {
     #[must_use]
     pub fn concurrency(self) -> NonZero<usize> {
         match self {
-            Self::Rack | Self::Psgi | Self::Wsgi => NonZero::<usize>::MIN,
+            Self::Rack | Self::Psgi | Self::Wsgi | Self::PhpWorker => NonZero::<usize>::MIN,
             Self::Asgi => MAX_CONCURRENCY,
         }
     }
@@ -62,18 +65,20 @@ impl Interface {
             Self::Psgi => "psgi",
             Self::Wsgi => "wsgi",
             Self::Asgi => "asgi",
+            Self::PhpWorker => "php-worker",
         }
     }
 
     /// The interpreter's options that make it read the bridge from its standard input and run it.
-    pub(crate) fn loader(self) -> [&'static str; 2] {
+    pub(crate) fn loader(self) -> &'static [&'static str] {
         match self {
-            Self::Rack => ["-e", "eval(STDIN.sysread(262144), TOPLEVEL_BINDING, 'serow.rb')"],
-            Self::Psgi => [
+            Self::Rack => &["-e", "eval(STDIN.sysread(262144), TOPLEVEL_BINDING, 'serow.rb')"],
+            Self::Psgi => &[
                 "-e",
                 "binmode STDIN; sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@",
             ],
-            Self::Wsgi | Self::Asgi => ["-c", PYTHON_LOADER],
+            Self::Wsgi | Self::Asgi => &["-c", PYTHON_LOADER],
+            Self::PhpWorker => &PHP_LOADER,
         }
     }
 
@@ -83,6 +88,7 @@ impl Interface {
             Self::Rack => ["-e", "require 'rack'; puts \"ruby #{RUBY_VERSION} with Rack #{Rack.release}\""],
             Self::Psgi => ["-e", "printf qq{perl %vd\\n}, $^V"],
             Self::Wsgi | Self::Asgi => ["-c", "import sys; print('Python', sys.version.split()[0])"],
+            Self::PhpWorker => ["-r", PHP_VERSION],
         }
     }
 
@@ -118,6 +124,25 @@ impl Interface {
                     include_str!("../bridges/python/asgi.py"),
                 )
             }
+            Self::PhpWorker => concat!(
+                include_str!("../bridges/php/serow.php"),
+                include_str!("../bridges/php/worker.php"),
+                include_str!("../bridges/php/output.php"),
+                include_str!("../bridges/php/ending.php"),
+                include_str!("../bridges/php/exchange.php"),
+                include_str!("../bridges/php/response.php"),
+                include_str!("../bridges/php/request.php"),
+                include_str!("../bridges/php/body.php"),
+                include_str!("../bridges/php/form.php"),
+                include_str!("../bridges/php/multipart.php"),
+                include_str!("../bridges/php/application.php"),
+                include_str!("../bridges/php/plain.php"),
+                include_str!("../bridges/php/psr.php"),
+                include_str!("../bridges/php/symfony.php"),
+                include_str!("../bridges/php/octane.php"),
+                include_str!("../bridges/php/state.php"),
+                include_str!("../bridges/php/start.php"),
+            ),
         }
     }
 }
@@ -137,3 +162,41 @@ if sys.version_info < (3, 9):
     os.write(0, ('failed\\0Serow needs Python 3.9 or later, and this is ' + sys.version.split()[0]).encode())
     sys.exit(1)
 exec(compile(code, 'serow.py', 'exec'), {'__name__': 'serow'})";
+
+/// Messages of PHP go to standard error, and workers share compiled code where opcache is installed.
+///
+/// Streams would split a packet into pieces of 8 KiB and lose the rest, unless they are unbuffered.
+const PHP_LOADER: [&str; 8] = [
+    "-d",
+    "display_errors=0",
+    "-d",
+    "log_errors=1",
+    "-d",
+    "opcache.enable_cli=1",
+    "-r",
+    "$serow = fopen('php://fd/0', 'r+');
+stream_set_read_buffer($serow, 0);
+$code = fread($serow, 262144);
+$lack = PHP_VERSION_ID < 80100 ? 'Serow needs PHP 8.1 or later, and this is ' . PHP_VERSION : '';
+foreach (['pcntl', 'sockets'] as $extension) {
+    if ($lack === '' && !extension_loaded($extension)) {
+        $lack = \"Serow's workers need the PHP extension $extension, which this php lacks: Debian's php-cli has it; elsewhere \"
+            . \"install it (docker-php-ext-install pcntl sockets, apk add php-pcntl php-sockets, dnf install php-process)\";
+    }
+}
+if ($lack !== '') {
+    fread($serow, 262144);
+    fwrite($serow, \"failed\\0$lack\");
+    exit(1);
+}
+fclose($serow);
+eval('?>' . $code);",
+];
+
+/// Prints the version, or the extensions that are missing.
+const PHP_VERSION: &str = "$lacks = array_filter(['pcntl', 'sockets'], fn($name) => !extension_loaded($name));
+if ($lacks) {
+    fwrite(STDERR, 'this php lacks the extension ' . implode(' and the extension ', $lacks) . ', which workers need: install it');
+    exit(1);
+}
+echo 'PHP ', PHP_VERSION, \"\\n\";";

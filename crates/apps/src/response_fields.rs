@@ -19,7 +19,7 @@ pub(crate) fn finished(mut response: Response, interface: Interface, has_trailer
         let is_encoded = match interface {
             Interface::Rack => true,
             Interface::Psgi => response.headers.remove(ENCODED),
-            Interface::Wsgi | Interface::Asgi => false,
+            Interface::Wsgi | Interface::Asgi | Interface::PhpWorker => false,
         };
         if is_encoded {
             response.body = unchunked(response.body, &response.headers);
@@ -87,6 +87,7 @@ mod tests {
             (Interface::Asgi, "chunked", Some(5)),
             (Interface::Wsgi, "Chunked", Some(5)),
             (Interface::Psgi, "chunked", Some(5)),
+            (Interface::PhpWorker, "chunked", Some(5)),
             (Interface::Rack, "chunked", None),
             (Interface::Rack, "CHUNKED", None),
             (Interface::Rack, "gzip", Some(5)),

@@ -101,9 +101,10 @@ const PASSED_OVER: [&str; 10] =
     ["node_modules", "vendor", "local", "venv", "__pycache__", "tmp", "log", "logs", "target", "coverage"];
 
 /// Files that are loaded once: code, templates, settings.
-const CODE: [&str; 32] = [
+const CODE: [&str; 34] = [
     "rb", "ru", "rake", "erb", "haml", "slim", "pl", "pm", "psgi", "t", "ep", "tt", "tx", "py", "html", "jinja",
     "jinja2", "j2", "txt", "js", "mjs", "cjs", "ts", "go", "yml", "yaml", "json", "toml", "ini", "conf", "env", "sql",
+    "php", "twig",
 ];
 
 /// The interval: shorter than switching from the editor to the browser.

@@ -88,11 +88,13 @@ fn root_path(options: &str) -> Result<String, SettingError> {
 /// Refuses settings that mean nothing for this interface.
 fn refuse_meaningless(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
     const RUBY: &str = "is for Ruby only";
+    const ONE: &str = "is not for PHP, whose workers respond to one request at a time: set `processes`";
     const WEBSOCKETS: &str = "is for ASGI's WebSockets only";
     const SYNCHRONOUS: &str = "is not for ASGI, whose event loop waits for parts of a response without blocking others";
     let (is_ruby, is_asgi) = (interface == Interface::Rack, interface == Interface::Asgi);
     let given = [
         ("out-of-band-gc", options.out_of_band_gc.is_some(), is_ruby, RUBY),
+        ("threads", options.threads.is_some_and(|threads| threads.get() > 1), interface != Interface::PhpWorker, ONE),
         ("app-transfer-timeout", options.app_transfer_timeout.is_some(), !is_asgi, SYNCHRONOUS),
         ("websocket-ping", options.websocket_ping.is_some(), is_asgi, WEBSOCKETS),
         ("max-message", options.max_message.is_some(), is_asgi, WEBSOCKETS),
@@ -156,7 +158,7 @@ fn is_module_file(text: &str, folder: &Path) -> bool {
 pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> bool {
     let is_python = match options.interface {
         InterfaceChoice::Wsgi | InterfaceChoice::Asgi => true,
-        InterfaceChoice::Rack | InterfaceChoice::Psgi => false,
+        InterfaceChoice::Rack | InterfaceChoice::Psgi | InterfaceChoice::PhpWorker => false,
         InterfaceChoice::Auto => match interface_by_name(text) {
             Some(interface) => matches!(interface, Interface::Wsgi | Interface::Asgi),
             None => is_module_file(text, &folder.join(options.chdir.as_deref().unwrap_or(Path::new("")))),
@@ -197,6 +199,7 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
         (InterfaceChoice::Psgi, _) => Interface::Psgi,
         (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
         (InterfaceChoice::Asgi, _) => Interface::Asgi,
+        (InterfaceChoice::PhpWorker, _) => Interface::PhpWorker,
         (InterfaceChoice::Auto, Some(interface)) => interface,
         (InterfaceChoice::Auto, None) if is_module(text, options, Path::new("")) => Interface::Wsgi,
         (InterfaceChoice::Auto, None) => {
@@ -236,22 +239,27 @@ mod tests {
         values::{Count, Span},
     };
 
+    const INTERFACES: [Interface; 5] =
+        [Interface::Rack, Interface::Psgi, Interface::Wsgi, Interface::Asgi, Interface::PhpWorker];
+
     #[test]
     fn settings_of_other_interfaces_are_refused() {
         let of_options = |change: fn(&mut ApplicationOptions)| {
             let mut options = without_options::<ApplicationOptions>();
             change(&mut options);
-            [Interface::Rack, Interface::Psgi, Interface::Wsgi, Interface::Asgi].map(|interface| {
+            INTERFACES.map(|interface| {
                 let refused = refuse_meaningless(&options, interface);
                 refused.map_or_else(|error| error.to_string().contains(": leave it out"), |()| false)
             })
         };
-        assert_eq!(of_options(|_| {}), [false; 4]);
+        assert_eq!(of_options(|_| {}), [false; 5]);
         let transfer = of_options(|options| options.app_transfer_timeout = Some(Span(Duration::from_secs(9))));
-        assert_eq!(transfer, [false, false, false, true]);
-        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false]);
+        assert_eq!(transfer, [false, false, false, true, false]);
+        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false, true]);
+        let threads = of_options(|options| options.threads = Some(Count::of(2)));
+        assert_eq!(threads, [false, false, false, false, true]);
         let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
-        assert_eq!(collections, [false, true, true, true]);
+        assert_eq!(collections, [false, true, true, true, true]);
     }
 
     #[test]

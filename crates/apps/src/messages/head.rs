@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn line_breaks_add_no_fields_but_in_rack() {
-        for interface in [Interface::Psgi, Interface::Wsgi, Interface::Asgi] {
+        for interface in [Interface::Psgi, Interface::Wsgi, Interface::Asgi, Interface::PhpWorker] {
             for field in ["a\0b\nc", "a\0b\n", "a\0\nb", "a\0b\r", "a\0\r\nb: c", "a\n\0b", "\na\0b", "a\rb\0c"] {
                 let head = format!("\x00200\0{field}\0\0");
                 assert!(parse_head(head.as_bytes(), interface).is_err(), "{interface:?} {field:?}");

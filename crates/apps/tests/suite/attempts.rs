@@ -16,7 +16,7 @@ use serow_requirements::requires;
 
 /// `/wait` sends a dot at once, and another one when there is a file `go`; `/exit` ends the worker. All else gets the
 /// number of the process.
-const APPLICATIONS: [(Interface, &str, &str); 3] = [
+const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (
         Interface::Rack,
         "config.ru",
@@ -42,6 +42,26 @@ sub {
         $writer->close;
     };
 }",
+    ),
+    (
+        Interface::PhpWorker,
+        "app.php",
+        "<?php
+function wait() {
+    yield [200, []];
+    yield '.';
+    while (!file_exists('go')) {
+        usleep(10_000);
+        clearstatcache();
+    }
+    yield '.';
+}
+return function (array $server) {
+    if ($server['PATH_INFO'] === '/exit') {
+        posix_kill(getmypid(), SIGKILL);
+    }
+    return $server['PATH_INFO'] === '/wait' ? wait() : (string) getmypid();
+};",
     ),
     (
         Interface::Wsgi,
@@ -97,7 +117,7 @@ fn run((interface, file, code): (Interface, &str, &str), processes: usize) -> (R
 
 #[test]
 fn a_request_behind_another_has_waited_and_a_running_one_is_reported() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let (running, noted, answering) = run(application, 1);
         let name = application.1;
@@ -130,7 +150,7 @@ fn a_request_behind_another_has_waited_and_a_running_one_is_reported() {
 
 #[test]
 fn each_worker_that_crashed_with_a_request_is_noted() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let (_running, noted, answering) = run(application, 3);
         let response = answering.get("/exit");

@@ -6,12 +6,13 @@ use serow_requirements::requires;
 
 #[test]
 fn interpreters_report_their_version() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, expected) in [
         (Interface::Rack, "ruby "),
         (Interface::Psgi, "perl 5."),
         (Interface::Wsgi, "Python 3."),
         (Interface::Asgi, "Python 3."),
+        (Interface::PhpWorker, "PHP 8."),
     ] {
         let (settings, _folder) = settings(interface, "app", "");
         let version = settings.interpreter_version().unwrap();

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const APPLICATIONS: [(Interface, &str, &str); 4] = [
+const APPLICATIONS: [(Interface, &str, &str); 5] = [
     (
         Interface::Rack,
         "config.ru",
@@ -20,6 +20,11 @@ const APPLICATIONS: [(Interface, &str, &str); 4] = [
         Interface::Psgi,
         "app.psgi",
         "sub { my $cookie = $_[0]{HTTP_COOKIE}; [200, [], [length($cookie) . ' ' . substr $cookie, -3]] };",
+    ),
+    (
+        Interface::PhpWorker,
+        "app.php",
+        "<?php return fn (array $server) => strlen($server['HTTP_COOKIE']) . ' ' . substr($server['HTTP_COOKIE'], -3);",
     ),
     (
         Interface::Wsgi,
@@ -68,7 +73,7 @@ fn exchange(settings: ApplicationSettings, lengths: &[usize]) -> Vec<String> {
 
 #[test]
 fn values_over_64_kib_arrive_and_heads_too_long_for_workers_are_refused() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code) in APPLICATIONS {
         let (settings, _folder) = settings(interface, file, code);
         let began = Instant::now();

@@ -38,14 +38,19 @@ async def app(scope, receive, send):
     await send({'type': 'http.response.body', 'body': ' '.join(words).encode()})
 ";
 
+/// As php-fpm has it, the name of the script is below the root.
+const PHP: &str = "<?php return fn (array $server): string =>
+    dirname($server['SCRIPT_NAME']) . \" $server[PATH_INFO] $server[REQUEST_URI]\";";
+
 #[test]
 fn mounted_applications_get_their_root_path() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     let applications = [
         (Interface::Rack, "config.ru", RACK),
         (Interface::Psgi, "app.psgi", PSGI),
         (Interface::Wsgi, "application.py", WSGI),
         (Interface::Asgi, "application.py", ASGI),
+        (Interface::PhpWorker, "app.php", PHP),
     ];
     for (interface, file, code) in applications {
         let (mut settings, folder) = settings(interface, file, code);

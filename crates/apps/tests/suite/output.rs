@@ -8,7 +8,7 @@ use serow_processes::Output;
 use serow_requirements::requires;
 
 /// Writes a line to each of its outputs, and with `/kill` is killed then.
-const APPLICATIONS: [(Interface, &str, &str, &[&str]); 4] = [
+const APPLICATIONS: [(Interface, &str, &str, &[&str]); 5] = [
     (
         Interface::Rack,
         "config.ru",
@@ -67,6 +67,24 @@ def app(environ, start_response):
         &["out", "err", "errors", "WARNING:root:logging", "bytes"],
     ),
     (
+        Interface::PhpWorker,
+        "app.php",
+        r##"<?php
+fwrite(STDERR, "loading\n");
+return function (array $server): string {
+    $path = $server['PATH_INFO'];
+    echo "out $path\n";
+    fwrite(STDERR, "err $path\n");
+    error_log("errors $path");
+    if ($path === '/kill') {
+        posix_kill(getmypid(), SIGKILL);
+    }
+    return '.';
+};
+"##,
+        &["out", "err", "errors"],
+    ),
+    (
         Interface::Asgi,
         "app.py",
         r"
@@ -100,7 +118,7 @@ fn wait_for_line(expected: &str) {
 /// Each application loaded in each worker or once for all, and in development.
 #[test]
 fn output_is_logged_at_once_even_of_killed_workers() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code, streams) in APPLICATIONS {
         for (preload, development) in [(false, false), (true, false), (false, true), (true, true)] {
             let (mut settings, folder) = settings(interface, file, code);

@@ -45,11 +45,17 @@ async def app(scope, receive, send):
     await send({'type': 'http.response.body', 'body': ' '.join(words).encode()})
 ";
 
-const APPLICATIONS: [(Interface, &str, &str); 4] = [
+const PHP: &str = "<?php
+const NAMES = ['REMOTE_ADDR', 'REQUEST_SCHEME', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_REAL_IP', 'HTTP_FORWARDED'];
+return fn (array $server): string => implode(' ', array_map(fn (string $name) => $server[$name] ?? '-', NAMES));
+";
+
+const APPLICATIONS: [(Interface, &str, &str); 5] = [
     (Interface::Rack, "config.ru", RACK),
     (Interface::Psgi, "app.psgi", PSGI),
     (Interface::Wsgi, "application.py", WSGI),
     (Interface::Asgi, "application.py", ASGI),
+    (Interface::PhpWorker, "app.php", PHP),
 ];
 
 /// Fields of a request from this machine, and the answers with this machine as a trusted proxy and without.
@@ -72,7 +78,7 @@ const CASES: [(&str, &str, &str); 6] = [
 
 #[test]
 fn clients_behind_servers_that_are_trusted() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code) in APPLICATIONS {
         let running = Running::new(settings(interface, file, code));
         for (fields, expected, _) in CASES {
@@ -83,7 +89,7 @@ fn clients_behind_servers_that_are_trusted() {
 
 #[test]
 fn forwarded_fields_of_untrusted_peers_are_dropped() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
         settings.run.trusted = TrustedProxies::default();
@@ -96,7 +102,7 @@ fn forwarded_fields_of_untrusted_peers_are_dropped() {
 
 #[test]
 fn requests_say_when_they_were_passed_on_if_no_trusted_proxy_has_done_so() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code) in APPLICATIONS {
         let code = code.replace("HTTP_FORWARDED", "HTTP_X_REQUEST_START").replace("b'forwarded'", "b'x-request-start'");
         for (is_trusted, is_on) in [(true, true), (false, true), (true, false), (false, false)] {

@@ -42,11 +42,23 @@ async def app(scope, receive, send):
     for place, piece in enumerate(pieces, 1):
         await send({'type': 'http.response.body', 'body': piece.encode(), 'more_body': place < len(pieces)})
 ";
-const APPLICATIONS: [(Interface, &str, &str); 4] = [
+const PHP: &str = r#"<?php
+return function (array $server): array {
+    [$status, $body] = $parts = array_map('rawurldecode', explode(',', $server['QUERY_STRING']));
+    $fields = [];
+    foreach (array_chunk(array_slice($parts, 2), 2) as [$name, $value]) {
+        $fields[$name][] = $value;
+    }
+    $pieces = (static function () use ($body) { yield from str_split($body); })();
+    return [(int) $status, $fields, $server['PATH_INFO'] === '/list' ? $body : $pieces];
+};
+"#;
+const APPLICATIONS: [(Interface, &str, &str); 5] = [
     (Interface::Rack, "config.ru", RACK),
     (Interface::Psgi, "app.psgi", PSGI),
     (Interface::Wsgi, "application.py", WSGI),
     (Interface::Asgi, "application.py", ASGI),
+    (Interface::PhpWorker, "app.php", PHP),
 ];
 
 fn each(test: impl Fn(Interface, &Running)) {
@@ -57,7 +69,7 @@ fn each(test: impl Fn(Interface, &Running)) {
 
 #[test]
 fn a_transfer_encoding_of_an_application_changes_no_body() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     let bodies = [
         ("hello", "hello"),
         ("0%0A1%0A2", "0\n1\n2"),
@@ -98,7 +110,7 @@ fn bodies_that_rack_applications_have_chunked_are_decoded() {
 
 #[test]
 fn fields_of_the_connection_do_not_reach_clients() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     let fields = "Connection,close,Keep-Alive,timeout%3D5,Upgrade,h2c,TE,trailers,Proxy-Connection,close,X-Kept,1";
     each(|interface, running| {
         for path in ["/list", "/pieces"] {
@@ -113,7 +125,7 @@ fn fields_of_the_connection_do_not_reach_clients() {
 
 #[test]
 fn line_breaks_in_fields_add_none() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     each(|interface, running| {
         for path in ["/list", "/pieces"] {
             for field in [
@@ -140,7 +152,7 @@ fn line_breaks_in_fields_add_none() {
 
 #[test]
 fn bodies_end_at_their_content_length_and_205_has_none() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     each(|interface, running| {
         for length in [0, 1, 3] {
             let answer = running.get(&format!("/pieces?200,abcdef,Content-Length,{length}"));
@@ -160,7 +172,7 @@ fn bodies_end_at_their_content_length_and_205_has_none() {
 
 #[test]
 fn a_target_that_names_the_host_is_the_host() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     let applications = [
         (
             Interface::Rack,
@@ -168,6 +180,11 @@ fn a_target_that_names_the_host_is_the_host() {
             "run ->(env) { [200, {}, [env['HTTP_HOST'].inspect.delete('\"') + ' ' + env['SERVER_NAME']]] }",
         ),
         (Interface::Psgi, "app.psgi", "sub { [200, [], [\"$_[0]{HTTP_HOST} $_[0]{SERVER_NAME}\"]] }"),
+        (
+            Interface::PhpWorker,
+            "app.php",
+            "<?php return fn (array $server) => \"$server[HTTP_HOST] $server[SERVER_NAME]\";",
+        ),
         (
             Interface::Wsgi,
             "application.py",

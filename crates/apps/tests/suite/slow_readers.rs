@@ -8,7 +8,7 @@ use serow_gateway::SpoolSpace;
 use serow_requirements::requires;
 
 /// Answers `/` with a dot, and all else with 8 MB: `/array` in one piece, `/each` in pieces of 100 kB.
-const APPLICATIONS: [(Interface, &str, &str); 3] = [
+const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (
         Interface::Rack,
         "config.ru",
@@ -35,6 +35,15 @@ const APPLICATIONS: [(Interface, &str, &str); 3] = [
          }",
     ),
     (
+        Interface::PhpWorker,
+        "app.php",
+        "<?php return fn (array $server) => match ($server['PATH_INFO']) {
+            '/array' => [200, [], str_repeat('x', 8_000_000)],
+            '/each' => [200, [], (function () { for ($i = 0; $i < 80; $i++) { yield str_repeat('x', 100_000); } })()],
+            default => '.',
+        };",
+    ),
+    (
         Interface::Wsgi,
         "app.py",
         "def app(environ, start_response):
@@ -49,7 +58,7 @@ const APPLICATIONS: [(Interface, &str, &str); 3] = [
 
 #[test]
 fn readers_that_do_not_read_occupy_no_worker_and_lose_nothing() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
         settings.run.processes = NonZero::<usize>::MIN;

@@ -9,7 +9,7 @@ use serow_requirements::requires;
 /// `/drip` sends a dot ten times, with pauses; `/silent` one, and nothing more; `/hang` does not respond; `/wait` sends
 /// a dot at once, and another one when there is a file `go`; `/hijack` is as `/drip`, to a socket. All else gets the number of the
 /// process.
-const APPLICATIONS: [(Interface, &str, &str); 3] = [
+const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (
         Interface::Rack,
         "config.ru",
@@ -42,6 +42,23 @@ end)",
         $writer->close;
     };
 }",
+    ),
+    (
+        Interface::PhpWorker,
+        "app.php",
+        "<?php
+function drip(bool $is_silent) {
+    yield [200, []];
+    for ($i = 0; $i < 10; $i++) {
+        yield '.';
+        $is_silent ? sleep(1000) : usleep(200_000);
+    }
+}
+return function (array $server) {
+    $path = $server['PATH_INFO'];
+    $path !== '/hang' || sleep(1000);
+    return in_array($path, ['/drip', '/silent'], true) ? drip($path === '/silent') : (string) getmypid();
+};",
     ),
     (
         Interface::Wsgi,
@@ -82,7 +99,7 @@ fn run((interface, file, code): (Interface, &str, &str), threads: usize, transfe
 
 #[test]
 fn a_response_that_goes_on_has_no_time_limit_and_one_that_stops_is_cut() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let response = run(application, 1, Duration::from_secs(60)).get("/drip");
         assert_eq!(
@@ -109,7 +126,7 @@ fn a_hijacked_response_has_no_time_limit() {
 #[test]
 fn the_other_requests_of_a_worker_end_before_one_that_hangs_has_it_killed() {
     requires!("ruby:rack", "program:/usr/bin/python3");
-    for application in [APPLICATIONS[0], APPLICATIONS[2]] {
+    for application in [APPLICATIONS[0], APPLICATIONS[3]] {
         let running = run(application, 2, Duration::from_secs(60));
         let first = content(&running.get("/")).to_owned();
         let mut waiting = running.begin(&request("/wait"));

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// Answers with the length of the body, its sum, and the names in the folder that bodies are kept in. A worker that
 /// gets `/die` for the first time reads a part of the body and ends; one that gets `/slow` takes its time.
-const APPLICATIONS: [(Interface, &str, &str); 3] = [
+const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (
         Interface::Rack,
         "config.ru",
@@ -65,6 +65,27 @@ def app(environ, start_response):
     return [f"{len(body)} {sum(body)} {' '.join(sorted(os.listdir('spool')))}".encode()]
 "##,
     ),
+    (
+        Interface::PhpWorker,
+        "app.php",
+        r##"<?php
+return function (array $server, Serow\Body $body): string {
+    if ($server['PATH_INFO'] === '/slow') {
+        sleep(1);
+    }
+    if ($server['PATH_INFO'] === '/die' && !file_exists('died')) {
+        touch('died');
+        fread($body->stream(), 100_000);
+        posix_kill(getmypid(), SIGKILL);
+    }
+    $sum = 0;
+    foreach (count_chars($body, 1) as $byte => $count) {
+        $sum += $byte * $count;
+    }
+    return strlen($body) . " $sum " . implode(' ', array_diff(scandir('spool'), ['.', '..']));
+};
+"##,
+    ),
 ];
 
 /// The application keeps bodies in the folder `spool` of its own one.
@@ -92,7 +113,7 @@ fn open_in(folder: &Path) -> usize {
 
 #[test]
 fn an_upload_writes_through_no_link_and_has_no_name() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let (settings, folder) = spooling(application);
         let spool = settings.run.buffer.folder.clone();
@@ -114,7 +135,7 @@ fn an_upload_writes_through_no_link_and_has_no_name() {
 
 #[test]
 fn another_worker_reads_the_body_from_its_beginning_after_a_crash() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let running = Running::new(spooling(application));
         let body: Vec<u8> = (0..300_000_u32).map(|number| (number % 241) as u8).collect();
@@ -126,7 +147,7 @@ fn another_worker_reads_the_body_from_its_beginning_after_a_crash() {
 
 #[test]
 fn an_upload_that_no_worker_takes_leaves_nothing() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in APPLICATIONS {
         let (mut settings, folder) = spooling(application);
         settings.run.processes = NonZero::<usize>::MIN;
@@ -148,7 +169,7 @@ fn an_upload_that_no_worker_takes_leaves_nothing() {
 
 #[test]
 fn threads_of_one_worker_get_their_own_bodies() {
-    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3");
+    requires!("ruby:rack", "program:perl", "program:/usr/bin/python3", "program:php");
     for application in [APPLICATIONS[0], APPLICATIONS[2]] {
         let (mut settings, folder) = spooling(application);
         settings.run.processes = NonZero::<usize>::MIN;

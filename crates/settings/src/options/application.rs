@@ -14,12 +14,18 @@ use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
 #[serde(default = "without_options::<ApplicationOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
-    /// The interface of the application: auto, rack, psgi, wsgi or asgi.
+    /// The interface of the application: auto, rack, psgi, wsgi, asgi or php-worker.
     ///
     /// auto decides by the name: config.ru is rack, app.psgi is psgi. A Python application is asgi if its
     /// module is named asgi, as in project.asgi:application; otherwise Serow loads it and detects whether it
-    /// is wsgi or asgi.
-    #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
+    /// is wsgi or asgi. php-worker is for PHP applications that are loaded once and respond to many requests:
+    /// PSR-15, PSR-7, Symfony, Laravel with Octane, or a function.
+    #[arg(
+        long,
+        value_name = "auto|rack|psgi|wsgi|asgi|php-worker",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub interface: InterfaceChoice,
 
     /// How Serow reaches the program: on the TCP port in PORT, on the unix socket in SOCKET, or on a socket that the
@@ -228,6 +234,9 @@ pub enum InterfaceChoice {
     /// Python with asyncio.
     #[value(help = None)]
     Asgi,
+    /// PHP, loaded once.
+    #[value(help = None)]
+    PhpWorker,
 }
 
 choice!(InterfaceChoice, "Interface");

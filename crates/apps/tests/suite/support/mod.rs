@@ -26,7 +26,7 @@ pub fn settings(interface: Interface, file: &str, code: &str) -> (ApplicationSet
     std::fs::write(folder.path().join(file), code).unwrap();
     let application = match interface {
         Interface::Wsgi | Interface::Asgi => format!("{}:app", file.trim_end_matches(".py")),
-        Interface::Rack | Interface::Psgi => file.to_owned(),
+        Interface::Rack | Interface::Psgi | Interface::PhpWorker => file.to_owned(),
     };
     let program = Program { interface, application, interpreter: Interpreter::from_command([interpreter(interface)]) };
     let mut settings = ApplicationSettings::new("test", program, folder.path().to_owned());

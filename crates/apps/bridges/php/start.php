@@ -1,0 +1,5 @@
+<?php
+
+namespace Serow;
+
+(new TemplateProcess())->run();
