@@ -20,6 +20,7 @@ pm.max_children = {children}
 catch_workers_output = no
 php_admin_value[upload_max_filesize] = 8M
 php_admin_value[post_max_size] = 16M
+php_admin_value[include_path] = .:{include}:/usr/share/php
 """
 
 
@@ -34,10 +35,10 @@ def running(command: list[str | pathlib.Path], log: pathlib.Path) -> Iterator[su
 
 
 @contextlib.contextmanager
-def fpm(folder: pathlib.Path, children: int) -> Iterator[str]:
-    """A php-fpm with so many children; the address of its socket."""
+def fpm(folder: pathlib.Path, children: int, include: pathlib.Path = pathlib.Path("/usr/share/php")) -> Iterator[str]:
+    """A php-fpm with so many children, whose scripts include others from this folder; the address of its socket."""
     settings = folder / "fpm.conf"
-    settings.write_text(POOL.format(folder=folder, children=children))
+    settings.write_text(POOL.format(folder=folder, children=children, include=include))
     program = max(pathlib.Path("/usr/sbin").glob("php-fpm*"))
     # As root, it wants a user, or this.
     with running([program, "-R", "-F", "-y", settings], folder / "fpm.out"):
@@ -56,6 +57,6 @@ def mariadb(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     with running(command, folder / "database.log"):
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
         wait_until(lambda: subprocess.run([*client, "-e", "select 1"], capture_output=True).returncode == 0, 60)
-        subprocess.run([*client, "-e", "create database site; create user site@localhost identified by 'site'; grant all on site.* to site@localhost"],
+        subprocess.run([*client, "-e", "create database site; create user site@localhost identified by 'site'; grant all on `site%`.* to site@localhost"],
                        check=True)
         yield socket

@@ -6,15 +6,14 @@ import os
 import pathlib
 import re
 import signal
-import struct
 import subprocess
 import tempfile
-import zlib
 
 from ..gallery.application import unpacked
 from ..patience import wait_until
 from ..server import Server, free_port, program, target
 from ..verdict import Verdict
+from .picture import picture
 from .services import fpm, mariadb
 from .visitor import Answer, Visitor, multipart
 
@@ -133,15 +132,6 @@ def write(expect, author: Visitor, nonce: str) -> str:
     answer = author.send_json("PUT", f"/wp-json/wp/v2/posts/{post['id']}", {"title": "Changed"}, X_WP_Nonce=nonce)
     expect("a changed post", answer, 200)
     return str(post["id"])
-
-
-def picture(size: int) -> bytes:
-    """A PNG of noise that compresses to about this size."""
-    side = max(1, int((size / 3) ** 0.5))
-    row = lambda number: b"\0" + zlib.compress(str(number).encode() * 9, 0).ljust(side * 3, b"x")[: side * 3]
-    data = zlib.compress(b"".join(row(number) for number in range(side)), 0)
-    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def upload(expect, author: Visitor, nonce: str) -> None:
