@@ -15,6 +15,7 @@ from ..gallery.application import CACHE, unpacked
 from ..verdict import Verdict
 from .visitor import Answer, Visitor
 
+HERE = pathlib.Path(__file__).parent
 PASSWORD = "correct horse battery staple"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from . import dokuwiki, mediawiki, phpmyadmin
+from . import dokuwiki, frameworks, mediawiki, phpmyadmin, roundcube
 
-APPLICATIONS = (dokuwiki.DokuWiki, mediawiki.MediaWiki, phpmyadmin.PhpMyAdmin)
+APPLICATIONS = (dokuwiki.DokuWiki, mediawiki.MediaWiki, phpmyadmin.PhpMyAdmin, roundcube.Roundcube, frameworks.Symfony,
+                frameworks.Laravel)
