@@ -12,6 +12,7 @@ import shutil
 import subprocess
 
 from ..gallery.application import CACHE, unpacked
+from ..server import Server
 from ..verdict import Verdict
 from .visitor import Answer, Visitor
 
@@ -26,6 +27,9 @@ class Place:
     folder: pathlib.Path
     home: pathlib.Path
     port: int
+    # With HTTP/2 and HTTP/3, a certificate that is its own authority.
+    certificate: pathlib.Path | None = None
+    server: Server | None = None
     # The socket of MariaDB, where the application wants a database.
     database: pathlib.Path | None = None
 
@@ -35,7 +39,7 @@ class Place:
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.certificate else 'http'}://127.0.0.1:{self.port}"
 
 
 class Expectation:
@@ -55,6 +59,8 @@ class Expectation:
 class Application:
     name: str
     version: str
+    # That visitors use: http1, http2 or http3.
+    protocol = "http1"
     # Debian's packages.
     packages: tuple[str, ...]
     # In the short form.
@@ -69,6 +75,8 @@ class Application:
     front_controller: str | None = None
     # Paths to which the server answers 404, whatever is there.
     denied: tuple[str, ...] = ()
+    # With a cache: parts of the names of cookies whose owners have pages of their own.
+    cookies: tuple[str, ...] = ()
     # Files of the site (patterns) that nobody may see or run. Each pattern has a file.
     hidden: tuple[str, ...] = ()
     # Files (patterns) that a browser needs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import dokuwiki, frameworks, mediawiki, phpmyadmin, roundcube
+from . import dokuwiki, frameworks, mediawiki, phpmyadmin, roundcube, wordpress
 
-APPLICATIONS = (dokuwiki.DokuWiki, mediawiki.MediaWiki, phpmyadmin.PhpMyAdmin, roundcube.Roundcube, frameworks.Symfony,
+APPLICATIONS = (wordpress.WordPress, wordpress.WordPressHttp2, wordpress.WordPressHttp3, dokuwiki.DokuWiki, mediawiki.MediaWiki, phpmyadmin.PhpMyAdmin, roundcube.Roundcube, frameworks.Symfony,
                 frameworks.Laravel)

@@ -1,14 +1,20 @@
-"""A client that keeps cookies and follows nothing."""
+"""Clients that keep cookies and follow nothing by themselves."""
 
 from __future__ import annotations
 
+import base64
 import http.client
 import http.cookies
 import json
+import pathlib
+import subprocess
 import urllib.parse
 from typing import Any, NamedTuple
 
 from ..gallery.visitor import Fields
+from ..http3.tools import python
+from ..http3_clients.tools import REQUIREMENTS
+from ..server import REPOSITORY
 
 TIMEOUT = 60
 
@@ -39,22 +45,40 @@ class Answer(NamedTuple):
 
 
 class Visitor:
-    def __init__(self, port: int) -> None:
-        self.port = port
+    """Over HTTP/1.1 in cleartext."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
         self.jar: dict[str, str] = {}
 
+    def stranger(self) -> "Visitor":
+        """Another one, without cookies."""
+        return Visitor(self.origin)
+
+    def twin(self) -> "Visitor":
+        """Another window, with the same cookies."""
+        other = self.stranger()
+        other.jar = dict(self.jar)
+        return other
+
+    def close(self) -> None:
+        """Ends a program that makes the requests."""
+
     def ask(self, method: str, target: str, body: bytes | str | None = None, chunked: bool = False, **fields: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         sent = {name.replace("_", "-"): value for name, value in fields.items()}
         if self.jar:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.jar.items())
-        data = body.encode() if isinstance(body, str) else body
+        answer = self.transfer(method, target, body.encode() if isinstance(body, str) else body, chunked, sent)
+        self.keep(answer.fields.get_all("Set-Cookie", []))
+        return answer
+
+    def transfer(self, method: str, target: str, data: bytes | None, chunked: bool, sent: dict[str, str]) -> Answer:
+        connection = self.kept()
         content = iter([data[:1000], data[1000:]]) if chunked and data else data
         connection.request(method, target, content, sent, encode_chunked=chunked)
         response = connection.getresponse()
         answer = Answer(response.status, response.headers, response.read())
         connection.close()
-        self.keep(response.headers.get_all("Set-Cookie", []))
         return answer
 
     def keep(self, lines: list[str]) -> None:
@@ -68,12 +92,12 @@ class Visitor:
 
     def kept(self) -> http.client.HTTPConnection:
         """A connection for many requests."""
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        return http.client.HTTPConnection(urllib.parse.urlsplit(self.origin).netloc, timeout=TIMEOUT)
 
     def follow(self, answer: Answer) -> Answer:
         """The page that a redirection leads to, if it leads to the same site."""
         parts = urllib.parse.urlsplit(answer.location)
-        if not answer.location or parts.netloc not in ("", f"127.0.0.1:{self.port}"):
+        if not answer.location or parts.netloc not in ("", urllib.parse.urlsplit(self.origin).netloc):
             return answer
         return self.get(urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, "")))
 
@@ -85,6 +109,36 @@ class Visitor:
 
     def send_json(self, method: str, target: str, value: object, **fields: str) -> Answer:
         return self.ask(method, target, json.dumps(value), Content_Type="application/json", **fields)
+
+
+class Curl(Visitor):
+    """Over HTTP/2 or HTTP/3 with TLS: a program, `curl.py`, makes the requests."""
+
+    def __init__(self, origin: str, protocol: str, authority: pathlib.Path) -> None:
+        super().__init__(origin)
+        self.protocol, self.authority = protocol, authority
+        self.program = subprocess.Popen([python(REQUIREMENTS), "-m", "system.php.curl"], cwd=REPOSITORY / "tests", stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def stranger(self) -> "Curl":
+        return Curl(self.origin, self.protocol, self.authority)
+
+    def close(self) -> None:
+        self.program.stdin.close()
+        self.program.wait()
+
+    def transfer(self, method: str, target: str, data: bytes | None, chunked: bool, sent: dict[str, str]) -> Answer:
+        order = {"protocol": self.protocol, "authority": str(self.authority), "method": method, "url": f"{self.origin}{target}", "fields": sent,
+                 "chunked": chunked, "body": None if data is None else base64.b64encode(data).decode()}
+        self.program.stdin.write(json.dumps(order) + "\n")
+        self.program.stdin.flush()
+        found = json.loads(self.program.stdout.readline())
+        if "error" in found:
+            raise OSError(f"{method} {target} over {self.protocol}: {found['error']}")
+        fields = http.client.HTTPMessage()
+        for name, value in found["fields"]:
+            fields[name] = value
+        return Answer(found["status"], fields, base64.b64decode(found["body"]))
 
 
 def multipart(fields: dict[str, str], name: str, filename: str, content: bytes, kind: str = "image/png") -> tuple[bytes, str]:
