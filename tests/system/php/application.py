@@ -59,6 +59,8 @@ class Expectation:
 class Application:
     name: str
     version: str
+    # Where the packages are unpacked, if other tests of the application share it.
+    archive = ""
     # That visitors use: http1, http2 or http3.
     protocol = "http1"
     # Debian's packages.
@@ -84,7 +86,7 @@ class Application:
 
     @property
     def home(self) -> pathlib.Path:
-        return CACHE / self.name
+        return CACHE / (self.archive or self.name)
 
     def fetch(self) -> None:
         unpacked(self.home, *self.packages)

@@ -21,6 +21,7 @@ respond = {{ status = 404 }}
 """
 # Pages of visitors with cookies of their own are not for others; all others are the same for everybody.
 OWN = """[[site.route]]
+path = "/*"
 when = {{ header = {{ Cookie = {patterns} }} }}
 php = {{ {php} }}
 """

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import imaplib
 import pathlib
 import subprocess
+import sys
 import tempfile
 import traceback
 
+from ..gallery.application import Missing
 from ..gallery.visitor import Unexpected
 from ..server import Broken, free_port
 from ..verdict import Verdict
@@ -19,33 +22,40 @@ from .visitor import Curl, Visitor
 
 
 def run(application: Application, verdict: Verdict, serving: type = BehindServers) -> None:
-    expect = Expectation(verdict, application.name)
+    """Installs the application and uses it."""
     with tempfile.TemporaryDirectory(prefix=f"php-{application.name}-", ignore_cleanup_errors=True) as name, contextlib.ExitStack() as stack:
-        folder = pathlib.Path(name)
-        place = Place(folder, application.home, free_port())
-        if application.protocol != "http1":
-            place.certificate = certify(folder)
-        if application.has_database:
-            place.database = stack.enter_context(mariadb(folder))
-        application.prepare(place)
-        stack.enter_context(application.beside(place))
-        place.server = server = stack.enter_context(serving(application, place).serve())
-        visitor = Visitor(place.origin) if place.certificate is None else Curl(place.origin, application.protocol, place.certificate)
-        stack.callback(visitor.close)
+        place = Place(pathlib.Path(name), application.home, free_port())
         try:
-            application.install(expect, visitor, place)
-            application.use(expect, visitor, place)
-            with contextlib.closing(visitor.stranger()) as stranger:
-                secrets.refuse(expect, stranger, application, place)
-            sent = {} if place.certificate else secrets.sweep(expect, Visitor(place.origin), application, place)
-            verdict.say(f"{application.name}: files that are sent: {', '.join(f'{kind} {count}' for kind, count in sorted(sent.items()))}")
-        except (Unexpected, Broken, OSError, LookupError, ValueError) as error:
-            where = traceback.extract_tb(error.__traceback__)
-            line = next((frame.lineno for frame in where if pathlib.Path(frame.filename).name.startswith(application.name)), 0)
+            within(stack, application, place, verdict, serving)
+        except (Missing, Unexpected, Broken, OSError, imaplib.IMAP4.error, LookupError, ValueError) as error:
+            module = sys.modules[type(application).__module__].__file__
+            line = next((frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == module), 0)
             verdict.check(False, f"{application.name}: line {line}: {type(error).__name__}: {error}")
-        verdict.check(server.is_running() and not server.panics(), f"{application.name}: {server.said()[-500:]}")
-        if expect.verdict.misses:
-            verdict.say(server.said()[-1500:])
+        if place.server:
+            verdict.check(place.server.is_running() and not place.server.panics(), f"{application.name}: {place.server.said()[-500:]}")
+            if verdict.misses:
+                verdict.say(f"the end of the error log:\n{place.server.said()[-1500:]}")
+
+
+def within(stack: contextlib.ExitStack, application: Application, place: Place, verdict: Verdict, serving: type) -> None:
+    expect = Expectation(verdict, application.name)
+    if application.protocol != "http1":
+        place.certificate = certify(place.folder)
+    if application.has_database:
+        place.database = stack.enter_context(mariadb(place.folder))
+    application.prepare(place)
+    stack.enter_context(application.beside(place))
+    place.server = stack.enter_context(serving(application, place).serve())
+    visitor = Visitor(place.origin) if place.certificate is None else Curl(place.origin, application.protocol, place.certificate)
+    stack.callback(visitor.close)
+    application.install(expect, visitor, place)
+    application.use(expect, visitor, place)
+    stranger = visitor.stranger()
+    stack.callback(stranger.close)
+    secrets.refuse(expect, stranger, application, place)
+    if not place.certificate:
+        sent = secrets.sweep(expect, stranger, application, place)
+        verdict.say(f"{application.name}: kinds of files that are sent: {', '.join(sorted(sent))}")
 
 
 def certify(folder: pathlib.Path) -> pathlib.Path:

@@ -49,6 +49,7 @@ add_action('save_post', function ($post) {
 
 class WordPress(Application):
     name, version, is_short, has_database = "wordpress", "6.1.9", True, True
+    archive = "wordpress"
     packages = ("wordpress", "wordpress-theme-twentytwentythree")
     source = "/usr/share/wordpress"
     no_scripts = ("/wp-content/uploads/*",)
@@ -88,11 +89,11 @@ class WordPress(Application):
 
 
 class WordPressHttp2(WordPress):
-    protocol, is_short = "http2", False
+    name, protocol, is_short = "wordpress-http2", "http2", False
 
 
 class WordPressHttp3(WordPress):
-    protocol, is_short = "http3", False
+    name, protocol, is_short = "wordpress-http3", "http3", False
 
 
 def install(expect: Expectation, author: Visitor) -> None:
