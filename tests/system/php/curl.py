@@ -9,7 +9,7 @@ import sys
 
 import pycurl
 
-SECONDS = 120
+SECONDS = 300
 # CURL_HTTP_VERSION_2 and CURL_HTTP_VERSION_3, as libcurl names the version of a transfer.
 VERSIONS = {"http2": (pycurl.CURL_HTTP_VERSION_2TLS, 3), "http3": (pycurl.CURL_HTTP_VERSION_3ONLY, 30)}
 

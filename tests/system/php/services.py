@@ -55,7 +55,8 @@ def mariadb(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal"],
                    check=True, capture_output=True)
     program = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-    command = [program, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
+    command = [program, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={socket}", "--skip-networking",
+               "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"]
     with running(command, folder / "database.log"):
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
         wait_until(lambda: subprocess.run([*client, "-e", "select 1"], capture_output=True).returncode == 0, 60)

@@ -16,7 +16,8 @@ from ..http3.tools import python
 from ..http3_clients.tools import REQUIREMENTS
 from ..server import REPOSITORY
 
-TIMEOUT = 60
+# A busy machine takes its time.
+TIMEOUT = 300
 
 
 class Answer(NamedTuple):
