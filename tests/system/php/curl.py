@@ -14,13 +14,18 @@ SECONDS = 300
 VERSIONS = {"http2": (pycurl.CURL_HTTP_VERSION_2TLS, 3), "http3": (pycurl.CURL_HTTP_VERSION_3ONLY, 30)}
 
 
+def fields(given: dict[str, str]) -> list[tuple[str, str]]:
+    """As browsers send them: a field for each cookie (RFC 9113 §8.2.3)."""
+    return [(name, part) for name, value in given.items() for part in (value.split("; ") if name == "Cookie" else [value])]
+
+
 def transfer(curl: pycurl.Curl, order: dict) -> dict:
     wanted, expected = VERSIONS[order["protocol"]]
     body, lines = io.BytesIO(), []
     curl.reset()
     for option, value in ((pycurl.URL, order["url"]), (pycurl.CAINFO, order["authority"]), (pycurl.WRITEDATA, body), (pycurl.HTTP_VERSION, wanted),
                           (pycurl.TIMEOUT, SECONDS), (pycurl.PATH_AS_IS, 1), (pycurl.CUSTOMREQUEST, order["method"]), (pycurl.HEADERFUNCTION, lines.append),
-                          (pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in order["fields"].items()])):
+                          (pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in fields(order["fields"])])):
         curl.setopt(option, value)
     if order["method"] == "HEAD":
         curl.setopt(pycurl.NOBODY, 1)
@@ -35,8 +40,8 @@ def transfer(curl: pycurl.Curl, order: dict) -> dict:
         raise pycurl.error(0, f"version {curl.getinfo(pycurl.INFO_HTTP_VERSION)}")
     # After informational responses.
     last = b"".join(lines).decode("latin-1").strip().split("\r\n\r\n")[-1].split("\r\n")[1:]
-    fields = [line.partition(":")[::2] for line in last]
-    return {"status": curl.getinfo(pycurl.RESPONSE_CODE), "fields": [[name, value.strip()] for name, value in fields],
+    received = [line.partition(":")[::2] for line in last]
+    return {"status": curl.getinfo(pycurl.RESPONSE_CODE), "fields": [[name, value.strip()] for name, value in received],
             "body": base64.b64encode(body.getvalue()).decode()}
 
 

@@ -67,7 +67,7 @@ class Visitor:
 
     def ask(self, method: str, target: str, body: bytes | str | None = None, chunked: bool = False, **fields: str) -> Answer:
         sent = {name.replace("_", "-"): value for name, value in fields.items()}
-        if self.jar:
+        if self.jar and "Cookie" not in sent:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.jar.items())
         answer = self.transfer(method, target, body.encode() if isinstance(body, str) else body, chunked, sent)
         self.keep(answer.fields.get_all("Set-Cookie", []))
