@@ -19,9 +19,22 @@ class DokuWiki(Application):
     entry_points = ("/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php")
     front_controller = "off"
     denied = ("/data", "/data/*", "/conf", "/conf/*", "/bin", "/bin/*", "/inc", "/inc/*", "/vendor", "/vendor/*")
-    hidden = ("/data/pages/wiki/secret.txt", "/data/meta/wiki/secret.changes", "/data/media/wiki/*.png", "/conf/local.php",
-              "/conf/users.auth.php", "/conf/acl.auth.php", "/conf/mime.conf", "/bin/dwpage.php", "/inc/auth.php", "/inc/lang/en/install.html",
-              "/vendor/autoload.php", "/lib/plugins/acl/admin.php", "/lib/tpl/dokuwiki/main.php", "/.htaccess")
+    hidden = (
+        "/data/pages/wiki/secret.txt",
+        "/data/meta/wiki/secret.changes",
+        "/data/media/wiki/*.png",
+        "/conf/local.php",
+        "/conf/users.auth.php",
+        "/conf/acl.auth.php",
+        "/conf/mime.conf",
+        "/bin/dwpage.php",
+        "/inc/auth.php",
+        "/inc/lang/en/install.html",
+        "/vendor/autoload.php",
+        "/lib/plugins/acl/admin.php",
+        "/lib/tpl/dokuwiki/main.php",
+        "/.htaccess",
+    )
     public = ("/lib/images/*.png", "/lib/tpl/dokuwiki/images/*.png", "/lib/scripts/*.js")
 
     def prepare(self, place: Place) -> None:
@@ -39,8 +52,17 @@ class DokuWiki(Application):
 
     def install(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         expect("the installer", visitor.get("/install.php"), 200)
-        values = {"title": "Wiki", "acl": "on", "superuser": "ann", "fullname": "Ann", "email": "ann@example.com", "password": PASSWORD,
-                  "confirm": PASSWORD, "policy": "0", "license": "cc-by-sa"}
+        values = {
+            "title": "Wiki",
+            "acl": "on",
+            "superuser": "ann",
+            "fullname": "Ann",
+            "email": "ann@example.com",
+            "password": PASSWORD,
+            "confirm": PASSWORD,
+            "policy": "0",
+            "license": "cc-by-sa",
+        }
         answer = visitor.form("/install.php", l="en", submit="", **{f"d[{name}]": value for name, value in values.items()})
         expect("the installer's form", answer, 200, "finished successfully" in answer.text)
         answer = visitor.form("/install.php", l="en", submit="", **{f"d[{name}]": value for name, value in values.items()})
@@ -49,15 +71,25 @@ class DokuWiki(Application):
     def use(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         answer = visitor.get("/")
         expect("the start page", answer, 302, answer.location.endswith("doku.php?id=start"))
-        answer = visitor.form("/doku.php?id=start&do=login", u="ann", p="wrong", sectok=visitor.get("/doku.php?do=login").inputs.get("sectok", ""))
+        answer = visitor.form(
+            "/doku.php?id=start&do=login", u="ann", p="wrong", sectok=visitor.get("/doku.php?do=login").inputs.get("sectok", "")
+        )
         expect("a wrong password", answer, 403, "wrong" in answer.text)
-        answer = visitor.form("/doku.php?id=start&do=login", u="ann", p=PASSWORD, sectok=visitor.get("/doku.php?do=login").inputs.get("sectok", ""))
+        answer = visitor.form(
+            "/doku.php?id=start&do=login", u="ann", p=PASSWORD, sectok=visitor.get("/doku.php?do=login").inputs.get("sectok", "")
+        )
         expect("the right password", answer, 302)
         self.edit(expect, visitor, place)
         self.upload(expect, visitor)
-        for target, kind in (("/feed.php", "application/xml"), ("/lib/exe/css.php?t=dokuwiki", "text/css"), ("/lib/exe/js.php?t=dokuwiki", "application/javascript"),
-                             ("/lib/exe/opensearch.php", "application/opensearchdescription+xml"), ("/lib/exe/manifest.php", "application/manifest+json"),
-                             ("/lib/exe/indexer.php?id=start", "image/gif"), ("/doku.php?do=admin&page=usermanager", "text/html")):
+        for target, kind in (
+            ("/feed.php", "application/xml"),
+            ("/lib/exe/css.php?t=dokuwiki", "text/css"),
+            ("/lib/exe/js.php?t=dokuwiki", "application/javascript"),
+            ("/lib/exe/opensearch.php", "application/opensearchdescription+xml"),
+            ("/lib/exe/manifest.php", "application/manifest+json"),
+            ("/lib/exe/indexer.php?id=start", "image/gif"),
+            ("/doku.php?do=admin&page=usermanager", "text/html"),
+        ):
             answer = visitor.get(target)
             expect(target, answer, 200, answer.fields.get("Content-Type", "").startswith(kind))
         call = "<?xml version='1.0'?><methodCall><methodName>dokuwiki.getVersion</methodName></methodCall>"
@@ -71,9 +103,17 @@ class DokuWiki(Application):
     def edit(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         for page in ("wiki:secret", "grüße"):
             form = visitor.get(f"/doku.php?id={page.replace('ü', '%C3%BC').replace('ß', '%C3%9F')}&do=edit").inputs
-            answer = visitor.form("/doku.php", **{name: form[name] for name in ("sectok", "id", "rev", "date", "prefix", "suffix", "changecheck", "target")
-                                                  if name in form}, wikitext="====== Grüße ======\nText of the page", summary="new",
-                                  **{"do[save]": "1"})
+            answer = visitor.form(
+                "/doku.php",
+                **{
+                    name: form[name]
+                    for name in ("sectok", "id", "rev", "date", "prefix", "suffix", "changecheck", "target")
+                    if name in form
+                },
+                wikitext="====== Grüße ======\nText of the page",
+                summary="new",
+                **{"do[save]": "1"},
+            )
             answer = visitor.follow(expect(f"a new page {page}", answer, 302))
             expect(f"the page {page}", answer, 200, "Text of the page" in answer.text)
         answer = visitor.get("/doku.php?do=search&id=start&q=Gr%C3%BC%C3%9Fe")
@@ -105,8 +145,16 @@ class DokuWiki(Application):
         expect("an upload by PATH_INFO", answer, 200, answer.fields.get("Content-Type") == "image/png")
 
     def in_a_browser(self, expect: Expectation, place: Place) -> None:
-        fill = f"document.querySelector('[name=u]').value = 'ann'; document.querySelector('[name=p]').value = {json.dumps(PASSWORD)}; " \
-               "document.querySelector('#dw__login').submit()"
-        found = browse(f"{place.origin}/doku.php?id=wiki:secret&do=login", ("value", fill), ("wait", "document.body.innerText.includes('Logged in as')"),
-                       ("wait", "document.readyState == 'complete'"), ("value", "document.body.innerText"), ("errors",))
+        fill = (
+            f"document.querySelector('[name=u]').value = 'ann'; document.querySelector('[name=p]').value = {json.dumps(PASSWORD)}; "
+            "document.querySelector('#dw__login').submit()"
+        )
+        found = browse(
+            f"{place.origin}/doku.php?id=wiki:secret&do=login",
+            ("value", fill),
+            ("wait", "document.body.innerText.includes('Logged in as')"),
+            ("wait", "document.readyState == 'complete'"),
+            ("value", "document.body.innerText"),
+            ("errors",),
+        )
         expect.holds("Text of the page" in found[-2] and not found[-1], f"in Chromium: {found[-1]}, {found[-2][:300]!r}")

@@ -20,7 +20,7 @@ class Framework(Application):
     root = "public"
     entry_points = ("/index.php",)
     hidden = ("/.env", "/.git/config", "/other.php", "/uploads/evil.php", "/uploads/evil.phtml", "/storage/secret.inc")
-    public = ("/*.svg", "/build/*")
+    public = ("/**/*.svg", "/**/app.css")
     token_name = ""
 
     def prepare(self, place: Place) -> None:
@@ -47,7 +47,12 @@ class Framework(Application):
         expect("the start page", answer, 200, "<h1>Start</h1>" in answer.text)
         for prefix in ("", "/index.php"):
             answer = visitor.get(f"{prefix}/hello/Gr%C3%BC%C3%9Fe?a=b%20c")
-            expect(f"a route {prefix}", answer, 200, "Hello Grüße" in answer.text and f"{place.origin}{prefix}/hello/Gr%C3%BC%C3%9Fe?a=b%20c" in answer.text)
+            expect(
+                f"a route {prefix}",
+                answer,
+                200,
+                "Hello Grüße" in answer.text and f"{place.origin}{prefix}/hello/Gr%C3%BC%C3%9Fe?a=b%20c" in answer.text,
+            )
         expect("a route that is not there", visitor.get("/missing"), 404)
         expect("a script that is not there", visitor.get("/missing.php"), 404)
         expect("a private page, logged out", visitor.get("/private"), 403)
@@ -75,8 +80,13 @@ class Framework(Application):
             expect(path, answer, answer.status, answer.status in (400, 404) and KEY not in answer.text)
         self.more(expect, visitor, place)
         fill = "document.querySelector('[name=user]').value = 'ann'; document.querySelector('[name=password]').value = 'secret'; document.querySelector('button').click()"
-        found = browse(f"{place.origin}/login", ("value", fill), ("wait", "document.body.innerText.includes('Logged in as ann')"),
-                       ("value", "getComputedStyle(document.querySelector('h1')).color"), ("errors",))
+        found = browse(
+            f"{place.origin}/login",
+            ("value", fill),
+            ("wait", "document.body.innerText.includes('Logged in as ann')"),
+            ("value", "getComputedStyle(document.querySelector('h1')).color"),
+            ("errors",),
+        )
         expect.holds(found[-2] == "rgb(0, 128, 0)" and not found[-1], f"in Chromium: {found[-2:]}")
 
     def more(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
@@ -90,16 +100,46 @@ class Symfony(Framework):
 
     def more(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         target = f"/echo?{urllib.parse.urlencode({'a[b]': 'c d'})}"
-        answer = visitor.ask("PUT", target, b"x" * 100_000, True, X_Forwarded_Proto="https", X_Forwarded_For="192.0.2.1", Authorization="Basic YW5uOnNlY3JldA==")
-        expect("a request, as it sees it", answer, 200, answer.status == 200 and answer.json == {
-            "method": "PUT", "path": "/echo", "base": "", "query": {"a": {"b": "c d"}}, "length": 100_000, "client": answer.json["client"], "secure": answer.json["secure"],
-            "host": f"127.0.0.1:{place.port}", "user": "ann"})
+        answer = visitor.ask(
+            "PUT",
+            target,
+            b"x" * 100_000,
+            True,
+            X_Forwarded_Proto="https",
+            X_Forwarded_For="192.0.2.1",
+            Authorization="Basic YW5uOnNlY3JldA==",
+        )
+        expect(
+            "a request, as it sees it",
+            answer,
+            200,
+            answer.status == 200
+            and answer.json
+            == {
+                "method": "PUT",
+                "path": "/echo",
+                "base": "",
+                "query": {"a": {"b": "c d"}},
+                "length": 100_000,
+                "client": answer.json["client"],
+                "secure": answer.json["secure"],
+                "host": f"127.0.0.1:{place.port}",
+                "user": "ann",
+            },
+        )
 
 
 class Laravel(Framework):
     name, version = "laravel", "8.83.26"
     packages = ("php-laravel-framework",)
-    folders = ("bootstrap/cache", "storage/framework/cache", "storage/framework/sessions", "storage/framework/views", "storage/logs", "public/uploads")
+    folders = (
+        "bootstrap/cache",
+        "storage/framework/cache",
+        "storage/framework/sessions",
+        "storage/framework/views",
+        "storage/logs",
+        "public/uploads",
+    )
     token_name = "_token"
 
     def more(self, expect: Expectation, visitor: Visitor, place: Place) -> None:

@@ -35,12 +35,52 @@ class Roundcube(Application):
     source = "/usr/share/roundcube"
     entry_points = ("/index.php",)
     front_controller = "off"
-    denied = ("/SQL/*", "/bin/*", "/config/*", "/logs/*", "/temp/*", "/tests/*", "/vendor/*", "/installer", "/installer/*", "/program/include/*", "/program/lib/*",
-              "/program/localization/*", "/program/actions/*", "/program/steps/*", "/composer.json", "/composer.lock", "/composer.json-dist", "/jsdeps.json", "/README.md",
-              "/CHANGELOG.md", "/INSTALL", "/LICENSE", "/SECURITY.md", "/UPGRADING", "/config.inc.php.sample")
-    hidden = ("/SQL/sqlite.initial.sql", "/bin/update.sh", "/config/config.inc.php", "/config/defaults.inc.php", "/config/mail.sqlite", "/logs/errors.log", "/temp/secret.bin",
-              "/installer/index.php", "/installer/client.js", "/program/include/iniset.php", "/program/lib/Roundcube/bootstrap.php", "/program/localization/index.inc",
-              "/program/localization/en_US/labels.inc", "/plugins/jqueryui/jqueryui.php", "/composer.json", "/config.inc.php.sample", "/.htaccess")
+    denied = (
+        "/SQL/*",
+        "/bin/*",
+        "/config/*",
+        "/logs/*",
+        "/temp/*",
+        "/tests/*",
+        "/vendor/*",
+        "/installer",
+        "/installer/*",
+        "/program/include/*",
+        "/program/lib/*",
+        "/program/localization/*",
+        "/program/actions/*",
+        "/program/steps/*",
+        "/composer.json",
+        "/composer.lock",
+        "/composer.json-dist",
+        "/jsdeps.json",
+        "/README.md",
+        "/CHANGELOG.md",
+        "/INSTALL",
+        "/LICENSE",
+        "/SECURITY.md",
+        "/UPGRADING",
+        "/config.inc.php.sample",
+    )
+    hidden = (
+        "/SQL/sqlite.initial.sql",
+        "/bin/update.sh",
+        "/config/config.inc.php",
+        "/config/defaults.inc.php",
+        "/config/mail.sqlite",
+        "/logs/errors.log",
+        "/temp/secret.bin",
+        "/installer/index.php",
+        "/installer/client.js",
+        "/program/include/iniset.php",
+        "/program/lib/Roundcube/bootstrap.php",
+        "/program/localization/index.inc",
+        "/program/localization/en_US/labels.inc",
+        "/plugins/jqueryui/jqueryui.php",
+        "/composer.json",
+        "/config.inc.php.sample",
+        "/.htaccess",
+    )
     public = ("/program/js/*.js", "/skins/elastic/images/*", "/skins/elastic/styles/*.css")
 
     def prepare(self, place: Place) -> None:
@@ -69,7 +109,16 @@ class Roundcube(Application):
 
     def log_in(self, visitor: Visitor, password: str) -> Answer:
         form = visitor.get("/").inputs
-        return visitor.form("/?_task=login", _token=form.get("_token", ""), _task="login", _action="login", _timezone="Europe/Paris", _url="", _user="ann", _pass=password)
+        return visitor.form(
+            "/?_task=login",
+            _token=form.get("_token", ""),
+            _task="login",
+            _action="login",
+            _timezone="Europe/Paris",
+            _url="",
+            _user="ann",
+            _pass=password,
+        )
 
     def use(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         page = visitor.get("/")
@@ -83,12 +132,19 @@ class Roundcube(Application):
         page = visitor.get("/?_task=mail&_mbox=INBOX")
         found = re.search(r'"request_token":"([^"]+)"', page.text)
         token = found.group(1) if expect("the mailbox", page, 200, bool(found)) and found else ""
-        answer = visitor.get("/?_task=mail&_action=list&_mbox=INBOX&_remote=1", X_Roundcube_Request=token, X_Requested_With="XMLHttpRequest")
+        answer = visitor.get(
+            "/?_task=mail&_action=list&_mbox=INBOX&_remote=1", X_Roundcube_Request=token, X_Requested_With="XMLHttpRequest"
+        )
         expect("the list of messages", answer, 200, "A first message" in answer.text)
         answer = visitor.get("/?_task=mail&_uid=1&_mbox=INBOX&_action=show")
         expect("the message", answer, 200, "Grüße von Bob" in answer.text)
         answer = visitor.get(f"/?_task=mail&_uid=1&_mbox=INBOX&_action=viewsource&_save=1&_token={token}")
-        expect("the message as a file", answer, 200, "Grüße von Bob" in answer.text and "attachment" in answer.fields.get("Content-Disposition", ""))
+        expect(
+            "the message as a file",
+            answer,
+            200,
+            "Grüße von Bob" in answer.text and "attachment" in answer.fields.get("Content-Disposition", ""),
+        )
         self.compose(expect, visitor, token)
         for task in ("addressbook", "settings&_action=folders", "settings&_action=about"):
             expect(task, visitor.get(f"/?_task={task}"), 200)
@@ -101,21 +157,50 @@ class Roundcube(Application):
         number = found.group(1) if found else ""
         large = picture(2_000_000)
         body, kind = multipart({"_token": token}, "_attachments[]", "shot.png", large)
-        answer = visitor.ask("POST", f"/?_task=mail&_action=upload&_id={number}&_uploadid=1&_remote=1&_from=compose", body, True, Content_Type=kind, X_Roundcube_Request=token)
+        answer = visitor.ask(
+            "POST",
+            f"/?_task=mail&_action=upload&_id={number}&_uploadid=1&_remote=1&_from=compose",
+            body,
+            True,
+            Content_Type=kind,
+            X_Roundcube_Request=token,
+        )
         attached = re.search(r"rcmfile\d+", answer.text)
         if not expect.holds(answer.status == 200 and bool(attached), f"an attachment: {answer.status} {answer.text[:300]!r}"):
             return
         answer = visitor.get(f"/?_task=mail&_action=display-attachment&_id={number}&_file={attached.group()}")
         expect("the attachment", answer, 200, answer.body == large)
-        answer = visitor.form("/?_task=mail&_framed=1", _token=token, _task="mail", _action="send", _id=number, _draft="1", _to="bob@example.com", _subject="A draft",
-                              _message="The text of the draft", _charset="UTF-8", _is_html="0", _from="1", _attachments=attached.group().removeprefix("rcmfile"))
+        answer = visitor.form(
+            "/?_task=mail&_framed=1",
+            _token=token,
+            _task="mail",
+            _action="send",
+            _id=number,
+            _draft="1",
+            _to="bob@example.com",
+            _subject="A draft",
+            _message="The text of the draft",
+            _charset="UTF-8",
+            _is_html="0",
+            _from="1",
+            _attachments=attached.group().removeprefix("rcmfile"),
+        )
         expect("a draft", answer, 200, "draft" in answer.text.lower())
-        answer = visitor.get("/?_task=mail&_action=list&_mbox=Drafts&_remote=1", X_Roundcube_Request=token, X_Requested_With="XMLHttpRequest")
+        answer = visitor.get(
+            "/?_task=mail&_action=list&_mbox=Drafts&_remote=1", X_Roundcube_Request=token, X_Requested_With="XMLHttpRequest"
+        )
         expect("the drafts", answer, 200, "A draft" in answer.text)
 
     def in_a_browser(self, expect: Expectation, place: Place) -> None:
-        fill = "document.querySelector('#rcmloginuser').value = 'ann'; document.querySelector('#rcmloginpwd').value = 'secret'; " \
-               "document.querySelector('#rcmloginsubmit').click()"
-        found = browse(f"{place.origin}/", ("value", fill), ("wait", "document.querySelector('#messagelist') && document.body.innerText.includes('A first message')"),
-                       ("value", "document.body.innerText"), ("errors",))
+        fill = (
+            "document.querySelector('#rcmloginuser').value = 'ann'; document.querySelector('#rcmloginpwd').value = 'secret'; "
+            "document.querySelector('#rcmloginsubmit').click()"
+        )
+        found = browse(
+            f"{place.origin}/",
+            ("value", fill),
+            ("wait", "document.querySelector('#messagelist') && document.body.innerText.includes('A first message')"),
+            ("value", "document.body.innerText"),
+            ("errors",),
+        )
         expect.holds(not found[-1], f"in Chromium: {found[-1]}, {json.dumps(found[-2][:300])}")

@@ -42,6 +42,16 @@ def refuse(expect: Expectation, visitor: Visitor, application: Application, plac
         expect.holds(plain.status in (403, 404), f"hidden {files[0].relative_to(root)}: {plain.status} {plain.text[:100]!r}")
 
 
+def show(expect: Expectation, visitor: Visitor, application: Application, place: Place) -> None:
+    """The files that a browser needs are sent as they are."""
+    root = place.site / application.root
+    for pattern in application.public:
+        file = min((path for path in root.glob(pattern.lstrip("/")) if path.is_file()), default=None)
+        if expect.holds(file is not None, f"there is no {pattern}"):
+            answer = visitor.get(urllib.parse.quote(f"/{file.relative_to(root)}"))
+            expect(f"public {file.relative_to(root)}", answer, 200, answer.body == file.read_bytes())
+
+
 def sweep(expect: Expectation, visitor: Visitor, application: Application, place: Place) -> set[str]:
     """Requests every script, and of each folder some files of each ending: which of these kinds are sent."""
     root, sent, seen = place.site / application.root, set(), collections.Counter()

@@ -53,6 +53,7 @@ def within(stack: contextlib.ExitStack, application: Application, place: Place, 
     stranger = visitor.stranger()
     stack.callback(stranger.close)
     secrets.refuse(expect, stranger, application, place)
+    secrets.show(expect, stranger, application, place)
     if not place.certificate:
         sent = secrets.sweep(expect, stranger, application, place)
         verdict.say(f"{application.name}: kinds of files that are sent: {', '.join(sorted(sent))}")

@@ -23,7 +23,9 @@ class CachedWordPress(WordPress):
 
     def use(self, expect: Expectation, author: Visitor, place: Place) -> None:
         nonce = author.get("/wp-admin/admin-ajax.php?action=rest-nonce").text
-        post = author.send_json("POST", "/wp-json/wp/v2/posts", {"title": "First", "content": "Text", "status": "publish"}, X_WP_Nonce=nonce).json
+        post = author.send_json(
+            "POST", "/wp-json/wp/v2/posts", {"title": "First", "content": "Text", "status": "publish"}, X_WP_Nonce=nonce
+        ).json
         path = re.sub(r"^https?://[^/]+", "", post["link"])
         with contextlib.closing(author.stranger()) as stranger:
             self.strangers(expect, stranger, path)
@@ -37,7 +39,9 @@ class CachedWordPress(WordPress):
         for target in ("/", path, "/feed/", "/wp-json/wp/v2/posts"):
             for wanted in ("stored", "hit"):
                 answer = stranger.get(target)
-                expect(f"{target} of a stranger, wanted: {wanted}, {answer.fields.get('Cache-Status')}", answer, 200, result(answer) == wanted)
+                expect(
+                    f"{target} of a stranger, wanted: {wanted}, {answer.fields.get('Cache-Status')}", answer, 200, result(answer) == wanted
+                )
         answer = stranger.get(path, Cookie="unrelated=1; _ga=GA1.2.3")
         expect(f"a page with cookies of others, {answer.fields.get('Cache-Status')}", answer, 200, result(answer) == "hit")
         for target in ("/wp-login.php", "/wp-admin/", "/does/not/exist", "/wp-cron.php", "/xmlrpc.php"):
@@ -49,21 +53,43 @@ class CachedWordPress(WordPress):
     def authors(self, expect: Expectation, author: Visitor, stranger: Visitor, path: str) -> None:
         for _ in range(2):
             answer = author.get(path)
-            expect(f"the page of the author, {answer.fields.get('Cache-Status')}", answer, 200, "wpadminbar" in answer.text and result(answer) == "bypassed")
+            expect(
+                f"the page of the author, {answer.fields.get('Cache-Status')}",
+                answer,
+                200,
+                "wpadminbar" in answer.text and result(answer) == "bypassed",
+            )
         answer = stranger.get(path)
         expect("the page of a stranger after that of the author", answer, 200, "wpadminbar" not in answer.text and result(answer) == "hit")
         expect("the dashboard", answer := author.get("/wp-admin/"), 200, result(answer) == "bypassed")
 
     def commentators(self, expect: Expectation, author: Visitor, stranger: Visitor, path: str, post: int) -> None:
         with contextlib.closing(author.stranger()) as reader:
-            answer = reader.form("/wp-comments-post.php", comment_post_ID=str(post), comment="A remark", author="Bob", email="bob@example.com", submit="Post",
-                                 **{"wp-comment-cookies-consent": "yes"})
+            answer = reader.form(
+                "/wp-comments-post.php",
+                comment_post_ID=str(post),
+                comment="A remark",
+                author="Bob",
+                email="bob@example.com",
+                submit="Post",
+                **{"wp-comment-cookies-consent": "yes"},
+            )
             expect("a comment", answer, 302, any(name.startswith("comment_author_") for name in reader.jar))
             for _ in range(2):
                 answer = reader.get(path)
-                expect(f"the page of its writer, {answer.fields.get('Cache-Status')}", answer, 200, result(answer) == "bypassed" and 'value="bob@example.com"' in answer.text)
+                expect(
+                    f"the page of its writer, {answer.fields.get('Cache-Status')}",
+                    answer,
+                    200,
+                    result(answer) == "bypassed" and 'value="bob@example.com"' in answer.text,
+                )
         answer = stranger.get(path)
-        expect(f"the page of a stranger after a comment, {answer.fields.get('Cache-Status')}", answer, 200, "bob@example.com" not in answer.text)
+        expect(
+            f"the page of a stranger after a comment, {answer.fields.get('Cache-Status')}",
+            answer,
+            200,
+            "bob@example.com" not in answer.text,
+        )
 
     def disguised(self, expect: Expectation, author: Visitor, stranger: Visitor, path: str) -> None:
         """PHP takes dots, spaces and brackets in the name of a cookie for `_`."""
@@ -76,15 +102,27 @@ class CachedWordPress(WordPress):
 
     def secrets(self, expect: Expectation, author: Visitor, stranger: Visitor, nonce: str) -> None:
         """A post with a password is for those who know it."""
-        post = author.send_json("POST", "/wp-json/wp/v2/posts", {"title": "Closed", "content": "the hidden text", "status": "publish", "password": "sesame"}, X_WP_Nonce=nonce).json
+        post = author.send_json(
+            "POST",
+            "/wp-json/wp/v2/posts",
+            {"title": "Closed", "content": "the hidden text", "status": "publish", "password": "sesame"},
+            X_WP_Nonce=nonce,
+        ).json
         path = re.sub(r"^https?://[^/]+", "", post["link"])
         expect("a closed post", answer := stranger.get(path), 200, "the hidden text" not in answer.text)
         with contextlib.closing(author.stranger()) as reader:
             # Without Referer, WordPress does not redirect.
             expect("its password", reader.form("/wp-login.php?action=postpass", post_password="sesame"), 200)
-            expect("a closed post with its password", answer := reader.get(path), 200, "the hidden text" in answer.text and result(answer) == "bypassed")
+            expect(
+                "a closed post with its password",
+                answer := reader.get(path),
+                200,
+                "the hidden text" in answer.text and result(answer) == "bypassed",
+            )
         expect("a closed post, again", answer := stranger.get(path), 200, "the hidden text" not in answer.text and result(answer) == "hit")
-        draft = author.send_json("POST", "/wp-json/wp/v2/posts", {"title": "Draft", "content": "a draft", "status": "draft"}, X_WP_Nonce=nonce).json
+        draft = author.send_json(
+            "POST", "/wp-json/wp/v2/posts", {"title": "Draft", "content": "a draft", "status": "draft"}, X_WP_Nonce=nonce
+        ).json
         expect("a draft of the author", answer := author.get(f"/?p={draft['id']}&preview=true"), 200, "a draft" in answer.text)
         expect("the draft, for a stranger", answer := stranger.get(f"/?p={draft['id']}&preview=true"), 404, "a draft" not in answer.text)
 
@@ -96,8 +134,15 @@ class CachedWordPress(WordPress):
         expect("an edit", answer, 200)
         for target in (path, "/"):
             answer = stranger.get(target)
-            expect(f"{target} after an edit, {answer.fields.get('Cache-Status')}", answer, 200, "Second" in answer.text and result(answer) == "stored")
-            expect(f"{target} after an edit, again", answer := stranger.get(target), 200, "Second" in answer.text and result(answer) == "hit")
+            expect(
+                f"{target} after an edit, {answer.fields.get('Cache-Status')}",
+                answer,
+                200,
+                "Second" in answer.text and result(answer) == "stored",
+            )
+            expect(
+                f"{target} after an edit, again", answer := stranger.get(target), 200, "Second" in answer.text and result(answer) == "hit"
+            )
 
 
 class CachedWordPressHttp2(CachedWordPress):
