@@ -23,7 +23,7 @@ STATE = """JSON.stringify({
 
 class LoginTab(Tab):
     def __init__(self, browser: Browser, context: str | None = None) -> None:
-        super().__init__(browser, ("Page", "Runtime", "Network"), context=context)
+        super().__init__(browser, ("Page", "Runtime", "Network", "Log"), context=context)
 
     def wait_for(self, expression: str, seconds: float = 15.0) -> None:
         until = time.monotonic() + seconds
@@ -67,7 +67,24 @@ def perform(tab: LoginTab, order: list) -> object:
             tab.value("1")
             sent = [event["params"]["request"] for event in tab.browser.events if event.get("method") == "Network.requestWillBeSent"]
             return [[request["url"], request["headers"].get("Referer", "")] for request in sent]
+        case ["errors"]:
+            tab.value("1")
+            return [said for event in tab.browser.events if (said := complaint(event))]
     return tab.state()
+
+
+def complaint(event: dict) -> str:
+    """An error that the console shows: of a script, or a resource that did not come."""
+    parameters = event.get("params", {})
+    match event.get("method"):
+        case "Runtime.exceptionThrown":
+            details = parameters["exceptionDetails"]
+            return details.get("exception", {}).get("description") or details["text"]
+        case "Runtime.consoleAPICalled" if parameters["type"] == "error":
+            return " ".join(str(item.get("value", item.get("description"))) for item in parameters["args"])
+        case "Log.entryAdded" if parameters["entry"]["level"] == "error":
+            return f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}"
+    return ""
 
 
 def main() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 
@@ -20,6 +22,7 @@ pm.max_children = {children}
 catch_workers_output = no
 php_admin_value[upload_max_filesize] = 8M
 php_admin_value[post_max_size] = 16M
+php_value[include_path] = .:{include}:/usr/share/php
 """
 
 
@@ -34,10 +37,10 @@ def running(command: list[str | pathlib.Path], log: pathlib.Path) -> Iterator[su
 
 
 @contextlib.contextmanager
-def fpm(folder: pathlib.Path, children: int) -> Iterator[str]:
-    """A php-fpm with so many children; the address of its socket."""
+def fpm(folder: pathlib.Path, children: int, include: pathlib.Path = pathlib.Path("/usr/share/php")) -> Iterator[str]:
+    """A php-fpm with so many children, whose scripts include others from this folder; the address of its socket."""
     settings = folder / "fpm.conf"
-    settings.write_text(POOL.format(folder=folder, children=children))
+    settings.write_text(POOL.format(folder=folder, children=children, include=include))
     program = max(pathlib.Path("/usr/sbin").glob("php-fpm*"))
     # As root, it wants a user, or this.
     with running([program, "-R", "-F", "-y", settings], folder / "fpm.out"):
@@ -52,10 +55,69 @@ def mariadb(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal"],
                    check=True, capture_output=True)
     program = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-    command = [program, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
+    command = [program, "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={socket}", "--skip-networking",
+               "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"]
     with running(command, folder / "database.log"):
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root"]
         wait_until(lambda: subprocess.run([*client, "-e", "select 1"], capture_output=True).returncode == 0, 60)
-        subprocess.run([*client, "-e", "create database site; create user site@localhost identified by 'site'; grant all on site.* to site@localhost"],
+        subprocess.run([*client, "-e", "create database site; create user site@localhost identified by 'site'; grant all on `site%`.* to site@localhost"],
                        check=True)
         yield socket
+
+
+# Dovecot reads no mail as root.
+NOBODY = 65_534
+DOVECOT = """protocols = imap
+listen = 127.0.0.1
+base_dir = {folder}/dovecot
+log_path = {folder}/dovecot.log
+ssl = no
+disable_plaintext_auth = no
+mail_location = maildir:{folder}/mail/%u
+first_valid_uid = 0
+first_valid_gid = 0
+passdb {{
+  driver = static
+  args = password=secret
+}}
+userdb {{
+  driver = static
+  args = uid={user} gid={user} home={folder}/mail/%u
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+service anvil {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+"""
+
+
+@contextlib.contextmanager
+def dovecot(folder: pathlib.Path, port: int) -> Iterator[None]:
+    """An IMAP server whose users all have the password `secret`."""
+    # Its processes for logins have a user of their own.
+    folder.chmod(0o755)
+    mail = folder / "mail"
+    mail.mkdir()
+    mail.chmod(0o777)
+    settings = folder / "dovecot.conf"
+    settings.write_text(DOVECOT.format(folder=folder, port=port, user=os.getuid() or NOBODY))
+    with running(["/usr/sbin/dovecot", "-F", "-c", settings], folder / "dovecot.out"):
+        wait_until(lambda: greets(port), 20)
+        yield
+
+
+def greets(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
+        return connection.recv(100).startswith(b"* OK")
+    return False

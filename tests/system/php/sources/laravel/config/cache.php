@@ -1,0 +1,1 @@
+<?php return ['default' => 'array', 'stores' => ['array' => ['driver' => 'array']], 'prefix' => 'site'];
