@@ -47,7 +47,7 @@ impl PhpPlace {
         let root = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let preset = Preset::of_root(&root.canonicalize().unwrap_or_else(|_| root.clone()));
-        let mut settings = preset.map(Preset::settings).unwrap_or_default();
+        let mut settings = settings_of(preset);
         if name != INDEX {
             settings.front_controller = FrontController::At(name.clone());
             settings.index.insert(0, name);
@@ -58,15 +58,22 @@ impl PhpPlace {
     /// The names of files that answer for a folder in which there is no script for that.
     #[must_use]
     pub fn pages(&self) -> Vec<String> {
-        vec![PAGE.to_owned()]
+        self.settings.index.iter().filter(|name| !name.ends_with(".php")).cloned().collect()
     }
 
     fn of_folder(folder: &Path) -> Option<Self> {
         let preset = Preset::of_folder(&folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
         let root = preset.map_or_else(|| folder.to_owned(), |preset| preset.root(folder));
-        let settings = preset.map(Preset::settings).unwrap_or_default();
+        let settings = settings_of(preset);
         root.join(INDEX).is_file().then_some(Self { root, settings, preset })
     }
+}
+
+/// How an application is served, with pages that answer for folders without a script.
+fn settings_of(preset: Option<&Preset>) -> PhpSettings {
+    let mut settings = preset.map(Preset::settings).unwrap_or_default();
+    settings.index.push(PAGE.to_owned());
+    settings
 }
 
 /// The php-fpm for the scripts of this folder; children that leave may take so long to end.
