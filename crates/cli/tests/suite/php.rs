@@ -157,7 +157,7 @@ fn an_overdue_response_costs_its_own_process_only() {
     eventually("it is killed", || (!is_there(overdue)).then_some(()));
     assert!(is_there(other));
     site.go();
-    assert!(received(begun).text().ends_with("end"));
+    assert!(received(begun).text().contains("end"));
     for _ in 0..5 {
         assert_eq!(site.server.get("/").status(), 200);
     }
@@ -300,16 +300,13 @@ fn settings_that_cannot_work_are_refused_with_a_remedy() {
         (&["app", here, "--interpreter", "php"], "is not php-fpm: write the path of php-fpm"),
         (&["app", here, "--interpreter", "/nowhere/php-fpm"], "there is no program /nowhere/php-fpm"),
         (&["app", here, "--ini", "a b=c"], "cannot be set"),
-        (&["app", here, "--preload"], "`preload` is not for PHP"),
+        (&["app", here, "--preload"], "--preload is not for PHP"),
         (&["app", here, "--static", here], "files beside the scripts are sent anyway"),
-        (&["app", "config.ru", "--ini", "a=b"], "`ini` is for PHP only"),
+        (&["app", "config.ru", "--ini", "a=b"], "--ini is for PHP only"),
     ] {
         let output = output(arguments);
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            !output.status.success() && text.replace("--", "`").contains(&expected.replace("--", "`")),
-            "{arguments:?}: {text}"
-        );
+        assert!(!output.status.success() && text.contains(expected), "{arguments:?}: {text}");
     }
 }
 
