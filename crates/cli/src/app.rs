@@ -27,7 +27,7 @@ use crate::{
     application_host::application_host,
     arguments::AppArguments,
     command_error::CommandError,
-    descriptors, environment_port, error_log,
+    descriptors, environment_port, error_log, project,
     response_options::ResponsePolicy,
     script_option::OpenedScript,
     serving::{Served, Serving},
@@ -94,7 +94,15 @@ fn php_place(application: Option<&OsStr>, run: &ApplicationOptions) -> Result<Op
         return Ok(None);
     };
     let is_php = path.extension().is_some_and(|ending| ending == "php") || path.is_dir();
-    is_php.then(|| PhpPlace::find(path)).transpose()
+    let place = is_php.then(|| PhpPlace::find(path)).transpose();
+    place.map_err(|error| match project::applications(path).first() {
+        // A folder with an application in another language.
+        Some(found) => {
+            let (kind, command) = (found.kind, found.command(Some(path).filter(|path| *path != Path::new("."))));
+            SettingError::new("application", format!("{} contains {kind}: write {command}", path.display()))
+        }
+        None => error,
+    })
 }
 
 /// php-fpm for the scripts there.

@@ -73,7 +73,7 @@ impl Contents {
         let mut handlers: Vec<_> = project::applications(folder).into_iter().map(Handler::Application).collect();
         let site = project::static_folder(folder);
         // The folder `public` of an application has its files, and no site of its own.
-        let has_application = handlers.iter().any(|handler| !handler.is_for_development());
+        let has_application = handlers.iter().any(|handler| !handler.is_for_development() && !handler.is_php());
         let assets = ["public", "static"].into_iter().find(|name| has_application && folder.join(name).is_dir());
         handlers.extend(site.filter(|site| Some(*site) != assets).map(Handler::Site));
         // A server for development is the last resort.
@@ -103,6 +103,11 @@ impl Contents {
 }
 
 impl Handler {
+    /// The files beside its scripts are sent anyway.
+    fn is_php(&self) -> bool {
+        matches!(self, Self::Application(application) if matches!(application.start, project::Start::Php(_)))
+    }
+
     fn is_for_development(&self) -> bool {
         matches!(self, Self::Application(application) if application.is_for_development)
     }

@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | Rack, PSGI | here: the names of their files are conventions |
 //! | Django and other Python | `project/python.rs` |
+//! | PHP | `project/php.rs` |
 //! | Node.js, Procfile | `project/programs.rs` |
 //! | source code that Serow runs only when it is built, or behind another program | `project/sources.rs` |
 
+mod php;
 mod programs;
 mod python;
 mod sources;
@@ -42,6 +44,8 @@ pub(crate) enum Start {
     Application(String),
     /// As a program that serves HTTP.
     Program(Vec<String>),
+    /// By php-fpm, which runs the scripts of this folder below.
+    Php(String),
 }
 
 impl FoundApplication {
@@ -60,6 +64,10 @@ impl FoundApplication {
                 format!("serow app {}", quoted(&path.display().to_string()))
             }
             Start::Application(name) => format!("serow app {}{place}", quoted(name)),
+            Start::Php(_) => {
+                let path = folder.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string());
+                format!("serow app {}", quoted(&path))
+            }
             Start::Program(command) => {
                 let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
                 format!("serow app{place} -- {}", words.join(" "))
@@ -81,6 +89,7 @@ pub(crate) fn applications(folder: &Path) -> Vec<FoundApplication> {
     if folder.join("app.psgi").is_file() {
         found.push(FoundApplication::new("app.psgi", "a PSGI application", Start::Application("app.psgi".to_owned())));
     }
+    found.extend(php::application(folder));
     found.extend(python::applications(folder));
     found.extend(programs::procfile(folder));
     found.extend(programs::package(folder));
@@ -145,6 +154,9 @@ pub(crate) mod tests {
         for (files, expected) in [
             (&[("config.ru", "")][..], &["serow app config.ru"][..]),
             (&[("app.psgi", "")], &["serow app app.psgi"]),
+            (&[("index.php", ""), ("composer.json", "")], &["serow app ."]),
+            (&[("public/index.php", ""), ("artisan", "")], &["serow app ."]),
+            (&[("contact.php", ""), ("index.html", "")], &[]),
             (&[("manage.py", manage), ("shop/wsgi.py", "")], &["serow app shop.wsgi:application"]),
             (&[("manage.py", manage), ("shop/asgi.py", "")], &["serow app shop.asgi:application"]),
             (&[("manage.py", manage)], &[]),
@@ -186,6 +198,7 @@ pub(crate) mod tests {
         for (start, expected) in [
             (Start::Application("config.ru".to_owned()), "serow app '/srv/my shop/config.ru'"),
             (Start::Application("a.wsgi:b".to_owned()), "serow app a.wsgi:b --chdir '/srv/my shop'"),
+            (Start::Php("public".to_owned()), "serow app '/srv/my shop'"),
             (Start::Program(vec!["it's".to_owned()]), r"serow app --chdir '/srv/my shop' -- 'it'\''s'"),
         ] {
             assert_eq!(FoundApplication::new("", "", start).command(Some(here)), expected);

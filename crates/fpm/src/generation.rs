@@ -81,10 +81,7 @@ impl Generation for FpmGeneration {
             phase: Phase::Loading,
             backoff: Backoff::default(),
         };
-        generation.start_instance(numbers).map_err(|error| {
-            let path = shared.settings.executable.path().display();
-            format!("{path} cannot be started: {error}")
-        })?;
+        generation.start_instance(numbers).map_err(|error| format!("php-fpm cannot be started: {error}"))?;
         Ok(generation)
     }
 

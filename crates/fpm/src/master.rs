@@ -23,6 +23,7 @@ use tokio::{
 
 use crate::{
     configuration,
+    executable::Executable,
     output_lines::OutputLines,
     pool_sockets::{PoolSocket, PrivateFolder},
     settings::FpmSettings,
@@ -61,7 +62,8 @@ impl Master {
         let file = folder.path().join("php-fpm.conf");
         fs::write(&file, configuration::text(&paths))?;
         let (reader, writer) = io::pipe()?;
-        let mut command = command(settings)?;
+        let executable = settings.executable().map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?;
+        let mut command = command(settings, &executable)?;
         let ini = configuration::ini(settings.development, &settings.ini);
         command.args(configuration::arguments(&file, geteuid().is_root(), &ini));
         let inherited = (inheritance::FIRST_DESCRIPTOR..).zip(&paths);
@@ -142,8 +144,8 @@ impl Drop for Master {
     }
 }
 
-fn command(settings: &FpmSettings) -> io::Result<Command> {
-    let mut words = settings.launcher.iter().cloned().chain([settings.executable.path().into()]);
+fn command(settings: &FpmSettings, executable: &Executable) -> io::Result<Command> {
+    let mut words = settings.launcher.iter().cloned().chain([executable.path().into()]);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
     inheritance::remove_variables(&mut command);
     command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());

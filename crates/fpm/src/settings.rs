@@ -5,7 +5,7 @@ use std::{ffi::OsString, num::NonZero, path::PathBuf};
 use serow_gateway::FieldNames;
 use serow_processes::RunSettings;
 
-use crate::executable::Executable;
+use crate::executable::{Executable, ExecutableError};
 
 /// How php-fpm is run.
 #[derive(Clone, Debug)]
@@ -14,8 +14,8 @@ pub struct FpmSettings {
     pub run: RunSettings,
     /// The kind of its scripts, as in `WordPress`; `PHP`.
     pub title: &'static str,
-    /// The program.
-    pub executable: Executable,
+    /// The name or path of the program php-fpm; if nothing is set, `php-fpm` or the newest one that is installed.
+    pub program: Option<String>,
     /// The launcher before the program, which ends in `serow_supervisor::become_program`: by it, php-fpm inherits its sockets
     /// and ends with this process.
     pub launcher: Vec<OsString>,
@@ -30,15 +30,27 @@ pub struct FpmSettings {
 impl FpmSettings {
     /// The defaults for scripts in this folder, with two children.
     #[must_use]
-    pub fn new(name: impl Into<String>, executable: Executable, folder: PathBuf) -> Self {
+    pub fn new(name: impl Into<String>, folder: PathBuf) -> Self {
         Self {
             run: RunSettings::new(name, folder, LEAST_CHILDREN),
             title: "PHP",
-            executable,
+            program: None,
             launcher: Vec::new(),
             ini: Vec::new(),
             field_names: FieldNames::default(),
             development: false,
+        }
+    }
+
+    /// The program, as it is installed now.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn executable(&self) -> Result<Executable, ExecutableError> {
+        match &self.program {
+            Some(name) => Executable::named(name),
+            None => Executable::installed(),
         }
     }
 }

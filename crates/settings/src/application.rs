@@ -42,8 +42,9 @@ impl Application {
             }
             Self::Php(fpm) => {
                 let settings = fpm.settings();
-                let (folder, executable) = (settings.run.folder.display(), settings.executable.path().display());
-                format!("{} in {folder} with {executable}", settings.title)
+                let program = settings.executable().map(|executable| executable.path().display().to_string());
+                let program = program.unwrap_or_else(|_| "php-fpm".to_owned());
+                format!("{} in {} with {program}", settings.title, settings.run.folder.display())
             }
         }
     }
@@ -66,7 +67,7 @@ impl Application {
                 Ok(path.display().to_string())
             }
             Self::Php(fpm) => {
-                let executable = &fpm.settings().executable;
+                let executable = fpm.settings().executable().map_err(|error| error.to_string())?;
                 Ok(format!("{}, {}", executable.path().display(), executable.version()?))
             }
         }

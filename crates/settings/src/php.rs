@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use serow_fpm::{Executable, FpmApplication, FpmSettings, is_ini_setting};
+use serow_fpm::{FpmApplication, FpmSettings, is_ini_setting};
 use serow_php::{FrontController, PhpSettings, Preset};
 
 use super::{SettingError, process::ApplicationHost, proxy::field_names, running::run_as_written};
@@ -89,12 +89,8 @@ pub fn php_fpm(
     let folder = folder.canonicalize().map_err(|error| {
         SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
     })?;
-    let executable = match &options.interpreter {
-        Some(name) => Executable::named(name.trim()),
-        None => Executable::installed(),
-    };
-    let executable = executable.map_err(|error| SettingError::new("interpreter", error.to_string()))?;
-    let mut settings = FpmSettings::new(name, executable, folder);
+    let mut settings = FpmSettings::new(name, folder);
+    settings.program = options.interpreter.as_deref().map(|name| name.trim().to_owned());
     settings.run.processes = settings.run.processes.max(usual_processes());
     run_as_written(&mut settings.run, &options, grace, host)?;
     if options.processes.is_some_and(|count| count.in_memory() < LEAST_PROCESSES) {

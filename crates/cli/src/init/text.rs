@@ -28,6 +28,9 @@ fn section(contents: &Contents) -> String {
         (Handler::Application(application), _) if application.kind == DJANGO => {
             text.push_str(&format!("{}\n{DJANGO_FILES}#{}\n", app(application), app(application)));
         }
+        (Handler::Application(application), _) if application.start == Start::Php(".".to_owned()) => {
+            text.push_str(&format!("{HIDDEN_SETTINGS}{}\n", app(application)));
+        }
         (Handler::Application(application), None) => text.push_str(&format!("{}\n", app(application))),
         (Handler::Application(application), Some(folder)) => {
             text.push_str(&format!(
@@ -64,6 +67,9 @@ fn explanation(handler: &Handler) -> String {
                     "# Its script \"start\" is a server for development. For production, build the pages, and serve their folder."
                 }
                 (Start::Program(_), _) => "# It has to listen on the port in the environment variable PORT.",
+                (Start::Php(_), _) => {
+                    "# Serow starts php-fpm for it; processes = 8, behind a comma, sets the number of its processes."
+                }
                 (Start::Application(_), _) => {
                     "# It runs in one worker process per core; processes = 4, behind a comma, sets their number."
                 }
@@ -79,6 +85,7 @@ fn explanation(handler: &Handler) -> String {
 fn app(application: &FoundApplication) -> String {
     match &application.start {
         Start::Application(name) => format!("app = {{ application = {} }}", string(name)),
+        Start::Php(root) => format!("php = {{ root = {} }}", string(root)),
         Start::Program(command) => {
             let words: Vec<_> = command.iter().map(|word| string(word)).collect();
             format!("app = {{ command = [{}] }}", words.join(", "))

@@ -45,15 +45,13 @@ fn php(folder: &Path) -> Option<FoundSources> {
     entries.any(|entry| is_php(&entry.file_name())).then_some(FoundSources { file: "*.php", kind: "PHP", remedy: PHP })
 }
 
-const PHP: &str = "to run it, put a server for PHP behind Serow, such as FrankenPHP: serow app -- frankenphp php-server \
-                   --listen 127.0.0.1:{port}";
+const PHP: &str =
+    "to run it, write serow app with the path of the script that answers requests, such as public/index.php";
 
 const JAVA: &str = "to run it, build it, and write serow app -- java -jar with the name of the archive";
 
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 8] = [
     ("composer.json", "PHP", PHP),
-    ("wp-config.php", "WordPress", PHP),
-    ("index.php", "PHP", PHP),
     (
         "Cargo.toml",
         "a Rust program",
@@ -87,8 +85,7 @@ mod tests {
     fn source_code_is_found_by_its_files() {
         for (files, expected) in [
             (&[("composer.json", "")][..], Some("composer.json")),
-            (&[("wp-config.php", "")], Some("wp-config.php")),
-            (&[("index.php", ""), ("style.css", "")], Some("index.php")),
+            (&[("wp-config.php", "")], Some("*.php")),
             (&[("contact.php", ""), ("index.html", "")], Some("*.php")),
             (&[("Cargo.toml", ""), ("src/main.rs", "")], Some("Cargo.toml")),
             (&[("go.mod", "")], Some("go.mod")),

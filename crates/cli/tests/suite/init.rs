@@ -209,8 +209,8 @@ fn lines(mut command: Command) -> impl Iterator<Item = String> {
 #[test]
 fn source_code_is_neither_served_nor_written_into_a_settings_file_by_itself() {
     for (files, kind, remedy) in [
-        (&["index.php", "wp-config.php"][..], "WordPress (wp-config.php)", "frankenphp"),
-        (&["composer.json", "public/index.php"], "PHP (composer.json)", "frankenphp"),
+        (&["contact.php"][..], "PHP (*.php)", "serow app"),
+        (&["composer.json", "src/a.php"], "PHP (composer.json)", "serow app"),
         (&["Cargo.toml", "src/main.rs"], "a Rust program (Cargo.toml)", "cargo build --release"),
         (&["Cargo.toml", "index.html"], "a Rust program (Cargo.toml)", "cargo build --release"),
         (&["go.mod"], "a Go program (go.mod)", "go build"),

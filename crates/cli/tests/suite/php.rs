@@ -293,9 +293,14 @@ fn settings_that_cannot_work_are_refused_with_a_remedy() {
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     fs::write(folder.path().join("index.php"), "").unwrap();
+    let rack = folder.path().join("rack");
+    fs::create_dir(&rack).unwrap();
+    fs::write(rack.join("config.ru"), "").unwrap();
     let (here, empty) = (folder.path().to_str().unwrap(), empty.to_str().unwrap());
+    let rack = rack.to_str().unwrap();
     for (arguments, expected) in [
         (&["app", empty][..], "there is no index.php in "),
+        (&["app", rack], "contains a Rack application: write serow app "),
         (&["app", here, "--processes", "1"], "PHP needs at least 2"),
         (&["app", here, "--interpreter", "php"], "is not php-fpm: write the path of php-fpm"),
         (&["app", here, "--interpreter", "/nowhere/php-fpm"], "there is no program /nowhere/php-fpm"),
