@@ -3,13 +3,15 @@
 use std::{io, sync::Arc, time::Duration};
 
 use serow_processes::{Backoff, Generation, MessageSender, RESTART};
-use tokio::time::Instant;
+use serow_proxy::ServerLocation;
+use tokio::{task::spawn_local, time::Instant};
 
 use crate::{
     application::Shared,
     master::{FpmMessage, Master},
     pool::Pool,
     settings::FpmSettings,
+    warm_up::warm_up,
 };
 
 /// The php-fpm of one generation, and those that it replaces.
@@ -21,7 +23,18 @@ pub(crate) struct FpmGeneration {
     /// The last one serves, unless it has retired; earlier ones finish their requests.
     instances: Vec<Instance>,
     phase: Phase,
+    warmth: Warmth,
     backoff: Backoff,
+}
+
+/// The opcache of a generation that is loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Warmth {
+    Cold,
+    /// It is being filled.
+    Warming,
+    /// It is filled, as far as it can be.
+    Warm,
 }
 
 /// How far it is.
@@ -79,6 +92,7 @@ impl Generation for FpmGeneration {
             messages,
             instances: Vec::new(),
             phase: Phase::Loading,
+            warmth: Warmth::Cold,
             backoff: Backoff::default(),
         };
         generation.start_instance(numbers).map_err(|error| format!("php-fpm cannot be started: {error}"))?;
@@ -90,7 +104,10 @@ impl Generation for FpmGeneration {
     }
 
     fn handle_message(&mut self, message: FpmMessage, numbers: &mut u64) -> Result<(), String> {
-        let FpmMessage::MasterEnded(number) = message else { return Ok(()) };
+        let FpmMessage::MasterEnded(number) = message else {
+            self.warmth = Warmth::Warm;
+            return Ok(());
+        };
         let Some(instance) = self.instances.iter_mut().find(|instance| instance.number == number) else {
             return Ok(());
         };
@@ -121,7 +138,7 @@ impl Generation for FpmGeneration {
     }
 
     fn is_ready(&self) -> bool {
-        self.instances.last().is_some_and(Instance::is_ready)
+        self.warmth == Warmth::Warm && self.all_are_ready()
     }
 
     fn startup_error(&self) -> Option<String> {
@@ -185,6 +202,30 @@ impl FpmGeneration {
         Ok(())
     }
 
+    fn all_are_ready(&self) -> bool {
+        self.instances.last().is_some_and(Instance::is_ready)
+    }
+
+    /// Fills the opcache from that of the generation before, if there is one.
+    fn warm_up(&mut self) {
+        self.warmth = Warmth::Warming;
+        let servers = self.shared.upstream.servers();
+        let old = servers.iter().find_map(|server| match &server.settings().address.location {
+            ServerLocation::Unix(path) => Some(path.clone()),
+            _ => None,
+        });
+        let new = self.instances.last().and_then(|instance| {
+            Some((instance.pools.first()?.path().to_owned(), instance.master.folder().to_owned()))
+        });
+        let messages = self.messages.clone();
+        drop(spawn_local(async move {
+            if let (Some(old), Some((new, folder))) = (old, new) {
+                warm_up(old, new, folder).await;
+            }
+            messages.send(FpmMessage::Ready);
+        }));
+    }
+
     /// Looks at all children.
     fn look(&mut self) {
         let settings = &self.shared.settings;
@@ -194,7 +235,7 @@ impl FpmGeneration {
         }
         self.instances.retain(|instance| instance.life != Life::Over);
         match self.phase {
-            Phase::Loading if self.is_ready() => self.messages.send(FpmMessage::Ready),
+            Phase::Loading if self.warmth == Warmth::Cold && self.all_are_ready() => self.warm_up(),
             Phase::Serving if has_changed => self.publish(),
             _ => {}
         }

@@ -12,6 +12,7 @@
 //! | the master: its process, its lines, its children | `master.rs`, `output_lines.rs` |
 //! | the sockets: which child has accepted its connections, and connections that are taken back | `pool_sockets.rs` |
 //! | one child: when it gets requests, when it is idle, when it is replaced | `pool.rs` |
+//! | the opcache of a new php-fpm is filled | `warm_up.rs` |
 //! | the children of one generation | `generation.rs` |
 //!
 //! # When a child is idle
@@ -33,6 +34,7 @@ mod output_lines;
 mod pool;
 mod pool_sockets;
 mod settings;
+mod warm_up;
 
 pub use self::{
     application::FpmApplication,

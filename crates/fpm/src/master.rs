@@ -8,6 +8,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::process::CommandExt,
     },
+    path::Path,
     process::{Child, Command},
     rc::Rc,
     time::Duration,
@@ -27,6 +28,7 @@ use crate::{
     output_lines::OutputLines,
     pool_sockets::{PoolSocket, PrivateFolder},
     settings::FpmSettings,
+    warm_up,
 };
 
 /// A running php-fpm. Dropping it kills the process and its children.
@@ -36,13 +38,13 @@ pub(crate) struct Master {
     group: Option<Pid>,
     last_lines: Rc<RefCell<VecDeque<String>>>,
     /// The sockets and the configuration.
-    _folder: PrivateFolder,
+    folder: PrivateFolder,
 }
 
 /// Messages about a php-fpm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FpmMessage {
-    /// All of its children are ready.
+    /// All of its children are ready, and its opcache is filled as far as it can be.
     Ready,
     /// The master with this number has exited.
     MasterEnded(u64),
@@ -61,6 +63,7 @@ impl Master {
         let paths: Vec<_> = sockets.iter().map(|socket| socket.path().to_owned()).collect();
         let file = folder.path().join("php-fpm.conf");
         fs::write(&file, configuration::text(&paths))?;
+        warm_up::write_scripts(folder.path())?;
         let (reader, writer) = io::pipe()?;
         let executable = settings.executable().map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?;
         let mut command = command(settings, &executable)?;
@@ -83,8 +86,13 @@ impl Master {
         let output = listen(settings, reader.into(), Rc::clone(&last_lines));
         let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
         spawn_local(watch(ended, output, number, messages.clone()));
-        let master = Self { child, group: id.and_then(Pid::from_raw), last_lines, _folder: folder };
+        let master = Self { child, group: id.and_then(Pid::from_raw), last_lines, folder };
         Ok((master, sockets))
+    }
+
+    /// The folder with its sockets and scripts of the server's own.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The process of the child in the pool with this index.

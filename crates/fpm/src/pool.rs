@@ -1,6 +1,6 @@
 //! One child, in a pool of its own: when it gets requests, when it is idle, when it is replaced.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use rustix::process::Signal;
 use serow_client::Protocol;
@@ -81,6 +81,11 @@ impl Pool {
             lifetime: settings.run.lifetime.map(Lifetime::random),
             process: None,
         })
+    }
+
+    /// The path of its socket.
+    pub(crate) fn path(&self) -> &Path {
+        self.socket.path()
     }
 
     /// Its server, if it gets requests.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serow_message::Response;
+use serow_net::LastingWork;
 use tokio::{runtime::Handle, task::spawn_local};
 
 use crate::local_upstream::LocalUpstream;
@@ -19,8 +20,11 @@ pub(crate) struct Persistent {
     local: Rc<LocalUpstream>,
 }
 
-/// A request without a client, counted until this is dropped.
-struct Clientless(Rc<LocalUpstream>);
+/// A request without a client, counted until this is dropped. A server that stops waits for it.
+struct Clientless {
+    local: Rc<LocalUpstream>,
+    _work: LastingWork,
+}
 
 impl Persistent {
     pub(crate) fn new(local: Rc<LocalUpstream>, responding: Pin<Box<dyn Future<Output = Response>>>) -> Self {
@@ -62,13 +66,13 @@ impl Clientless {
             local.clientless.get() < local.upstream.settings().queue.length && Handle::try_current().is_ok();
         is_admitted.then(|| {
             local.clientless.set(local.clientless.get() + 1);
-            Self(Rc::clone(local))
+            Self { local: Rc::clone(local), _work: LastingWork::begin() }
         })
     }
 }
 
 impl Drop for Clientless {
     fn drop(&mut self) {
-        self.0.clientless.set(self.0.clientless.get() - 1);
+        self.local.clientless.set(self.local.clientless.get() - 1);
     }
 }

@@ -3,7 +3,9 @@
 use std::{convert::Infallible, future::poll_fn, ops::ControlFlow, rc::Rc, sync::mpsc::Sender, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
+use serow_net::{
+    AcceptError, Accepted, Acceptor, LastingWork, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime,
+};
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
@@ -83,6 +85,7 @@ async fn serve<H: Handler>(
     let all_left = async {
         while accepting.join_next().await.is_some() {}
         worker.counters.connections.wait_until(|count| count == 0).await;
+        LastingWork::all_ended().await;
     };
     let mut all_left = std::pin::pin!(all_left);
     loop {

@@ -15,7 +15,7 @@ use crate::running::{Running, eventually, lines_of, output, received, serow};
 
 /// Each answers with the number of its process. Those that wait do so until the file `go` is there, and write a line when they
 /// begin and when they end.
-const SCRIPTS: [(&str, &str); 9] = [
+const SCRIPTS: [(&str, &str); 10] = [
     ("index.php", "<?php echo getmypid();"),
     (
         "pause.php",
@@ -37,6 +37,7 @@ const SCRIPTS: [(&str, &str); 9] = [
     ),
     ("fatal.php", "<?php throw new Exception('it failed');"),
     ("ini.php", "<?php echo ini_get('memory_limit'), ' ', ini_get('display_errors'), ' ', getenv('COLOUR');"),
+    ("cached.php", "<?php echo (int) opcache_is_script_cached(__DIR__ . '/ini.php');"),
     ("page.txt", "a file"),
 ];
 
@@ -223,6 +224,19 @@ fn a_reload_loses_no_request() {
     site.noted("over");
     let after = Pid::from_raw(after.parse().unwrap()).unwrap();
     eventually("the old processes have ended", || (!is_there(old) && !is_there(after)).then_some(()));
+}
+
+#[test]
+fn a_reload_fills_the_opcache_before_it_serves() {
+    requires!("file:/usr/sbin/php-fpm*");
+    // Otherwise, files that are younger than two seconds are not cached.
+    let site = Site::start(&["--processes", "2", "--ini", "opcache.file_update_protection=0"]);
+    assert_eq!(site.get("/cached.php"), "0");
+    site.get("/ini.php");
+    assert_eq!(site.get("/cached.php"), "1");
+    site.server.signal(Signal::HUP);
+    site.server.line_with("The application is reloaded");
+    assert_eq!(site.get("/cached.php"), "1");
 }
 
 #[test]

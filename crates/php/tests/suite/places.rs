@@ -6,13 +6,11 @@ use std::{
 };
 
 use serow::{Body, Handler, Method, Request};
+use serow_net::LastingWork;
 use serow_php::PhpSettings;
 use serow_proxy::{BackgroundTasks, CheckKind, CheckSettings, HttpCheck};
 use serow_requirements::requires;
-use tokio::{
-    task::LocalSet,
-    time::{sleep, timeout},
-};
+use tokio::{task::LocalSet, time::timeout};
 
 use crate::{
     answering::{body, content, wait_until},
@@ -48,9 +46,8 @@ impl Running {
                 }
                 drop(responding);
                 let then = scope.spawn(then);
-                while !then.is_finished() {
-                    sleep(Duration::from_millis(1)).await;
-                }
+                // As a server does that stops.
+                LastingWork::all_ended().await;
                 then.join().unwrap();
             });
         });
