@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serow_processes::{StartCancellation, StartError, Workers};
 use serow_proxy::{
-    Balancing, CrashSettings, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream,
+    Balancing, CrashSettings, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Successor, Upstream,
     UpstreamSettings, UpstreamTimeouts,
 };
 
@@ -44,7 +44,7 @@ impl CommandApplication {
             waits_for_servers: true,
             // Copies are not ejected: a copy is healthy as long as its process runs.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
-            crashes: Some(CrashSettings { min_servers: least_copies(&settings) }),
+            crashes: Some(CrashSettings { min_servers: least_copies(&settings), successor: Successor::Elsewhere }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         Self { shared: Arc::new(Shared { settings, upstream }) }

@@ -11,8 +11,8 @@ use std::{
 use serow_client::CgiProtocol;
 use serow_processes::{StartCancellation, StartError, Workers};
 use serow_proxy::{
-    Balancing, CrashSettings, Forwarded, ForwardingSettings, PassiveSettings, Proxy, RetrySettings, Upstream,
-    UpstreamSettings, UpstreamTimeouts,
+    Balancing, CrashSettings, Forwarded, ForwardingSettings, PassiveSettings, Proxy, RetrySettings, Successor,
+    Upstream, UpstreamSettings, UpstreamTimeouts,
 };
 
 use crate::{generation::FpmGeneration, settings::FpmSettings};
@@ -53,7 +53,7 @@ impl FpmApplication {
             // Children are not ejected: php-fpm replaces those that end.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
             // One child may answer a request that has crashed another one.
-            crashes: Some(CrashSettings { min_servers: Some(1) }),
+            crashes: Some(CrashSettings { min_servers: Some(1), successor: Successor::SameSocket }),
             // A script that takes too long would take as long again.
             retries: RetrySettings { on_timeout: false, ..RetrySettings::default() },
             holds_overdue: true,

@@ -100,7 +100,7 @@ pub use self::{
     settings::{
         Balancing, CheckKind, CheckSettings, CheckStart, CrashSettings, ForwardingSettings, ForwardingTimeouts,
         HashKey, HostSetting, HttpCheck, KeepSettings, PassiveSettings, ProxyHeader, RetrySettings, ServerSettings,
-        StickyMode, StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
+        StickyMode, StickySettings, StickyValue, Successor, UpstreamSettings, UpstreamTimeouts,
     },
     upstream::Upstream,
 };

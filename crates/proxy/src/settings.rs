@@ -160,6 +160,17 @@ pub struct CrashSettings {
     /// How many servers have to be up for a retry: with two of them, the request cannot crash the last one. Until then,
     /// it waits. `None`: no retries.
     pub min_servers: Option<usize>,
+    /// Where the process listens that takes the place of a crashed one.
+    pub successor: Successor,
+}
+
+/// Where the successor of a crashed process listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Successor {
+    /// Elsewhere. A request that comes to the server before its end is known is lost, though it has crashed nothing.
+    Elsewhere,
+    /// At the same socket, which outlives the process: a request waits there. If it is lost, its own process has crashed.
+    SameSocket,
 }
 
 /// The host in requests to servers.

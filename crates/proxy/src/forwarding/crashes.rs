@@ -12,7 +12,7 @@ use crate::{
     forwarding::Connections,
     retry::{Decision, Fault},
     server::Server,
-    settings::CrashSettings,
+    settings::{CrashSettings, Successor},
 };
 
 /// Crashes that a request has seen.
@@ -41,7 +41,9 @@ impl Crashes {
 impl Forwarding {
     /// An attempt at this server begins.
     pub(super) fn note_crash_of_others(&mut self, server: &Server) {
-        self.crashes.is_innocent = self.local.upstream.settings().crashes.is_some() && server.has_just_crashed();
+        let settings = self.local.upstream.settings().crashes;
+        let is_elsewhere = settings.is_some_and(|settings| settings.successor == Successor::Elsewhere);
+        self.crashes.is_innocent = is_elsewhere && server.has_just_crashed();
     }
 
     /// Decides how to go on after a failed attempt that may have been a crash: the request gets at most one more

@@ -13,8 +13,8 @@ use std::{
 use serow::{Request, Response, StatusCode};
 use serow_ports::refusing_address;
 use serow_proxy::{
-    Administration, CrashSettings, ForwardingSettings, PassiveSettings, RetrySettings, ServerSettings, Upstream,
-    UpstreamSettings,
+    Administration, CrashSettings, ForwardingSettings, PassiveSettings, RetrySettings, ServerSettings, Successor,
+    Upstream, UpstreamSettings,
 };
 
 use crate::support::{Origin, Proxied, read_head, read_response, server};
@@ -187,7 +187,7 @@ fn crashes_after(leave: fn(&Upstream, &str)) -> u64 {
     let mut servers = vec![server(first)];
     servers.extend(others.iter().map(|(address, _)| ServerSettings { backup: true, ..server(*address) }));
     let mut settings = UpstreamSettings::new("test", servers);
-    settings.crashes = Some(CrashSettings { min_servers: Some(2) });
+    settings.crashes = Some(CrashSettings { min_servers: Some(2), successor: Successor::Elsewhere });
     settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
     let proxied = Proxied::with(settings, ForwardingSettings::default());
     slot.set(proxied.upstream.clone()).ok().unwrap();
@@ -197,6 +197,26 @@ fn crashes_after(leave: fn(&Upstream, &str)) -> u64 {
         assert_eq!(read_response(&mut client).get(9..12), Some(status), "{path}");
     }
     others.map(|(_, count)| count.load(Ordering::Relaxed)).iter().sum()
+}
+
+#[test]
+fn a_request_crashes_two_processes_at_most_though_others_have_just_crashed_at_their_sockets() {
+    let servers = [breaking(), breaking(), breaking(), breaking()];
+    let mut settings = UpstreamSettings::new("test", servers.iter().map(|(address, _)| server(*address)).collect());
+    settings.crashes = Some(CrashSettings { min_servers: Some(2), successor: Successor::SameSocket });
+    settings.retries = RetrySettings { budget: 100, ..RetrySettings::default() };
+    settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    let mut client = proxied.connect();
+    let mut before = 0;
+    // The last is known by then.
+    for (path, crashes) in [("/a", 2), ("/b", 2), ("/c", 2), ("/d", 2), ("/a", 1)] {
+        client.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
+        assert_eq!(read_response(&mut client).get(9..12), Some("502"), "{path}");
+        let all: u64 = servers.iter().map(|(_, count)| count.load(Ordering::Relaxed)).sum();
+        assert_eq!(all - before, crashes, "{path}");
+        before = all;
+    }
 }
 
 /// A server that closes its first connection at the second request, and on all others never answers.
@@ -219,7 +239,7 @@ fn a_server_that_closes_a_connection_and_is_then_slow_has_not_crashed() {
     let (others, count) = counting(200);
     let other = ServerSettings { backup: true, ..server(others.address()) };
     let mut settings = UpstreamSettings::new("test", vec![server(falling_silent()), other]);
-    settings.crashes = Some(CrashSettings { min_servers: Some(2) });
+    settings.crashes = Some(CrashSettings { min_servers: Some(2), successor: Successor::Elsewhere });
     settings.timeouts.response = Duration::from_millis(300);
     let proxied = Proxied::with(settings, ForwardingSettings::default());
     let mut client = proxied.connect();
