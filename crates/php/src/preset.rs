@@ -84,7 +84,7 @@ impl Preset {
 }
 
 /// The most specific ones first.
-const PRESETS: [Preset; 9] = [
+const PRESETS: [Preset; 11] = [
     Preset {
         name: "wordpress",
         title: "WordPress",
@@ -134,41 +134,30 @@ const PRESETS: [Preset; 9] = [
     Preset {
         name: "mediawiki",
         title: "MediaWiki",
+        markers: &["load.php", "api.php", "includes/WebStart.php", "LocalSettings.php"],
+        root: "",
+        entry_points: behind_installer(MEDIAWIKI_SCRIPTS),
+        without_scripts: &["/images/*"],
+        hidden: MEDIAWIKI_HIDDEN,
+        front_controller: Front::Index,
+    },
+    // As long as there are no settings. Once they are there, a reload hides the installer.
+    Preset {
+        name: "mediawiki-installer",
+        title: "the installer of MediaWiki",
         markers: &["load.php", "api.php", "includes/WebStart.php"],
         root: "",
-        entry_points: &[
-            "/index.php",
-            "/load.php",
-            "/api.php",
-            "/rest.php",
-            "/thumb.php",
-            "/img_auth.php",
-            "/opensearch_desc.php",
-        ],
+        entry_points: MEDIAWIKI_SCRIPTS,
         without_scripts: &["/images/*"],
-        hidden: &[
-            "/LocalSettings.php",
-            "/includes/*",
-            "/maintenance/*",
-            "/mw-config/*",
-            "/vendor/*",
-            "/cache/*",
-            "/languages/*",
-            "/serialized/*",
-            "/tests/*",
-            "/docs/*",
-            "/images/deleted/*",
-            "/images/temp/*",
-            "*.i18n.json",
-        ],
+        hidden: behind_installer(MEDIAWIKI_HIDDEN),
         front_controller: Front::Index,
     },
     Preset {
         name: "phpmyadmin",
         title: "phpMyAdmin",
-        markers: &["url.php", "libraries", "show_config_errors.php"],
+        markers: &["libraries/vendor_config.php", "show_config_errors.php"],
         root: "",
-        entry_points: &["/index.php", "/url.php", "/show_config_errors.php"],
+        entry_points: &["/index.php", "/url.php", "/show_config_errors.php", "/js/messages.php"],
         without_scripts: &[],
         hidden: &[
             "/libraries/*",
@@ -178,8 +167,12 @@ const PRESETS: [Preset; 9] = [
             "/locale/*",
             "/setup/*",
             "/tmp/*",
-            "/config.inc.php",
             "/examples/*",
+            "/test/*",
+            "/config.inc.php",
+            "/composer.*",
+            "/package.json",
+            "/yarn.lock",
         ],
         front_controller: Front::Off,
     },
@@ -190,29 +183,27 @@ const PRESETS: [Preset; 9] = [
         root: "",
         entry_points: &["/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php"],
         without_scripts: &["/data/*"],
-        hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*"],
+        hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*", "/composer.*"],
         front_controller: Front::Off,
     },
     Preset {
         name: "roundcube",
         title: "Roundcube",
-        markers: &["program/include/iniset.php", "index.php"],
+        markers: &["program/include/iniset.php", "skins", "config/config.inc.php"],
         root: "",
         entry_points: &["/index.php"],
         without_scripts: &[],
-        hidden: &[
-            "/config/*",
-            "/temp/*",
-            "/logs/*",
-            "/bin/*",
-            "/SQL/*",
-            "/vendor/*",
-            "/installer/*",
-            "/program/include/*",
-            "/program/lib/*",
-            "/program/localization/*",
-            "/program/actions/*",
-        ],
+        hidden: ROUNDCUBE_HIDDEN,
+        front_controller: Front::Off,
+    },
+    Preset {
+        name: "roundcube-installer",
+        title: "the installer of Roundcube",
+        markers: &["program/include/iniset.php", "skins"],
+        root: "",
+        entry_points: &["/index.php", "/installer/index.php"],
+        without_scripts: &[],
+        hidden: behind_installer(ROUNDCUBE_HIDDEN),
         front_controller: Front::Off,
     },
     Preset {
@@ -246,6 +237,69 @@ const PRESETS: [Preset; 9] = [
         front_controller: Front::Index,
     },
 ];
+
+/// The first is its installer.
+const MEDIAWIKI_SCRIPTS: &[&str] = &[
+    "/mw-config/index.php",
+    "/index.php",
+    "/load.php",
+    "/api.php",
+    "/rest.php",
+    "/thumb.php",
+    "/thumb_handler.php",
+    "/img_auth.php",
+    "/opensearch_desc.php",
+];
+
+/// The first is its installer.
+const MEDIAWIKI_HIDDEN: &[&str] = &[
+    "/mw-config/*",
+    "/LocalSettings.php",
+    "/includes/*",
+    "/maintenance/*",
+    "/vendor/*",
+    "/cache/*",
+    "/data/*",
+    "/languages/*",
+    "/serialized/*",
+    "/tests/*",
+    "/docs/*",
+    "/images/deleted/*",
+    "/images/temp/*",
+    "/images/lockdir/*",
+    "/composer.*",
+];
+
+/// The first is its installer.
+const ROUNDCUBE_HIDDEN: &[&str] = &[
+    "/installer/*",
+    "/config/*",
+    "/temp/*",
+    "/logs/*",
+    "/bin/*",
+    "/SQL/*",
+    "/vendor/*",
+    "/tests/*",
+    "/program/include/*",
+    "/program/lib/*",
+    "/program/localization/*",
+    "/program/actions/*",
+    "/program/steps/*",
+    "/config.inc.php.sample",
+    "/composer.*",
+    "/jsdeps.json",
+    "/CHANGELOG.md",
+    "/INSTALL",
+    "/LICENSE",
+    "/README.md",
+    "/SECURITY.md",
+    "/UPGRADING",
+];
+
+/// A list without its first pattern, that of the installer.
+const fn behind_installer(patterns: &'static [&'static str]) -> &'static [&'static str] {
+    patterns.split_at(1).1
+}
 
 /// Source code of its modules and themes, and private files.
 const DRUPAL: &[&str] = &[
@@ -296,5 +350,34 @@ mod tests {
         // The folder above is another matter.
         let laravel = folder(&["public/index.php", "storage/a"]);
         assert_eq!(Preset::of_root(&laravel.path().join("storage")), None);
+    }
+
+    #[test]
+    fn an_installer_runs_until_there_are_settings() {
+        for (files, settings, installer, page) in [
+            (
+                &["load.php", "api.php", "includes/WebStart.php"][..],
+                "LocalSettings.php",
+                "/mw-config/index.php",
+                "/mw-config/config.css",
+            ),
+            (
+                &["program/include/iniset.php", "skins/a"],
+                "config/config.inc.php",
+                "/installer/index.php",
+                "/installer/styles.css",
+            ),
+        ] {
+            let folder = folder(files);
+            let allows = || {
+                let found = Preset::of_folder(folder.path()).unwrap().settings();
+                (found.allows(installer.as_bytes()), !found.hidden.contains(page.as_bytes()))
+            };
+            assert_eq!(allows(), (true, true), "{installer}");
+            let path = folder.path().join(settings);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            assert_eq!(allows(), (false, false), "{installer}");
+        }
     }
 }

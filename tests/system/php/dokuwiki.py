@@ -17,8 +17,7 @@ class DokuWiki(Application):
     packages = ("dokuwiki",)
     source = "/usr/share/dokuwiki"
     entry_points = ("/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php")
-    front_controller = "off"
-    denied = ("/data", "/data/*", "/conf", "/conf/*", "/bin", "/bin/*", "/inc", "/inc/*", "/vendor", "/vendor/*")
+    has_front_controller = False
     hidden = (
         "/data/pages/wiki/secret.txt",
         "/data/meta/wiki/secret.changes",
