@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serow_message::Pattern;
 
-use crate::settings::{CaselessPatterns, FrontController, PhpSettings};
+use crate::settings::{CaselessPatterns, FrontController, Installer, PhpSettings};
 
 /// A well-known application: which of its scripts are for visitors, and which of its files are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub struct Preset {
     without_scripts: &'static [&'static str],
     /// Paths that visitors must not see.
     hidden: &'static [&'static str],
+    installer: Option<Installer>,
     front_controller: Front,
 }
 
@@ -74,6 +75,7 @@ impl Preset {
             entry_points: (!self.entry_points.is_empty()).then(|| patterns(self.entry_points)),
             without_scripts: CaselessPatterns::new(self.without_scripts),
             hidden: CaselessPatterns::new(self.hidden),
+            installer: self.installer,
             front_controller: match self.front_controller {
                 Front::Index => FrontController::IfPresent,
                 Front::Off => FrontController::Off,
@@ -84,7 +86,7 @@ impl Preset {
 }
 
 /// The most specific ones first.
-const PRESETS: [Preset; 11] = [
+const PRESETS: [Preset; 10] = [
     Preset {
         name: "wordpress",
         title: "WordPress",
@@ -94,6 +96,7 @@ const PRESETS: [Preset; 11] = [
         without_scripts: &["/wp-content/uploads/*", "/wp-content/blogs.dir/*"],
         // The log of WP_DEBUG_LOG has the data of visitors.
         hidden: &["/wp-content/debug.log", "/wp-content/upgrade/*", "/wp-content/*.sql"],
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -129,27 +132,43 @@ const PRESETS: [Preset; 11] = [
             "/db_*",
             "/console*",
         ],
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
         name: "mediawiki",
         title: "MediaWiki",
-        markers: &["load.php", "api.php", "includes/WebStart.php", "LocalSettings.php"],
-        root: "",
-        entry_points: behind_installer(MEDIAWIKI_SCRIPTS),
-        without_scripts: &["/images/*"],
-        hidden: MEDIAWIKI_HIDDEN,
-        front_controller: Front::Index,
-    },
-    // As long as there are no settings. Once they are there, a reload hides the installer.
-    Preset {
-        name: "mediawiki-installer",
-        title: "the installer of MediaWiki",
         markers: &["load.php", "api.php", "includes/WebStart.php"],
         root: "",
-        entry_points: MEDIAWIKI_SCRIPTS,
+        entry_points: &[
+            "/mw-config/index.php",
+            "/index.php",
+            "/load.php",
+            "/api.php",
+            "/rest.php",
+            "/thumb.php",
+            "/thumb_handler.php",
+            "/img_auth.php",
+            "/opensearch_desc.php",
+        ],
         without_scripts: &["/images/*"],
-        hidden: behind_installer(MEDIAWIKI_HIDDEN),
+        hidden: &[
+            "/LocalSettings.php",
+            "/includes/*",
+            "/maintenance/*",
+            "/vendor/*",
+            "/cache/*",
+            "/data/*",
+            "/languages/*",
+            "/serialized/*",
+            "/tests/*",
+            "/docs/*",
+            "/images/deleted/*",
+            "/images/temp/*",
+            "/images/lockdir/*",
+            "/composer.*",
+        ],
+        installer: Some(Installer { path: "/mw-config/", makes: "LocalSettings.php" }),
         front_controller: Front::Index,
     },
     Preset {
@@ -174,6 +193,7 @@ const PRESETS: [Preset; 11] = [
             "/package.json",
             "/yarn.lock",
         ],
+        installer: None,
         front_controller: Front::Off,
     },
     Preset {
@@ -184,6 +204,7 @@ const PRESETS: [Preset; 11] = [
         entry_points: &["/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php"],
         without_scripts: &["/data/*"],
         hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*", "/composer.*"],
+        installer: Some(Installer { path: "/install.php", makes: "conf/local.php" }),
         front_controller: Front::Off,
     },
     Preset {
@@ -194,8 +215,11 @@ const PRESETS: [Preset; 11] = [
         entry_points: &["/index.php"],
         without_scripts: &[],
         hidden: ROUNDCUBE_HIDDEN,
+        installer: None,
         front_controller: Front::Off,
     },
+    // As long as there are no settings at the start: the installer writes them, and then makes the tables of the database. In
+    // between, it answers only the person who has begun.
     Preset {
         name: "roundcube-installer",
         title: "the installer of Roundcube",
@@ -203,7 +227,8 @@ const PRESETS: [Preset; 11] = [
         root: "",
         entry_points: &["/index.php", "/installer/index.php"],
         without_scripts: &[],
-        hidden: behind_installer(ROUNDCUBE_HIDDEN),
+        hidden: ROUNDCUBE_HIDDEN.split_at(1).1,
+        installer: None,
         front_controller: Front::Off,
     },
     Preset {
@@ -214,6 +239,7 @@ const PRESETS: [Preset; 11] = [
         entry_points: &["/index.php", "/update.php", "/core/*.php"],
         without_scripts: &["/sites/*/files/*"],
         hidden: DRUPAL,
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -224,6 +250,7 @@ const PRESETS: [Preset; 11] = [
         entry_points: &["/index.php", "/update.php", "/core/*.php"],
         without_scripts: &["/sites/*/files/*"],
         hidden: DRUPAL,
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -234,40 +261,9 @@ const PRESETS: [Preset; 11] = [
         entry_points: &["/index.php"],
         without_scripts: &[],
         hidden: &[],
+        installer: None,
         front_controller: Front::Index,
     },
-];
-
-/// The first is its installer.
-const MEDIAWIKI_SCRIPTS: &[&str] = &[
-    "/mw-config/index.php",
-    "/index.php",
-    "/load.php",
-    "/api.php",
-    "/rest.php",
-    "/thumb.php",
-    "/thumb_handler.php",
-    "/img_auth.php",
-    "/opensearch_desc.php",
-];
-
-/// The first is its installer.
-const MEDIAWIKI_HIDDEN: &[&str] = &[
-    "/mw-config/*",
-    "/LocalSettings.php",
-    "/includes/*",
-    "/maintenance/*",
-    "/vendor/*",
-    "/cache/*",
-    "/data/*",
-    "/languages/*",
-    "/serialized/*",
-    "/tests/*",
-    "/docs/*",
-    "/images/deleted/*",
-    "/images/temp/*",
-    "/images/lockdir/*",
-    "/composer.*",
 ];
 
 /// The first is its installer.
@@ -295,11 +291,6 @@ const ROUNDCUBE_HIDDEN: &[&str] = &[
     "/SECURITY.md",
     "/UPGRADING",
 ];
-
-/// A list without its first pattern, that of the installer.
-const fn behind_installer(patterns: &'static [&'static str]) -> &'static [&'static str] {
-    patterns.split_at(1).1
-}
 
 /// Source code of its modules and themes, and private files.
 const DRUPAL: &[&str] = &[
@@ -353,31 +344,35 @@ mod tests {
     }
 
     #[test]
-    fn an_installer_runs_until_there_are_settings() {
-        for (files, settings, installer, page) in [
-            (
-                &["load.php", "api.php", "includes/WebStart.php"][..],
-                "LocalSettings.php",
-                "/mw-config/index.php",
-                "/mw-config/config.css",
-            ),
-            (
-                &["program/include/iniset.php", "skins/a"],
-                "config/config.inc.php",
-                "/installer/index.php",
-                "/installer/styles.css",
-            ),
+    fn the_installer_of_roundcube_is_hidden_if_there_are_settings_at_the_start() {
+        for (files, expected) in [
+            (&["program/include/iniset.php", "skins/a"][..], false),
+            (&["program/include/iniset.php", "skins/a", "config/config.inc.php"], true),
         ] {
             let folder = folder(files);
-            let allows = || {
-                let found = Preset::of_folder(folder.path()).unwrap().settings();
-                (found.allows(installer.as_bytes()), !found.hidden.contains(page.as_bytes()))
-            };
-            assert_eq!(allows(), (true, true), "{installer}");
-            let path = folder.path().join(settings);
+            let settings = Preset::of_folder(folder.path()).unwrap().settings();
+            assert_eq!(settings.hides(b"/installer/client.js", folder.path()), expected);
+            assert_eq!(settings.allows(b"/installer/index.php"), !expected);
+            assert!(settings.hides(b"/config/config.inc.php", folder.path()));
+        }
+    }
+
+    #[test]
+    fn an_installer_is_hidden_as_soon_as_its_settings_are_there() {
+        for (name, makes, paths) in [
+            ("mediawiki", "LocalSettings.php", ["/mw-config/", "/MW-Config/index.php", "/mw-config/config.css"]),
+            ("dokuwiki", "conf/local.php", ["/install.php", "/Install.PHP", "/install.php/x"]),
+        ] {
+            let preset = Preset::named(name).unwrap();
+            let settings = preset.settings();
+            let folder = folder(preset.markers);
+            let hides = |path: &str| settings.hides(path.as_bytes(), folder.path());
+            assert_eq!(paths.map(hides), [false; 3], "{name}");
+            let path = folder.path().join(makes);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
-            assert_eq!(allows(), (false, false), "{installer}");
+            assert_eq!(paths.map(hides), [true; 3], "{name}");
+            assert!(!hides("/index.php"));
         }
     }
 }

@@ -31,8 +31,9 @@ class Place:
     # With HTTP/2 and HTTP/3, a certificate that is its own authority.
     certificate: pathlib.Path | None = None
     server: Server | None = None
-    # Makes the server reload the application.
+    # Make the server reload the application, or end and start again.
     reload: Callable[[], None] = lambda: None
+    restart: Callable[[], None] = lambda: None
     # The socket of MariaDB, where the application wants a database.
     database: pathlib.Path | None = None
 

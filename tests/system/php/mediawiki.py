@@ -78,9 +78,8 @@ class MediaWiki(Application):
         (site / "images/evil.php").write_text("<?php echo 'ran ' . 'here';")
 
     def install(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
-        expect("before the installation", visitor.get("/"), 500)
+        expect("before the installation", answer := visitor.get("/"), 200, "mw-config/index.php" in answer.text)
         expect("a style of the installer", visitor.get("/mw-config/config.css"), 200)
-        expect("another script beside the installer", visitor.get("/mw-config/overrides.php"), 404)
         page = visitor.get("/mw-config/index.php")
         forms = {
             "Language": {"uselang": "en", "ContLang": "en"},
@@ -98,16 +97,16 @@ class MediaWiki(Application):
         }
         for name, values in forms.items():
             expect(f"the page {name} of the installer", page, 200, 'name="submit-continue"' in page.text)
-            page = visitor.form(f"/mw-config/index.php?page={name}", **page.inputs, **values, **{"submit-continue": "Continue"})
+            page = visitor.form(f"/mw-config/index.php?page={name}", **(page.inputs | values | {"submit-continue": "Continue"}))
             while page.status == 302:
                 page = visitor.follow(page)
+        open("/tmp/pages/mw.html","w").write(page.text)
         expect("the installation", page, 200, "Creating main page with default content...done" in re.sub("<.*?>", "", page.text))
         page = visitor.form("/mw-config/index.php?page=Install", **{"submit-continue": "Continue"})
         expect("its end", visitor.follow(page), 200)
         answer = visitor.get("/mw-config/index.php?localsettings=1")
         expect("LocalSettings.php of the installer", answer, 200, answer.text.startswith("<?php"))
         (place.site / "LocalSettings.php").write_text(answer.text + SETTINGS)
-        place.reload()
         for path in ("/mw-config/", "/mw-config/index.php", "/mw-config/config.css"):
             expect(f"{path} after the installation", visitor.get(path), 404)
 

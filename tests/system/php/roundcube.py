@@ -57,7 +57,7 @@ class Roundcube(Application):
         (site / "config/config.inc.php").unlink(missing_ok=True)
         for file in [path for path in site.rglob("*.php") if path.is_file()]:
             text = file.read_bytes()
-            text = text.replace(b"define('DEBIAN_PKG', true)", b"define('DEBIAN_PKG', false)")
+
             if b"/var/lib/roundcube/" in text:
                 file.write_bytes(text.replace(b"/var/lib/roundcube/", f"{site}/".encode()))
 
@@ -84,6 +84,7 @@ class Roundcube(Application):
             "_smtp_host": "localhost:9",
             "_log_driver": "file",
             "_skin": "elastic",
+            "_auto_create_user": "1",
             "_create_default_folders": "1",
             "submit": "CREATE CONFIG",
         }
@@ -94,7 +95,9 @@ class Roundcube(Application):
         if "Initialize database" in answer.text:
             answer = visitor.form("/installer/index.php?_step=3", _step="3", initdb="Initialize database")
             expect("the new database", answer, 200, "DB Schema" in answer.text and "NOT OK" not in answer.text)
-        place.reload()
+        stranger = visitor.stranger().get("/installer/index.php?_step=2")
+        expect("the installer, of a stranger", stranger, 200, "The installer is disabled" in stranger.text)
+        place.restart()
         for path in ("/installer/", "/installer/index.php", "/installer/styles.css"):
             expect(f"{path} after the installation", visitor.get(path), 404)
 

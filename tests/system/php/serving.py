@@ -65,6 +65,10 @@ class ServedByApp:
         if not wait_until(lambda: server.said().count(RELOADED) > before):
             raise Broken(f"it is not reloaded: {server.said()[-500:]}")
 
+    def restart(self) -> None:
+        self.place.server.__exit__()
+        self.place.server.__enter__()
+
 
 class ServedBySettings(ServedByApp):
     """A settings file, by which Serow starts php-fpm."""
@@ -106,7 +110,8 @@ class BehindServers(ServedBySettings):
 
     @contextlib.contextmanager
     def serve(self) -> Iterator[Server]:
-        with fpm(self.place.folder, CHILDREN, include=self.place.home / "usr/share/php") as self.address, super().serve() as server:
+        user = USER if os.getuid() == 0 else ""
+        with fpm(self.place.folder, CHILDREN, self.place.home / "usr/share/php", user) as self.address, super().serve() as server:
             yield server
 
 

@@ -48,7 +48,8 @@ def within(stack: contextlib.ExitStack, application: Application, place: Place, 
     application.prepare(place)
     stack.enter_context(application.beside(place))
     serving = SERVING[application.serving](application, place)
-    place.server, place.reload = stack.enter_context(serving.serve()), serving.reload
+    place.server = stack.enter_context(serving.serve())
+    place.reload, place.restart = serving.reload, serving.restart
     visitor = Visitor(place.origin) if place.certificate is None else Curl(place.origin, application.protocol, place.certificate)
     stack.callback(visitor.close)
     application.install(expect, visitor, place)
