@@ -60,8 +60,9 @@ const ENDINGS: [&[u8]; 12] =
 /// Keys of SSH.
 const KEYS: [&[u8]; 4] = [b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519"];
 
-/// Endings that editors and people put behind a name.
-const COPIES: [&[u8]; 9] = [b"~", b".bak", b".old", b".orig", b".save", b".swp", b".gz", b".br", b".zst"];
+/// Endings that editors and people put behind a name, and packages behind that of a file to start from.
+const COPIES: [&[u8]; 11] =
+    [b"~", b".bak", b".old", b".orig", b".save", b".swp", b".dist", b".sample", b".gz", b".br", b".zst"];
 
 #[cfg(test)]
 mod tests {
@@ -76,6 +77,12 @@ mod tests {
             ("wp-config.php.bak", true),
             ("wp-config.php~", true),
             ("config.inc", true),
+            ("config.inc.php.sample", true),
+            ("settings.php.dist", true),
+            ("a.inc.dist.gz", true),
+            ("a.phps", true),
+            ("phpunit.xml.dist", false),
+            ("a.sample", false),
             ("a.phtml", true),
             ("tool.phar", true),
             ("production.env", true),

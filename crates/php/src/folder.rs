@@ -86,10 +86,10 @@ impl PhpFolder {
         let refuse = |status| Destination::Response(error_page(status, &request.headers));
         let encoded = request.target.path();
         let Ok(names) = PathNames::parse(encoded) else { return refuse(StatusCode::BAD_REQUEST) };
-        if self.settings.hidden.contains(&names.path()) {
+        let folder = self.files.folder();
+        if self.settings.hides(&names.path(), folder.path()) {
             return refuse(StatusCode::NOT_FOUND);
         }
-        let folder = self.files.folder();
         let Ok(root) = folder.open_shared() else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
         let (settings, known) = (&*self.settings, &self.known);
         let search = ScriptSearch { root: &root, settings, known, now: folder.milliseconds() };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serow_message::Pattern;
 
-use crate::settings::{CaselessPatterns, FrontController, PhpSettings};
+use crate::settings::{CaselessPatterns, FrontController, Installer, PhpSettings};
 
 /// A well-known application: which of its scripts are for visitors, and which of its files are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub struct Preset {
     without_scripts: &'static [&'static str],
     /// Paths that visitors must not see.
     hidden: &'static [&'static str],
+    installer: Option<Installer>,
     front_controller: Front,
 }
 
@@ -74,6 +75,7 @@ impl Preset {
             entry_points: (!self.entry_points.is_empty()).then(|| patterns(self.entry_points)),
             without_scripts: CaselessPatterns::new(self.without_scripts),
             hidden: CaselessPatterns::new(self.hidden),
+            installer: self.installer,
             front_controller: match self.front_controller {
                 Front::Index => FrontController::IfPresent,
                 Front::Off => FrontController::Off,
@@ -84,7 +86,7 @@ impl Preset {
 }
 
 /// The most specific ones first.
-const PRESETS: [Preset; 9] = [
+const PRESETS: [Preset; 10] = [
     Preset {
         name: "wordpress",
         title: "WordPress",
@@ -94,6 +96,7 @@ const PRESETS: [Preset; 9] = [
         without_scripts: &["/wp-content/uploads/*", "/wp-content/blogs.dir/*"],
         // The log of WP_DEBUG_LOG has the data of visitors.
         hidden: &["/wp-content/debug.log", "/wp-content/upgrade/*", "/wp-content/*.sql"],
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -129,6 +132,7 @@ const PRESETS: [Preset; 9] = [
             "/db_*",
             "/console*",
         ],
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -137,11 +141,13 @@ const PRESETS: [Preset; 9] = [
         markers: &["load.php", "api.php", "includes/WebStart.php"],
         root: "",
         entry_points: &[
+            "/mw-config/index.php",
             "/index.php",
             "/load.php",
             "/api.php",
             "/rest.php",
             "/thumb.php",
+            "/thumb_handler.php",
             "/img_auth.php",
             "/opensearch_desc.php",
         ],
@@ -150,25 +156,27 @@ const PRESETS: [Preset; 9] = [
             "/LocalSettings.php",
             "/includes/*",
             "/maintenance/*",
-            "/mw-config/*",
             "/vendor/*",
             "/cache/*",
+            "/data/*",
             "/languages/*",
             "/serialized/*",
             "/tests/*",
             "/docs/*",
             "/images/deleted/*",
             "/images/temp/*",
-            "*.i18n.json",
+            "/images/lockdir/*",
+            "/composer.*",
         ],
+        installer: Some(Installer { path: "/mw-config/", makes: "LocalSettings.php" }),
         front_controller: Front::Index,
     },
     Preset {
         name: "phpmyadmin",
         title: "phpMyAdmin",
-        markers: &["url.php", "libraries", "show_config_errors.php"],
+        markers: &["libraries/vendor_config.php", "show_config_errors.php"],
         root: "",
-        entry_points: &["/index.php", "/url.php", "/show_config_errors.php"],
+        entry_points: &["/index.php", "/url.php", "/show_config_errors.php", "/js/messages.php"],
         without_scripts: &[],
         hidden: &[
             "/libraries/*",
@@ -178,9 +186,14 @@ const PRESETS: [Preset; 9] = [
             "/locale/*",
             "/setup/*",
             "/tmp/*",
-            "/config.inc.php",
             "/examples/*",
+            "/test/*",
+            "/config.inc.php",
+            "/composer.*",
+            "/package.json",
+            "/yarn.lock",
         ],
+        installer: None,
         front_controller: Front::Off,
     },
     Preset {
@@ -190,29 +203,32 @@ const PRESETS: [Preset; 9] = [
         root: "",
         entry_points: &["/index.php", "/doku.php", "/feed.php", "/install.php", "/lib/exe/*.php"],
         without_scripts: &["/data/*"],
-        hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*"],
+        hidden: &["/data/*", "/conf/*", "/bin/*", "/inc/*", "/vendor/*", "/_test/*", "/composer.*"],
+        installer: Some(Installer { path: "/install.php", makes: "conf/local.php" }),
         front_controller: Front::Off,
     },
     Preset {
         name: "roundcube",
         title: "Roundcube",
-        markers: &["program/include/iniset.php", "index.php"],
+        markers: &["program/include/iniset.php", "skins", "config/config.inc.php"],
         root: "",
         entry_points: &["/index.php"],
         without_scripts: &[],
-        hidden: &[
-            "/config/*",
-            "/temp/*",
-            "/logs/*",
-            "/bin/*",
-            "/SQL/*",
-            "/vendor/*",
-            "/installer/*",
-            "/program/include/*",
-            "/program/lib/*",
-            "/program/localization/*",
-            "/program/actions/*",
-        ],
+        hidden: ROUNDCUBE_HIDDEN,
+        installer: None,
+        front_controller: Front::Off,
+    },
+    // As long as there are no settings at the start: the installer writes them, and then makes the tables of the database. In
+    // between, it answers only the person who has begun.
+    Preset {
+        name: "roundcube-installer",
+        title: "the installer of Roundcube",
+        markers: &["program/include/iniset.php", "skins"],
+        root: "",
+        entry_points: &["/index.php", "/installer/index.php"],
+        without_scripts: &[],
+        hidden: ROUNDCUBE_HIDDEN.split_at(1).1,
+        installer: None,
         front_controller: Front::Off,
     },
     Preset {
@@ -223,6 +239,7 @@ const PRESETS: [Preset; 9] = [
         entry_points: &["/index.php", "/update.php", "/core/*.php"],
         without_scripts: &["/sites/*/files/*"],
         hidden: DRUPAL,
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -233,6 +250,7 @@ const PRESETS: [Preset; 9] = [
         entry_points: &["/index.php", "/update.php", "/core/*.php"],
         without_scripts: &["/sites/*/files/*"],
         hidden: DRUPAL,
+        installer: None,
         front_controller: Front::Index,
     },
     Preset {
@@ -243,8 +261,35 @@ const PRESETS: [Preset; 9] = [
         entry_points: &["/index.php"],
         without_scripts: &[],
         hidden: &[],
+        installer: None,
         front_controller: Front::Index,
     },
+];
+
+/// The first is its installer.
+const ROUNDCUBE_HIDDEN: &[&str] = &[
+    "/installer/*",
+    "/config/*",
+    "/temp/*",
+    "/logs/*",
+    "/bin/*",
+    "/SQL/*",
+    "/vendor/*",
+    "/tests/*",
+    "/program/include/*",
+    "/program/lib/*",
+    "/program/localization/*",
+    "/program/actions/*",
+    "/program/steps/*",
+    "/config.inc.php.sample",
+    "/composer.*",
+    "/jsdeps.json",
+    "/CHANGELOG.md",
+    "/INSTALL",
+    "/LICENSE",
+    "/README.md",
+    "/SECURITY.md",
+    "/UPGRADING",
 ];
 
 /// Source code of its modules and themes, and private files.
@@ -296,5 +341,38 @@ mod tests {
         // The folder above is another matter.
         let laravel = folder(&["public/index.php", "storage/a"]);
         assert_eq!(Preset::of_root(&laravel.path().join("storage")), None);
+    }
+
+    #[test]
+    fn the_installer_of_roundcube_is_hidden_if_there_are_settings_at_the_start() {
+        for (files, expected) in [
+            (&["program/include/iniset.php", "skins/a"][..], false),
+            (&["program/include/iniset.php", "skins/a", "config/config.inc.php"], true),
+        ] {
+            let folder = folder(files);
+            let settings = Preset::of_folder(folder.path()).unwrap().settings();
+            assert_eq!(settings.hides(b"/installer/client.js", folder.path()), expected);
+            assert_eq!(settings.allows(b"/installer/index.php"), !expected);
+            assert!(settings.hides(b"/config/config.inc.php", folder.path()));
+        }
+    }
+
+    #[test]
+    fn an_installer_is_hidden_as_soon_as_its_settings_are_there() {
+        for (name, makes, paths) in [
+            ("mediawiki", "LocalSettings.php", ["/mw-config/", "/MW-Config/index.php", "/mw-config/config.css"]),
+            ("dokuwiki", "conf/local.php", ["/install.php", "/Install.PHP", "/install.php/x"]),
+        ] {
+            let preset = Preset::named(name).unwrap();
+            let settings = preset.settings();
+            let folder = folder(preset.markers);
+            let hides = |path: &str| settings.hides(path.as_bytes(), folder.path());
+            assert_eq!(paths.map(hides), [false; 3], "{name}");
+            let path = folder.path().join(makes);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            assert_eq!(paths.map(hides), [true; 3], "{name}");
+            assert!(!hides("/index.php"));
+        }
     }
 }

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 
 from ..gallery.application import CACHE, unpacked
 from ..server import Server
@@ -30,6 +31,9 @@ class Place:
     # With HTTP/2 and HTTP/3, a certificate that is its own authority.
     certificate: pathlib.Path | None = None
     server: Server | None = None
+    # Make the server reload the application, or end and start again.
+    reload: Callable[[], None] = lambda: None
+    restart: Callable[[], None] = lambda: None
     # The socket of MariaDB, where the application wants a database.
     database: pathlib.Path | None = None
 
@@ -65,18 +69,19 @@ class Application:
     protocol = "http1"
     # Debian's packages.
     packages: tuple[str, ...]
+    # The way in which it is served: app, settings or servers.
+    serving = "app"
     # In the short form.
     is_short = False
     has_database = False
     # The folder of its files in a package, and the folder of the site that is the root.
     source: str
     root = ""
-    # Settings of `php` for it.
+    # Expected of Serow's preset: the scripts that run (all, if none is named), folders in which none runs, and whether a script
+    # answers for paths that are not there.
     entry_points: tuple[str, ...] = ()
     no_scripts: tuple[str, ...] = ()
-    front_controller: str | None = None
-    # Paths to which the server answers 404, whatever is there.
-    denied: tuple[str, ...] = ()
+    has_front_controller = True
     # With a cache: parts of the names of cookies whose owners have pages of their own.
     cookies: tuple[str, ...] = ()
     # Files of the site (patterns) that nobody may see or run. Each pattern has a file.

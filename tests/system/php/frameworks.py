@@ -60,7 +60,7 @@ class Framework(Application):
         answer = visitor.form("/login", user="ann", password="secret", **self.token(visitor))
         answer = visitor.follow(expect("the right password", answer, 302))
         expect("a private page", answer, 200, "Logged in as ann" in answer.text)
-        content = picture(3_000_000)
+        content = picture(1_900_000)
         for chunked in (False, True):
             body, kind = multipart(self.token(visitor), "file", "a shot.png", content)
             answer = visitor.ask("POST", "/upload", body, chunked, Content_Type=kind)

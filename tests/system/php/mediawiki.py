@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.parse
 
-from ..gallery.application import run
 from ..gallery.browser import browse
 from .application import PASSWORD, Application, Expectation, Place
 from .picture import picture
@@ -47,22 +47,6 @@ class MediaWiki(Application):
         "/opensearch_desc.php",
     )
     no_scripts = ("/images/*",)
-    denied = (
-        "/includes/*",
-        "/maintenance/*",
-        "/mw-config/*",
-        "/vendor/*",
-        "/languages/*",
-        "/cache/*",
-        "/data/*",
-        "/serialized/*",
-        "/tests/*",
-        "/images/deleted/*",
-        "/images/temp/*",
-        "/images/lockdir/*",
-        "/composer.json",
-        "/composer.lock",
-    )
     hidden = (
         "/LocalSettings.php",
         "/includes/WebStart.php",
@@ -83,34 +67,48 @@ class MediaWiki(Application):
     )
     public = ("/resources/assets/*.png",)
 
-    def install(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
+    def prepare(self, place: Place) -> None:
+        super().prepare(place)
         site = place.site
         (site / "LocalSettings.php").unlink(missing_ok=True)
-        for name in ("cache", "images/deleted/a", "images/temp"):
+        for name in ("cache", "data", "images/deleted/a", "images/temp"):
             (site / name).mkdir(parents=True, exist_ok=True)
         (site / "cache/secret.cdb").write_text("a secret of the cache")
         (site / "images/deleted/a/secret.png").write_text("a picture that was deleted")
         (site / "images/evil.php").write_text("<?php echo 'ran ' . 'here';")
-        run(
-            [
-                "php",
-                "-d",
-                f"include_path=.:{place.home}/usr/share/php:/usr/share/php",
-                "maintenance/install.php",
-                "--dbtype=sqlite",
-                "--dbname=wiki",
-                f"--dbpath={site}/data",
-                f"--server={place.origin}",
-                "--scriptpath=",
-                "--skins=Vector",
-                f"--pass={PASSWORD}",
-                "Wiki",
-                "Ann",
-            ],
-            site,
-        )
-        with (site / "LocalSettings.php").open("a") as settings:
-            settings.write(SETTINGS)
+
+    def install(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
+        expect("before the installation", answer := visitor.get("/"), 200, "mw-config/index.php" in answer.text)
+        expect("a style of the installer", visitor.get("/mw-config/config.css"), 200)
+        page = visitor.get("/mw-config/index.php")
+        forms = {
+            "Language": {"uselang": "en", "ContLang": "en"},
+            "Welcome": {},
+            "DBConnect": {"DBType": "sqlite", "sqlite_wgSQLiteDataDir": f"{place.site}/data", "sqlite_wgDBname": "wiki"},
+            "Name": {
+                "config_wgSitename": "Wiki",
+                "config__NamespaceType": "site-name",
+                "config__AdminName": "Ann",
+                "config__AdminPassword": PASSWORD,
+                "config__AdminPasswordConfirm": PASSWORD,
+                "config__SkipOptional": "skip",
+            },
+            "Install": {},
+        }
+        for name, values in forms.items():
+            expect(f"the page {name} of the installer", page, 200, 'name="submit-continue"' in page.text)
+            page = visitor.form(f"/mw-config/index.php?page={name}", **(page.inputs | values | {"submit-continue": "Continue"}))
+            while page.status == 302:
+                page = visitor.follow(page)
+        open("/tmp/pages/mw.html","w").write(page.text)
+        expect("the installation", page, 200, "Creating main page with default content...done" in re.sub("<.*?>", "", page.text))
+        page = visitor.form("/mw-config/index.php?page=Install", **{"submit-continue": "Continue"})
+        expect("its end", visitor.follow(page), 200)
+        answer = visitor.get("/mw-config/index.php?localsettings=1")
+        expect("LocalSettings.php of the installer", answer, 200, answer.text.startswith("<?php"))
+        (place.site / "LocalSettings.php").write_text(answer.text + SETTINGS)
+        for path in ("/mw-config/", "/mw-config/index.php", "/mw-config/config.css"):
+            expect(f"{path} after the installation", visitor.get(path), 404)
 
     def use(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
         answer = visitor.get("/")

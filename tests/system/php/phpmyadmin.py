@@ -12,7 +12,7 @@ from .visitor import Answer, Visitor, multipart
 CONFIGURATION = """<?php
 $cfg['blowfish_secret'] = '0123456789abcdef0123456789abcdef';
 $cfg['Servers'][1] = ['auth_type' => 'cookie', 'host' => 'localhost', 'socket' => '{socket}', 'connect_type' => 'socket'];
-$cfg['TempDir'] = '{folder}/temporary';
+$cfg['TempDir'] = '{folder}/site/tmp';
 $cfg['UploadDir'] = $cfg['SaveDir'] = '';
 """
 
@@ -22,21 +22,7 @@ class PhpMyAdmin(Application):
     packages = ("phpmyadmin",)
     source = "/usr/share/phpmyadmin"
     entry_points = ("/index.php", "/url.php", "/show_config_errors.php", "/js/messages.php")
-    front_controller = "off"
-    denied = (
-        "/libraries/*",
-        "/templates/*",
-        "/sql/*",
-        "/vendor/*",
-        "/tmp/*",
-        "/examples/*",
-        "/test/*",
-        "/locale/*",
-        "/composer.json",
-        "/composer.lock",
-        "/package.json",
-        "/yarn.lock",
-    )
+    has_front_controller = False
     hidden = (
         "/config.inc.php",
         "/libraries/config.default.php",
@@ -67,7 +53,6 @@ class PhpMyAdmin(Application):
         (site / "tmp/twig/secret.php").write_text("<?php echo 'ran ' . 'here';")
         (site / "tmp/secret.txt").write_text("a secret of the temporary folder")
         (site / "config.inc.php").write_text(CONFIGURATION.format(socket=place.database, folder=place.folder))
-        (place.folder / "temporary").mkdir()
 
     def log_in(self, visitor: Visitor, password: str) -> Answer:
         form = visitor.get("/index.php?route=/").inputs

@@ -15,17 +15,6 @@ from .picture import picture
 from .services import dovecot
 from .visitor import Answer, Visitor, multipart
 
-CONFIGURATION = """<?php
-$config['db_dsnw'] = 'sqlite:///{folder}/site/config/mail.sqlite?mode=0600';
-$config['imap_host'] = 'localhost:{port}';
-$config['des_key'] = '0123456789abcdef01234567';
-$config['smtp_host'] = 'localhost:9';
-$config['skin'] = 'elastic';
-$config['log_dir'] = '{folder}/site/logs/';
-$config['temp_dir'] = '{folder}/site/temp/';
-$config['drafts_mbox'] = 'Drafts';
-$config['create_default_folders'] = true;
-"""
 MESSAGE = "From: bob@example.com\r\nTo: ann@example.com\r\nSubject: A first message\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nGrüße von Bob\r\n"
 
 
@@ -34,34 +23,7 @@ class Roundcube(Application):
     packages = ("roundcube-core", "roundcube-sqlite3")
     source = "/usr/share/roundcube"
     entry_points = ("/index.php",)
-    front_controller = "off"
-    denied = (
-        "/SQL/*",
-        "/bin/*",
-        "/config/*",
-        "/logs/*",
-        "/temp/*",
-        "/tests/*",
-        "/vendor/*",
-        "/installer",
-        "/installer/*",
-        "/program/include/*",
-        "/program/lib/*",
-        "/program/localization/*",
-        "/program/actions/*",
-        "/program/steps/*",
-        "/composer.json",
-        "/composer.lock",
-        "/composer.json-dist",
-        "/jsdeps.json",
-        "/README.md",
-        "/CHANGELOG.md",
-        "/INSTALL",
-        "/LICENSE",
-        "/SECURITY.md",
-        "/UPGRADING",
-        "/config.inc.php.sample",
-    )
+    has_front_controller = False
     hidden = (
         "/SQL/sqlite.initial.sql",
         "/bin/update.sh",
@@ -92,9 +54,10 @@ class Roundcube(Application):
         (site / "temp/secret.bin").write_text("a secret of the temporary folder")
         (site / "logs/errors.log").write_text("an error that nobody may read\n")
         (site / ".htaccess").write_text("Require all granted\n")
-        (site / "config/config.inc.php").write_text(CONFIGURATION.format(folder=place.folder, port=self.imap))
+        (site / "config/config.inc.php").unlink(missing_ok=True)
         for file in [path for path in site.rglob("*.php") if path.is_file()]:
             text = file.read_bytes()
+
             if b"/var/lib/roundcube/" in text:
                 file.write_bytes(text.replace(b"/var/lib/roundcube/", f"{site}/".encode()))
 
@@ -106,6 +69,37 @@ class Roundcube(Application):
             mailbox.append("INBOX", None, None, MESSAGE.encode())
             mailbox.logout()
             yield
+
+    def install(self, expect: Expectation, visitor: Visitor, place: Place) -> None:
+        answer = visitor.get("/installer/")
+        expect("the installer", answer, 200, "Check environment" in answer.text)
+        for path in ("styles.css", "client.js", "images/roundcube_logo.png"):
+            expect(f"{path} of the installer", visitor.get(f"/installer/{path}"), 200)
+        expect("another script of the installer", visitor.get("/installer/config.php"), 404)
+        form = visitor.get("/installer/index.php?_step=2").inputs
+        values = {
+            "_dbtype": "sqlite",
+            "_dbname": f"{place.site}/config/mail.sqlite",
+            "_imap_host[]": f"localhost:{self.imap}",
+            "_smtp_host": "localhost:9",
+            "_log_driver": "file",
+            "_skin": "elastic",
+            "_auto_create_user": "1",
+            "_create_default_folders": "1",
+            "submit": "CREATE CONFIG",
+        }
+        answer = visitor.form("/installer/index.php", **(form | values))
+        expect("the form of the installer", answer, 200, "The config file was saved successfully" in answer.text)
+        answer = visitor.get("/installer/index.php?_step=3")
+        expect("its check", answer, 200, "Check DB config" in answer.text)
+        if "Initialize database" in answer.text:
+            answer = visitor.form("/installer/index.php?_step=3", _step="3", initdb="Initialize database")
+            expect("the new database", answer, 200, "DB Schema" in answer.text and "NOT OK" not in answer.text)
+        stranger = visitor.stranger().get("/installer/index.php?_step=2")
+        expect("the installer, of a stranger", stranger, 200, "The installer is disabled" in stranger.text)
+        place.restart()
+        for path in ("/installer/", "/installer/index.php", "/installer/styles.css"):
+            expect(f"{path} after the installation", visitor.get(path), 404)
 
     def log_in(self, visitor: Visitor, password: str) -> Answer:
         form = visitor.get("/").inputs

@@ -36,7 +36,7 @@ def refuse(expect: Expectation, visitor: Visitor, application: Application, plac
             answer = visitor.get(target)
             is_shown = content[:200] in answer.body or content[-200:] in answer.body
             # The application may have a page for a path that is not there.
-            is_refused = answer.status in (301, 302, 303, 400, 403, 404) or (application.front_controller != "off" and not is_shown)
+            is_refused = answer.status in (301, 302, 303, 400, 403, 404) or (application.has_front_controller and not is_shown)
             expect.holds(is_refused and not is_shown, f"hidden {target}: {answer.status} {answer.text[:100]!r}")
         plain = visitor.get(urllib.parse.quote(f"/{files[0].relative_to(root)}"))
         expect.holds(plain.status in (403, 404), f"hidden {files[0].relative_to(root)}: {plain.status} {plain.text[:100]!r}")

@@ -17,7 +17,8 @@ error_log = {folder}/fpm.log
 daemonize = no
 [site]
 listen = {folder}/fpm.sock
-pm = static
+listen.mode = 0666
+{user}pm = static
 pm.max_children = {children}
 catch_workers_output = no
 php_admin_value[upload_max_filesize] = 8M
@@ -37,10 +38,12 @@ def running(command: list[str | pathlib.Path], log: pathlib.Path) -> Iterator[su
 
 
 @contextlib.contextmanager
-def fpm(folder: pathlib.Path, children: int, include: pathlib.Path = pathlib.Path("/usr/share/php")) -> Iterator[str]:
-    """A php-fpm with so many children, whose scripts include others from this folder; the address of its socket."""
+def fpm(folder: pathlib.Path, children: int, include: pathlib.Path = pathlib.Path("/usr/share/php"),
+        user: str = "") -> Iterator[str]:
+    """A php-fpm with so many children, whose scripts include others from this folder; the address of its socket. It runs as the
+    user of the test, or as this one."""
     settings = folder / "fpm.conf"
-    settings.write_text(POOL.format(folder=folder, children=children, include=include))
+    settings.write_text(POOL.format(folder=folder, children=children, include=include, user=f"user = {user}\n" if user else ""))
     program = max(pathlib.Path("/usr/sbin").glob("php-fpm*"))
     # As root, it wants a user, or this.
     with running([program, "-R", "-F", "-y", settings], folder / "fpm.out"):

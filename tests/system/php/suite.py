@@ -17,16 +17,18 @@ from ..verdict import Verdict
 from . import secrets
 from .application import Application, Expectation, Place
 from .services import mariadb
-from .serving import BehindServers
+from .serving import BehindServers, ServedByApp, ServedBySettings
 from .visitor import Curl, Visitor
 
+SERVING = {"app": ServedByApp, "settings": ServedBySettings, "servers": BehindServers}
 
-def run(application: Application, verdict: Verdict, serving: type = BehindServers) -> None:
+
+def run(application: Application, verdict: Verdict) -> None:
     """Installs the application and uses it."""
     with tempfile.TemporaryDirectory(prefix=f"php-{application.name}-", ignore_cleanup_errors=True) as name, contextlib.ExitStack() as stack:
         place = Place(pathlib.Path(name), application.home, free_port())
         try:
-            within(stack, application, place, verdict, serving)
+            within(stack, application, place, verdict)
         except (Missing, Unexpected, Broken, OSError, imaplib.IMAP4.error, LookupError, ValueError) as error:
             module = sys.modules[type(application).__module__].__file__
             line = next((frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == module), 0)
@@ -37,7 +39,7 @@ def run(application: Application, verdict: Verdict, serving: type = BehindServer
                 verdict.say(f"the end of the error log:\n{place.server.said()[-1500:]}")
 
 
-def within(stack: contextlib.ExitStack, application: Application, place: Place, verdict: Verdict, serving: type) -> None:
+def within(stack: contextlib.ExitStack, application: Application, place: Place, verdict: Verdict) -> None:
     expect = Expectation(verdict, application.name)
     if application.protocol != "http1":
         place.certificate = certify(place.folder)
@@ -45,7 +47,9 @@ def within(stack: contextlib.ExitStack, application: Application, place: Place, 
         place.database = stack.enter_context(mariadb(place.folder))
     application.prepare(place)
     stack.enter_context(application.beside(place))
-    place.server = stack.enter_context(serving(application, place).serve())
+    serving = SERVING[application.serving](application, place)
+    place.server = stack.enter_context(serving.serve())
+    place.reload, place.restart = serving.reload, serving.restart
     visitor = Visitor(place.origin) if place.certificate is None else Curl(place.origin, application.protocol, place.certificate)
     stack.callback(visitor.close)
     application.install(expect, visitor, place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pathlib
 import re
-import signal
 import socket
 import threading
 
@@ -88,6 +87,16 @@ class WordPress(Application):
             in_a_browser(expect, place)
 
 
+class WordPressBehindServers(WordPress):
+    """With a php-fpm that Serow does not start."""
+
+    name, serving = "wordpress-servers", "servers"
+
+
+class WordPressBySettings(WordPress):
+    name, serving, is_short = "wordpress-settings", "settings", False
+
+
 class WordPressHttp2(WordPress):
     name, protocol, is_short = "wordpress-http2", "http2", False
 
@@ -151,7 +160,7 @@ def write(expect: Expectation, author: Visitor, nonce: str) -> str:
 
 
 def upload(expect: Expectation, author: Visitor, nonce: str) -> None:
-    small, large = picture(2_000), picture(3_000_000)
+    small, large = picture(2_000), picture(1_900_000)
     answer = author.ask("POST", "/wp-json/wp/v2/media", small, X_WP_Nonce=nonce, Content_Type="image/png",
                         Content_Disposition='attachment; filename="a picture.png"')
     if expect("a picture", answer, 201).status == 201:
@@ -213,9 +222,7 @@ def across_reload(expect: Expectation, author: Visitor, place: Place) -> None:
     half = HalfUpload(author, place) if not place.certificate else None
     for name in ("request", "job"):
         expect.holds(wait_until((folder / f"{name}-begun").exists), f"the {name} does not begin")
-    before = place.server.said().count("is serving")
-    place.server.process.send_signal(signal.SIGHUP)
-    expect.holds(wait_until(lambda: place.server.said().count("is serving") > before), "no new generation serves")
+    place.reload()
     expect("a page during the reload", author.get("/"), 200)
     for name in ("request", "job"):
         (folder / f"{name}-go").touch()

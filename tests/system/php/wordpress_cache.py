@@ -17,7 +17,7 @@ def result(answer: Answer) -> str:
 
 
 class CachedWordPress(WordPress):
-    name, is_short = "wordpress-cache", False
+    name, serving, is_short = "wordpress-cache", "settings", False
     cookies = ("wordpress*logged*in", "wordpress*sec", "comment*author", "wp-postpass")
     hidden = ()
 
