@@ -66,7 +66,7 @@ enum Life {
     /// It runs.
     Running,
     /// Its children finish their requests, since then; the master may have exited.
-    Leaving(Instant),
+    Draining(Instant),
     /// It stops, since then.
     Stopping(Instant),
     /// All is over.
@@ -118,7 +118,7 @@ impl Generation for FpmGeneration {
                 instance.life = Life::Over;
                 return Ok(());
             }
-            Life::Leaving(_) => return Ok(()),
+            Life::Draining(_) => return Ok(()),
             Life::Running if self.phase == Phase::Loading => {
                 return Err(format!("php-fpm exited before it was ready ({how}){}", instance.master.last_lines()));
             }
@@ -129,7 +129,7 @@ impl Generation for FpmGeneration {
                     false => self.backoff.fail(Instant::now()),
                 }
                 // Its children live on, and finish their requests.
-                instance.leave();
+                instance.drain();
             }
         }
         self.publish();
@@ -158,7 +158,7 @@ impl Generation for FpmGeneration {
 
     fn retire(&mut self) {
         self.phase = Phase::Retired;
-        self.instances.iter_mut().filter(|instance| instance.life == Life::Running).for_each(Instance::leave);
+        self.instances.iter_mut().filter(|instance| instance.life == Life::Running).for_each(Instance::drain);
     }
 
     fn kill(&mut self) {
@@ -289,8 +289,8 @@ impl Instance {
     }
 
     /// Its children finish their requests.
-    fn leave(&mut self) {
-        self.life = Life::Leaving(Instant::now());
+    fn drain(&mut self) {
+        self.life = Life::Draining(Instant::now());
         self.pools.iter_mut().for_each(Pool::retire);
     }
 
@@ -302,7 +302,7 @@ impl Instance {
         }
         match self.life {
             Life::Running | Life::Over => {}
-            Life::Leaving(since) => {
+            Life::Draining(since) => {
                 let is_idle = self.pools.iter().all(Pool::is_idle);
                 if is_idle || since.elapsed() >= settings.run.grace {
                     self.stop(is_idle);

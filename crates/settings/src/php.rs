@@ -143,13 +143,13 @@ fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> 
 /// application to itself.
 fn usual_processes() -> NonZero<usize> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    NonZero::new(processors.saturating_mul(2).clamp(4, MOST_USUAL)).unwrap_or(NonZero::<usize>::MIN)
+    NonZero::new(processors.saturating_mul(2).clamp(4, MAX_USUAL)).unwrap_or(NonZero::<usize>::MIN)
 }
 
 const LEAST_PROCESSES: usize = 2;
 
 /// Each process takes some 30 to 60 MB with a usual application.
-const MOST_USUAL: usize = 16;
+const MAX_USUAL: usize = 16;
 
 const INDEX: &str = "index.php";
 

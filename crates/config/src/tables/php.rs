@@ -151,7 +151,7 @@ pub(crate) struct PhpProcessSettings {
     /// Replace a process after a random number of requests between this and `max-requests`.
     pub(crate) min_requests: Option<Count<1, 0xffff_ffff>>,
 
-    /// Replace a process after the current request if it uses more memory than this, without that which all processes share
+    /// Replace a process after the current request if it uses more memory than this, without the memory that all processes share
     /// [default: no limit]
     pub(crate) memory_limit: Option<Size>,
 
