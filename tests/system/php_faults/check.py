@@ -13,7 +13,7 @@ from ..server import Server, free_port, program
 from ..verdict import Verdict, arguments
 from . import single
 from .client import Clients, Mixture
-from .faults import Faults, children_of
+from .faults import Faults, children_of, masters_of
 from .judge import judge
 from .site import Site
 
@@ -77,7 +77,7 @@ def sockets(temporary: pathlib.Path) -> list[str]:
 def check_settled(temporary: pathlib.Path, server: Server, verdict: Verdict) -> None:
     """At the beginning, and after all faults, there is one php-fpm with its children and its sockets."""
     def state() -> tuple[int, int, int]:
-        masters = children_of(server.pid)
+        masters = masters_of(server.pid)
         return len(masters), sum(len(children_of(master)) for master in masters), len(sockets(temporary))
 
     expected = (1, CHILDREN, 1)

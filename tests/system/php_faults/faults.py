@@ -52,12 +52,16 @@ class Faults:
         if fault.kind == "reload":
             os.kill(self.server.pid, signal.SIGHUP)
             return True
-        masters = children_of(self.server.pid)
+        masters = masters_of(self.server.pid)
         candidates = masters if fault.kind == "master" else [child for master in masters for child in children_of(master)]
         if not candidates:
             return False
         fault.process = self.chance.choice(candidates)
-        os.kill(fault.process, signal.SIGKILL)
+        try:
+            os.kill(fault.process, signal.SIGKILL)
+        except ProcessLookupError:
+            # It has just been replaced.
+            return False
         return True
 
     def killed(self) -> dict[int, int]:
@@ -65,17 +69,26 @@ class Faults:
         return {fault.process: fault.at for fault in self.done if fault.kind == "child"}
 
 
-def children_of(process: int) -> list[int]:
-    """Living children of a process, by its threads."""
+def masters_of(server: int) -> list[int]:
+    """Living masters of php-fpm that a server runs. Children whose master was killed are not among them."""
+    return titled(server, b"php-fpm: master ")
+
+
+def children_of(master: int) -> list[int]:
+    """Living children of a master."""
+    return titled(master, b"php-fpm: pool ")
+
+
+def titled(parent: int, title: bytes) -> list[int]:
+    """Children of any thread of a process that have this title. A zombie has none."""
     found = []
     with contextlib.suppress(OSError):
-        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+        for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
             found += [int(child) for child in (task / "children").read_text().split()]
-    return sorted(child for child in found if is_php(child))
+    return sorted(child for child in found if title_of(child).startswith(title))
 
 
-def is_php(process: int) -> bool:
-    """Whether it is one of php-fpm that lives: a zombie has no command."""
+def title_of(process: int) -> bytes:
     with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"php-fpm: ")
-    return False
+        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""

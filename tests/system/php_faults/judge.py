@@ -29,10 +29,10 @@ def judge(outcomes: list[Outcome], rows: dict[int, list[Row]], kills: dict[int, 
     for outcome in sorted(outcomes, key=lambda outcome: outcome.ended):
         row = rows.get(outcome.request.number, [])
         responses = [each.process for each in row if each.stage == "response"]
-        if outcome.status == 502 and not outcome.request.is_get and len(responses) < 2:
+        if outcome.status == 502 and len(responses) < 2:
             process = responses[0] if responses else None
             if process is None:
-                # It was killed before its row was written.
+                # It was killed before its row was written, or is a page.
                 unexplained.append(outcome)
             elif outcome.began < left.get(process, 0) < outcome.ended:
                 del left[process]
@@ -46,14 +46,17 @@ def judge(outcomes: list[Outcome], rows: dict[int, list[Row]], kills: dict[int, 
             if left.pop(outcome.process, None) is None:
                 judgement.wrong.append(f"{described(outcome)}: its work after the response is lost, and {outcome.process} was not killed")
             judgement.lost_work += 1
-    # Each with the first kill that happened while it ran.
+    # Each with the first kills that happened while it ran.
     for outcome in unexplained:
         fitting = [process for process, at in left.items() if outcome.began < at < outcome.ended]
-        if fitting:
-            del left[min(fitting, key=left.__getitem__)]
-            judgement.killed += 1
-        else:
-            judgement.wrong.append(f"{described(outcome)}, and no child was killed meanwhile")
+        # Another child runs a page again whose child was killed.
+        needed = 2 if outcome.request.is_get else 1
+        if len(fitting) < needed:
+            judgement.wrong.append(f"{described(outcome)}, and {len(fitting)} children were killed meanwhile, not {needed}")
+            continue
+        for process in sorted(fitting, key=left.__getitem__)[:needed]:
+            del left[process]
+        judgement.killed += 1
     known = {outcome.request.number for outcome in outcomes}
     judgement.wrong += [f"{number}: {row}, and nobody sent it" for number, row in rows.items() if number not in known]
     return judgement

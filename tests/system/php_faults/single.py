@@ -12,7 +12,7 @@ from ..patience import wait_until
 from ..server import Server
 from ..verdict import Verdict
 from .client import Clients, Outcome, Request
-from .faults import children_of
+from .faults import children_of, masters_of
 from .site import Site
 
 OTHERS = 60
@@ -115,4 +115,4 @@ def send(server: Server, requests: list[Request], connections: int) -> list[Outc
 
 
 def children(server: Server) -> set[int]:
-    return {child for master in children_of(server.pid) for child in children_of(master)}
+    return {child for master in masters_of(server.pid) for child in children_of(master)}
