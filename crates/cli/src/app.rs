@@ -4,7 +4,7 @@ use std::{ffi::OsStr, io, path::Path, thread, time::Duration};
 
 use rustix::process::geteuid;
 use serow::Stopper;
-use serow_files::{CacheLimits, Files, FilesSettings};
+use serow_files::{CacheLimits, Files, FilesSettings, Symlinks};
 use serow_net::process::forbid_tracing;
 use serow_php::PhpFolder;
 use serow_processes::{Reloader, StartCancellation, Workers};
@@ -114,7 +114,8 @@ fn php_application(
     shares: Shares,
 ) -> Result<(Application, Option<Content>), SettingError> {
     let cache = CacheLimits { open_files: shares.cached_files, ..CacheLimits::default() };
-    let settings = FilesSettings { cache, index: place.pages(), ..FilesSettings::default() };
+    let symlinks = if place.has_outer_links() { Symlinks::SameOwner } else { Symlinks::WithinRoot };
+    let settings = FilesSettings { cache, index: place.pages(), symlinks, ..FilesSettings::default() };
     let files = Files::with_settings(&place.root, settings)
         .map_err(|error| SettingError::new("application", format!("`application`: {error}")))?;
     let fpm = php_fpm(APPLICATION.to_owned(), &place, run, grace, host)?;

@@ -6,7 +6,7 @@ use crate::settings::FilesSettings;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sensitive {
     /// They answer 404 and no listing shows them: PHP (`.php`, `.phtml`, `.phar`, `.inc`), `.env`, and private keys
-    /// (`.pem`, `.key`, `id_rsa` …), also as backups (`wp-config.php.bak`). Those whose ending has a media type in the
+    /// (`.pem`, `.key`, `id_rsa` …), also as backups and samples (`wp-config.php.bak`, `config.php.dist`). Those whose ending has a media type in the
     /// settings are served all the same.
     #[default]
     Refuse,

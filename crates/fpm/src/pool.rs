@@ -146,15 +146,17 @@ impl Pool {
         match self.stage {
             Stage::Serving => self.look_while_serving(settings, master),
             Stage::Draining(purpose) => {
-                self.take_back_stuck();
-                // A request that was just assigned may not be counted yet.
-                if self.active() == 0 && self.since.elapsed() >= MOMENT {
+                // It is not among the servers any more.
+                self.socket.take_back();
+                // A request that was just assigned may not be counted yet; if the child goes on, that does no harm.
+                let is_over = purpose == Purpose::Serve || self.since.elapsed() >= MOMENT;
+                if self.active() == 0 && is_over {
                     self.hold(purpose);
                 }
                 false
             }
-            Stage::Holding(purpose, _) if !self.socket.has_waiting() => self.note_idle(purpose, settings, master),
-            Stage::Ready | Stage::Holding(..) | Stage::Idle => false,
+            Stage::Holding(purpose, _) => self.look_while_holding(purpose, settings, master),
+            Stage::Ready | Stage::Idle => false,
         }
     }
 
@@ -170,8 +172,9 @@ impl Pool {
             self.hold(Purpose::Serve);
             return true;
         }
-        if self.take_back_stuck() {
-            self.hold(Purpose::Serve);
+        if self.is_stuck() {
+            // First it leaves the servers, so that no request follows.
+            self.enter(Stage::Draining(Purpose::Serve));
             return true;
         }
         if self.is_to_be_replaced(settings, master) {
@@ -181,12 +184,22 @@ impl Pool {
         false
     }
 
-    /// Takes back connections that have waited since the last look. Returns whether there were some.
-    fn take_back_stuck(&mut self) -> bool {
+    /// Whether connections have waited since the last look: an idle child would have accepted them.
+    fn is_stuck(&mut self) -> bool {
         let has_waiting = self.socket.has_waiting();
-        let is_stuck = has_waiting && self.had_waiting;
-        self.had_waiting = has_waiting && !is_stuck;
-        is_stuck && self.socket.take_back()
+        std::mem::replace(&mut self.had_waiting, has_waiting) && has_waiting
+    }
+
+    fn look_while_holding(&mut self, purpose: Purpose, settings: &FpmSettings, master: &Master) -> bool {
+        if !self.socket.has_waiting() {
+            return self.note_idle(purpose, settings, master);
+        }
+        if self.is_stuck() {
+            // A request may have come before the connection that holds the child, or behind it.
+            self.socket.take_back();
+            self.hold(purpose);
+        }
+        false
     }
 
     /// The child is idle, and held.
@@ -248,8 +261,11 @@ impl Pool {
     }
 
     fn enter(&mut self, stage: Stage) {
+        // The time to wait for an idle child begins with the first connection that holds it.
+        if !matches!((&self.stage, &stage), (Stage::Holding(..), Stage::Holding(..))) {
+            self.since = Instant::now();
+        }
         self.stage = stage;
-        self.since = Instant::now();
         self.had_waiting = false;
         if !matches!(self.stage, Stage::Serving | Stage::Draining(_))
             && let Some(server) = self.server.take()

@@ -61,6 +61,12 @@ impl Preset {
         PRESETS.iter().map(|preset| preset.name)
     }
 
+    /// Whether a folder of the application is served, and not the application itself.
+    #[must_use]
+    pub fn is_below_application(&self) -> bool {
+        !self.root.is_empty()
+    }
+
     /// The folder that is served, where the application is in this one.
     #[must_use]
     pub fn root(&self, folder: &Path) -> PathBuf {

@@ -26,7 +26,7 @@ pub struct PhpSettings {
     pub root_in_php: Option<Vec<u8>>,
 }
 
-/// The installer of an application: once there are settings, anyone could install the application again with it.
+/// The installer of an application: once there are settings, nobody may install the application a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installer {
     /// The path of its script, or of its folder, which has a slash at both ends.

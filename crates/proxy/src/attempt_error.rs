@@ -71,6 +71,11 @@ impl AttemptError {
         Self::of_exchange(Cause::Unsendable(why.into()), Processed::Never)
     }
 
+    /// Whether the server refused the request before it worked on it.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.cause, Cause::Reset(_)) && self.processed == Processed::Never
+    }
+
     /// The status for the client.
     pub(crate) fn status(&self) -> StatusCode {
         match &self.cause {

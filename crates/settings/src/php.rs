@@ -55,6 +55,12 @@ impl PhpPlace {
         Ok(Self { root, settings, preset })
     }
 
+    /// Whether links out of the folder are usual, such as `storage` in `public` of Laravel.
+    #[must_use]
+    pub fn has_outer_links(&self) -> bool {
+        self.preset.is_some_and(Preset::is_below_application)
+    }
+
     /// The names of files that answer for a folder in which there is no script for that.
     #[must_use]
     pub fn pages(&self) -> Vec<String> {

@@ -46,6 +46,9 @@ class DokuWiki(Application):
         for name in ("acl.auth.php", "users.auth.php"):
             (site / "conf" / name).unlink()
         (site / ".htaccess").write_text("Require all granted\n")
+        # Browsers fetch it as the site's icon. Each picture that DokuWiki sends to a stranger deletes the cookie of a login: also of
+        # one that has succeeded in the meantime.
+        (site / "data/media/wiki/dokuwiki.svg").unlink(missing_ok=True)
         settings = site / "conf/dokuwiki.php"
         settings.write_text(settings.read_text().replace("/var/lib/dokuwiki/data", "./data"))
 
@@ -150,6 +153,7 @@ class DokuWiki(Application):
         )
         found = browse(
             f"{place.origin}/doku.php?id=wiki:secret&do=login",
+            ("wait", "document.readyState == 'complete'"),
             ("value", fill),
             ("wait", "document.body.innerText.includes('Logged in as')"),
             ("wait", "document.readyState == 'complete'"),

@@ -13,7 +13,7 @@ use crate::{
 /// The options of `serow app`.
 #[derive(Debug, Args)]
 pub(crate) struct AppArguments {
-    /// config.ru, app.psgi, or module:callable for Python, as in project.wsgi:application.
+    /// config.ru, app.psgi, module:callable for Python, as in project.wsgi:application, or for PHP a folder or a script.
     #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "FILE")]
     pub(crate) application: Option<OsString>,
 

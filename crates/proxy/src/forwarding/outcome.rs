@@ -39,6 +39,10 @@ impl Forwarding {
             return;
         }
         let upstream = self.local.upstream.settings();
+        if upstream.holds_overdue && failure.is_refusal() {
+            // The process is busy otherwise: the request goes to another one, as others do that wait.
+            return;
+        }
         let now = self.local.now();
         let (asked, AttemptError { step, cause, .. }) = (self.head.asked(), failure);
         warn_of_server(&upstream.name, server, now, format_args!("{asked}: {step}: {cause}"));
