@@ -37,6 +37,8 @@ pub(crate) enum Reason {
     OtherCommand,
     /// A restriction is inherited by the programs that a process runs.
     Applications,
+    /// CGI programs, likewise.
+    Cgi,
     /// The shell and what it starts, likewise.
     LogCommand,
     /// A program that changes DNS records, likewise.
@@ -159,6 +161,9 @@ fn require_no_programs(configuration: &Configuration, logs: &[&Destination]) -> 
     if !configuration.applications.is_empty() {
         return Err(Reason::Applications);
     }
+    if configuration.has_cgi {
+        return Err(Reason::Cgi);
+    }
     if configuration.server.acme.as_ref().is_some_and(AcmePlan::runs_program) {
         return Err(Reason::DnsCommand);
     }
@@ -191,6 +196,7 @@ impl fmt::Display for Reason {
             Self::Settings => f.write_str("the settings say so"),
             Self::OtherCommand => f.write_str("only 'serow run' has one"),
             Self::Applications => f.write_str("applications run programs"),
+            Self::Cgi => f.write_str("CGI programs run"),
             Self::DnsCommand => f.write_str("a program changes DNS records"),
             Self::LogCommand => f.write_str("the access log runs a command"),
             Self::SyslogName => f.write_str("the name of the syslog server is resolved by libraries of the system"),

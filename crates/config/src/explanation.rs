@@ -10,6 +10,7 @@ use crate::{
     meaning::applications::AppTable,
     tables::{
         access::LimitTable,
+        cgi::CgiTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
         php::{PhpProcessSettings, PhpSettings, PhpTable},
@@ -106,6 +107,10 @@ fn of_site(site: &SiteTable) -> String {
             keys.add_table("proxy", of_proxy(proxy));
             String::new()
         }
+        SiteContent::Cgi(cgi) => {
+            keys.add_table("cgi", of_cgi(cgi));
+            String::new()
+        }
         SiteContent::Php(php) => {
             keys.add_table("php", of_php(php));
             String::new()
@@ -131,6 +136,7 @@ fn of_route(route: &RouteTable) -> String {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),
         HandlerTable::Proxy(proxy) => keys.add_table("proxy", of_proxy(proxy)),
+        HandlerTable::Cgi(cgi) => keys.add_table("cgi", of_cgi(cgi)),
         HandlerTable::Php(php) => keys.add_table("php", of_php(php)),
         HandlerTable::Redirect(redirect) => {
             let mut table = Keys::default();
@@ -168,6 +174,12 @@ fn of_proxy(proxy: &ProxyTable) -> Keys {
     let mut keys = Keys::default();
     keys.add_all(&proxy.settings);
     keys.add(&proxy.forwarding, &without_options());
+    keys
+}
+
+fn of_cgi(cgi: &CgiTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add(cgi, &CgiTable::default());
     keys
 }
 

@@ -74,6 +74,8 @@ pub struct Configuration {
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
+    /// Whether requests run CGI programs.
+    pub has_cgi: bool,
     /// What copies requests.
     pub mirrors: Vec<Mirror>,
     /// Where responses are stored, if any are.

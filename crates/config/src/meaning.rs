@@ -106,6 +106,7 @@ pub(crate) fn of(
         (renewed_files(&general.tls), general.tls.tls_client_ca.is_some());
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
+    let has_cgi = sites.iter().any(SiteTable::has_cgi);
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
@@ -149,6 +150,7 @@ pub(crate) fn of(
         access: access.into_control(),
         upstreams: proxying.into_upstreams(),
         applications: applications.into_applications(),
+        has_cgi,
         mirrors: mirrors.into_inner(),
         cache: caching.into_store(),
         sites: site_count,
@@ -261,7 +263,11 @@ impl SiteTable {
     /// How many routes it has; its own folder is one.
     fn routes(&self) -> usize {
         match &self.content {
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::App(_)
+            | SiteContent::Cgi(_)
+            | SiteContent::Files(_)
+            | SiteContent::Php(_)
+            | SiteContent::Proxy(_) => 1,
             SiteContent::Routes(routes) => routes.len(),
         }
     }
@@ -274,14 +280,26 @@ impl SiteTable {
     fn has_proxying_content(&self) -> bool {
         match &self.content {
             SiteContent::Files(_) => false,
-            SiteContent::App(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => true,
+            SiteContent::App(_) | SiteContent::Cgi(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => true,
             SiteContent::Routes(routes) => {
                 let is_proxy = |route: &HandlerTable| {
-                    matches!(route, HandlerTable::App(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_))
+                    matches!(
+                        route,
+                        HandlerTable::App(_) | HandlerTable::Cgi(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_)
+                    )
                 };
                 let asks = |route: &RouteTable| route.policy.mirror.is_some() || route.access.forward_auth.is_some();
                 routes.iter().any(|route| is_proxy(&route.handler) || asks(route))
             }
+        }
+    }
+
+    /// Whether it runs CGI programs.
+    fn has_cgi(&self) -> bool {
+        match &self.content {
+            SiteContent::Cgi(_) => true,
+            SiteContent::Routes(routes) => routes.iter().any(|route| matches!(route.handler, HandlerTable::Cgi(_))),
+            _ => false,
         }
     }
 
@@ -290,7 +308,7 @@ impl SiteTable {
         match &self.content {
             SiteContent::Files(files) => vec![files.served_folder(folder)],
             SiteContent::Php(php) => vec![php.served_folder(folder)],
-            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_) | SiteContent::Cgi(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 let folders = routes.iter().filter_map(|route| match &route.handler {
                     HandlerTable::Files(files) => Some(files.served_folder(folder)),
@@ -307,7 +325,7 @@ impl SiteTable {
         match &self.content {
             SiteContent::Files(files) => vec![&files.folder.caching],
             SiteContent::Php(php) => vec![&php.caching],
-            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_) | SiteContent::Cgi(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 let caching = routes.iter().filter_map(|route| match &route.handler {
                     HandlerTable::Files(files) => Some(&files.folder.caching),

@@ -10,6 +10,7 @@ use crate::{
     tables::{
         access::{AccessSettings, LimitSettings},
         cache::CacheTable,
+        cgi::CgiTable,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -44,8 +45,9 @@ pub(crate) fn schema() -> Value {
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
         .with("php", "The folder of PHP scripts of the site: short for one route with the path /*.", php())
+        .with("cgi", "The CGI programs of the site: short for one route with the path /*.", cgi())
         .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
-    let site = one_of(site.schema(), &["app", "files", "php", "proxy", "route"]);
+    let site = one_of(site.schema(), &["app", "cgi", "files", "php", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
     let map = Shape::of::<MapSettings>().schema();
@@ -154,6 +156,10 @@ fn php() -> Value {
     not_both(together(of_php()).schema(), &["upstream", "servers"])
 }
 
+fn cgi() -> Value {
+    one_of(Shape::of::<CgiTable>().schema(), &["root", "program"])
+}
+
 fn app() -> Value {
     together(of_app()).schema()
 }
@@ -169,6 +175,7 @@ fn route() -> Value {
         .with("app", "Answers with what an application answers.", app())
         .with("proxy", "Answers with what other servers answer.", proxy())
         .with("php", "Answers with a folder of PHP scripts.", php())
+        .with("cgi", "Answers with CGI programs.", cgi())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());
@@ -265,12 +272,14 @@ mod tests {
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/app/properties"), AppTable::keys()),
+            (format!("{SITE}/cgi/properties"), CgiTable::keys()),
             (format!("{SITE}/files/properties"), FilesTable::keys()),
             (format!("{SITE}/php/properties"), PhpTable::keys()),
             (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
             (ROUTE.to_owned(), RouteTable::keys()),
             (format!("{ROUTE}/when/properties"), WhenTable::keys()),
             (format!("{ROUTE}/app/properties"), AppTable::keys()),
+            (format!("{ROUTE}/cgi/properties"), CgiTable::keys()),
             (format!("{ROUTE}/files/properties"), FilesTable::keys()),
             (format!("{ROUTE}/php/properties"), PhpTable::keys()),
             (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
@@ -329,13 +338,14 @@ mod tests {
         let of_sites = |key| sites.iter().filter_map(|site| below(site, key)).collect::<Vec<_>>();
         let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
         let php = [of_sites("php"), of_routes("php")].concat();
+        let cgi = [of_sites("cgi"), of_routes("cgi")].concat();
         let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
         let (maps, limits) = (list(document.root(), "map"), list(document.root(), "limit"));
         let conditions = of_routes("when");
         let acme = below(document.root(), "acme").into_iter().collect();
-        let below_site = [applications.clone(), files.clone(), php.clone(), proxies.clone()];
-        let below_route = [applications, files, php, proxies, redirects, responses];
+        let below_site = [applications.clone(), cgi.clone(), files.clone(), php.clone(), proxies.clone()];
+        let below_route = [applications, cgi, files, php, proxies, redirects, responses];
         let redis = below(document.root(), "redis").into_iter().collect();
         let tables = [root, acme, maps, redis, limits, upstreams, sites]
             .into_iter()

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod cache;
+pub(crate) mod cgi;
 pub(crate) mod client_certificate;
 pub(crate) mod client_limits;
 pub(crate) mod compression;

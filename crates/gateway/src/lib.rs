@@ -17,6 +17,7 @@
 //! | requests that wait for room, in their order; the limits of that | `waiting_queue.rs`, `queue.rs` |
 //! | requests that crash the process that answers them | `crashing_requests.rs` |
 //! | cookies, as they are written | `cookies.rs` |
+//! | the names of a path for programs and scripts, decoded once | `path_names.rs` |
 //! | the path for servers: without a prefix, with another | `path_prefix.rs` |
 //! | error responses: HTML, JSON, text or gRPC | `error_page.rs` |
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
@@ -34,6 +35,7 @@ mod forwarded;
 mod internal_redirect;
 mod limit_rate;
 mod log_limit;
+mod path_names;
 mod path_prefix;
 mod queue;
 mod request_body;
@@ -60,6 +62,7 @@ pub use self::{
     },
     limit_rate::LimitRate,
     log_limit::{LogLimit, RequestSummary, Suppressed},
+    path_names::{MalformedPath, PathName, PathNames},
     path_prefix::with_prefixes,
     queue::QueueSettings,
     request_body::{Piece, RequestBody},

@@ -3,13 +3,12 @@
 use std::{cell::RefCell, fmt, future::ready, pin::Pin, sync::Arc};
 
 use serow_files::{Files, redirect_target};
-use serow_gateway::{CgiScript, error_page};
+use serow_gateway::{CgiScript, PathNames, error_page};
 use serow_message::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 use serow_proxy::Proxy;
 
 use crate::{
     known_scripts::KnownScripts,
-    path_names::PathNames,
     script_search::{ScriptSearch, Search},
     settings::PhpSettings,
 };

@@ -8,7 +8,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | a known application is recognised by its files | `preset.rs` |
-//! | the path is decoded name by name, and refused where no honest client sends it | `path_names.rs` |
+//! | the path is decoded name by name, and refused where no honest client sends it | crate `serow-gateway` |
 //! | the first name that is a script ends SCRIPT_NAME; PATH_INFO is the rest | `script_search.rs` |
 //! | one that was found a moment ago is known | `known_scripts.rs` |
 //! | without a script: a file of the folder, the index of a folder, or the front controller | `folder.rs` |
@@ -17,7 +17,6 @@
 
 mod folder;
 mod known_scripts;
-mod path_names;
 mod preset;
 mod script_search;
 mod settings;

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use serow_files::{Located, Root, real_path};
-use serow_gateway::{CgiScript, decoded_path};
+use serow_gateway::{CgiScript, PathNames, decoded_path};
 
-use crate::{known_scripts::KnownScripts, path_names::PathNames, settings::PhpSettings};
+use crate::{known_scripts::KnownScripts, settings::PhpSettings};
 
 /// A search in an open folder.
 pub(crate) struct ScriptSearch<'a> {

@@ -2,6 +2,7 @@
 
 use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
+use serow_cgi::Cgi;
 use serow_files::Files;
 use serow_gateway::error_page;
 use serow_message::StatusCode;
@@ -20,6 +21,8 @@ pub enum Content {
     Dav(Box<Dav>),
     /// An application.
     App(ApplicationHandler),
+    /// CGI programs.
+    Cgi(Cgi),
     /// Other servers.
     Proxy(Proxy),
     /// A folder of PHP scripts.
@@ -33,7 +36,7 @@ impl Content {
     pub(crate) fn source(&self) -> Source {
         match self {
             Self::Files(_) | Self::Dav(_) => Source::Folder,
-            Self::App(_) | Self::Php(_) | Self::Proxy(_) => Source::Behind,
+            Self::App(_) | Self::Cgi(_) | Self::Php(_) | Self::Proxy(_) => Source::Behind,
             Self::Answer => Source::Router,
         }
     }
@@ -48,6 +51,7 @@ impl Content {
                 None => SiteResponse::pending(folder.respond(request)),
             },
             Self::App(application) => SiteResponse::pending(Box::pin(application.call(request))),
+            Self::Cgi(programs) => SiteResponse::pending(programs.respond(request)),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Php(folder) => match folder.destination(&request) {
                 Destination::Response(response) => SiteResponse::Ready(Some(response)),
@@ -64,7 +68,7 @@ impl Content {
         match self {
             Self::Files(files) => files.respond_if_found(request),
             // The settings make attempts of folders only.
-            Self::Dav(_) | Self::App(_) | Self::Php(_) | Self::Proxy(_) | Self::Answer => None,
+            Self::Dav(_) | Self::App(_) | Self::Cgi(_) | Self::Php(_) | Self::Proxy(_) | Self::Answer => None,
         }
     }
 }

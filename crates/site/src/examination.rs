@@ -192,6 +192,7 @@ impl Findings {
             (Content::Files(files), _) => files.examine(request).to_string(),
             (Content::Dav(_), _) => "a folder that clients may change".to_owned(),
             (Content::App(_), _) => "the application answers".to_owned(),
+            (Content::Cgi(programs), _) => programs.examine(request),
             (Content::Php(folder), _) => folder.examine(request),
             (Content::Proxy(proxy), _) => format!("the upstream {} answers", proxy.upstream().settings().name),
             (Content::Answer, None) => "the answer of the route".to_owned(),

@@ -15,6 +15,7 @@ mod cache_files;
 mod cache_parts;
 mod cache_routes;
 mod certificates_dns;
+mod cgi;
 mod client_addresses;
 mod client_certificates;
 mod configuration;

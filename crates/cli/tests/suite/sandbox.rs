@@ -262,6 +262,7 @@ fn what_runs_programs_is_not_restricted_and_the_status_says_why() {
     for (text, expected) in [
         (format!("access-log = \"| cat >lines\"\n{SITE}"), "off: the access log runs a command"),
         ("[[site]]\napp = { application = \"app.psgi\" }\n".to_owned(), "off: applications run programs"),
+        ("[[site]]\ncgi = { root = \".\" }\n".to_owned(), "off: CGI programs run"),
         (
             format!("access-log = \"syslog:udp://localhost:9\"\n{SITE}"),
             "off: the name of the syslog server is resolved by libraries of the system",

@@ -98,6 +98,11 @@ impl<'a> Applications<'a> {
         Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
     }
 
+    /// What they take from the process that runs them.
+    pub(crate) fn host(&self) -> &ApplicationHost {
+        self.host
+    }
+
     /// The application that is written; nothing where something is wrong, which is noted. Its responses lead to internal
     /// routes, if its site has some and nothing else is written.
     pub(crate) fn application(&self, mut table: AppTable, has_internal: bool, place: &Place) -> Option<Application> {

@@ -71,7 +71,7 @@ impl SiteTable {
     fn body_readers(&self) -> Vec<BodyReader> {
         let limit = self.policy.max_body;
         match &self.content {
-            SiteContent::App(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => {
+            SiteContent::App(_) | SiteContent::Cgi(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => {
                 vec![BodyReader { limit, is_written: false }]
             }
             SiteContent::Files(files) => vec![BodyReader { limit, is_written: files.is_written() }],
@@ -91,7 +91,7 @@ impl HandlerTable {
     pub(crate) fn is_written(&self) -> Option<bool> {
         match self {
             Self::Files(files) => Some(files.is_written()),
-            Self::App(_) | Self::Php(_) | Self::Proxy(_) => Some(false),
+            Self::App(_) | Self::Cgi(_) | Self::Php(_) | Self::Proxy(_) => Some(false),
             Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => None,
         }
     }

@@ -109,10 +109,10 @@ impl<'a> Caching<'a> {
         };
         let CacheSetting::On(table) = setting else { return Some(None) };
         match action {
-            Action::Handle(Content::App(_) | Content::Php(_) | Content::Proxy(_)) => {}
+            Action::Handle(Content::App(_) | Content::Cgi(_) | Content::Php(_) | Content::Proxy(_)) => {}
             Action::Handle(_) | Action::Try(_) if own.is_some() => {
                 let text = "`cache` has no effect in a route with `files`, which has a cache of its own: write it in a \
-                            route with `app`, `php` or `proxy`";
+                            route with `app`, `cgi`, `php` or `proxy`";
                 return self.refused(Problem::of_key(place, text));
             }
             _ => return Some(None),

@@ -60,7 +60,7 @@ impl HandlerTable {
             Self::App(app) => app.arguments.accel_redirect != Some(false),
             Self::Php(php) => php.requests.accel_redirect == Some(true),
             Self::Proxy(proxy) => proxy.forwarding.accel_redirect == Some(true),
-            Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => false,
+            Self::Cgi(_) | Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => false,
         }
     }
 }

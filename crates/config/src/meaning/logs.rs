@@ -218,7 +218,11 @@ impl SiteTable {
     pub(crate) fn logs(&self) -> impl Iterator<Item = &AccessLogChoice> {
         let routes = match &self.content {
             SiteContent::Routes(routes) => &routes[..],
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => &[],
+            SiteContent::App(_)
+            | SiteContent::Cgi(_)
+            | SiteContent::Files(_)
+            | SiteContent::Php(_)
+            | SiteContent::Proxy(_) => &[],
         };
         self.log.access_log.iter().chain(routes.iter().filter_map(|route| route.log.access_log.as_ref()))
     }

@@ -49,6 +49,8 @@ pub(crate) fn of_sites(sites: &[SiteTable], folder: &Path, notes: &Problems) {
 fn exact_path(route: &RouteTable, routes: &[RouteTable], folder: &Path) -> Option<String> {
     let has_paths_below = |path: &str| match &route.handler {
         HandlerTable::App(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_) => true,
+        // In a folder, the path names the program.
+        HandlerTable::Cgi(cgi) => cgi.program.is_some(),
         HandlerTable::Files(files) => !is_file(files, path, folder),
         HandlerTable::Redirect(_) | HandlerTable::Respond(_) | HandlerTable::Rewrite(_) => false,
     };

@@ -137,12 +137,20 @@ impl SiteTable {
         let is_handler = |route: &&RouteTable| {
             matches!(
                 route.handler,
-                HandlerTable::App(_) | HandlerTable::Files(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_)
+                HandlerTable::App(_)
+                    | HandlerTable::Cgi(_)
+                    | HandlerTable::Files(_)
+                    | HandlerTable::Php(_)
+                    | HandlerTable::Proxy(_)
             )
         };
         match &self.content {
             SiteContent::Routes(routes) => routes.iter().filter(is_handler).count(),
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::App(_)
+            | SiteContent::Cgi(_)
+            | SiteContent::Files(_)
+            | SiteContent::Php(_)
+            | SiteContent::Proxy(_) => 1,
         }
     }
 
@@ -162,7 +170,7 @@ impl SiteContent {
             Self::App(app) => app.arguments.trust.as_deref(),
             Self::Php(php) => php.requests.trust.as_deref(),
             Self::Proxy(proxy) => proxy.forwarding.trust.as_deref(),
-            Self::Files(_) | Self::Routes(_) => None,
+            Self::Cgi(_) | Self::Files(_) | Self::Routes(_) => None,
         }
     }
 }
@@ -174,7 +182,7 @@ impl HandlerTable {
             Self::App(app) => app.arguments.trust.as_deref(),
             Self::Php(php) => php.requests.trust.as_deref(),
             Self::Proxy(proxy) => proxy.forwarding.trust.as_deref(),
-            Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => None,
+            Self::Cgi(_) | Self::Files(_) | Self::Redirect(_) | Self::Respond(_) | Self::Rewrite(_) => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What sites and routes mean.
 
 mod answers;
+mod cgi;
 mod folder;
 mod php;
 mod route;
@@ -103,6 +104,7 @@ impl Routing<'_> {
         let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
+            SiteContent::Cgi(cgi) => self.cgi(*cgi, std::iter::once(EVERYTHING), &place.key("cgi")),
             SiteContent::Files(files) => self.only_files(*files, compression, &name, &place.key("files")),
             SiteContent::Proxy(proxy) => self.proxy(*proxy, ProxyScopes::of_site(&scope), &place.key("proxy")),
             SiteContent::Php(php) => self.only_php(*php, ProxyScopes::of_site(&scope), &name, &place.key("php")),

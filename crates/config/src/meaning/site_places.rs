@@ -15,7 +15,11 @@ pub(crate) struct SitePlaces {
 impl SitePlaces {
     pub(crate) fn new(site: &SiteTable) -> Self {
         let routes = match &site.content {
-            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_)
+            | SiteContent::Cgi(_)
+            | SiteContent::Files(_)
+            | SiteContent::Php(_)
+            | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 routes.iter().map(|route| (route.place.clone(), route.settings.internal)).collect()
             }

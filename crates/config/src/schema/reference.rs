@@ -10,6 +10,7 @@ use crate::{
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
         cache::{CacheTable, RouteCacheTable},
+        cgi::CgiTable,
         client_certificate::ClientCertificateTable,
         client_limits::BanTable,
         compression::CompressionTable,
@@ -61,8 +62,8 @@ pub(crate) fn text() -> String {
     }
     push(&mut text, "## `[[site]]`", &Shape::of::<SiteSettings>());
     text.push_str(
-        "A site has either one of `app`, `files` and `proxy`, which is short for a single route with the path `/*`, or any number \
-         of `[[site.route]]`.\n\n",
+        "A site has either one of `app`, `cgi`, `files`, `php` and `proxy`, which is short for a single route with the path `/*`, or any \
+         number of `[[site.route]]`.\n\n",
     );
     push_policy(&mut text);
     push_access(&mut text);
@@ -87,6 +88,8 @@ pub(crate) fn text() -> String {
     for (heading, shape) in schema::of_app() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }
+    text.push_str("### `cgi = { … }`\n\nRuns CGI programs: see [CGI](cgi.md).\n\n");
+    push(&mut text, "#### Programs", &Shape::of::<CgiTable>());
     text.push_str("### `php = { … }`\n\nRuns the PHP scripts of a folder in php-fpm, and sends its other files.\n\n");
     for (heading, shape) in schema::of_php() {
         push(&mut text, &format!("#### {heading}"), &shape);

@@ -9,7 +9,7 @@ use serow_document::Problem;
 
 use crate::{
     meaning::applications::AppTable,
-    tables::{FromTable, TableReading, php::PhpTable, status::RedirectStatus, upstreams::ProxyTable},
+    tables::{FromTable, TableReading, cgi::CgiTable, php::PhpTable, status::RedirectStatus, upstreams::ProxyTable},
     values::{Count, choice},
 };
 use serow_settings::options::FolderOptions;
@@ -21,6 +21,8 @@ pub(crate) enum HandlerTable {
     Files(Box<FilesTable>),
     /// What an application answers.
     App(Box<AppTable>),
+    /// What CGI programs answer.
+    Cgi(Box<CgiTable>),
     /// What other servers answer.
     Proxy(Box<ProxyTable>),
     /// A folder of PHP scripts.
@@ -130,7 +132,8 @@ pub(crate) struct RewriteSettings {
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(crate) const KEYS: [&'static str; 7] = ["app", "files", "php", "proxy", "redirect", "respond", "rewrite"];
+    pub(crate) const KEYS: [&'static str; 8] =
+        ["app", "cgi", "files", "php", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
     pub(crate) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
@@ -141,15 +144,17 @@ impl HandlerTable {
         let proxy =
             route.table("proxy", "upstream").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Proxy));
         let php = route.table("php", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Php));
+        let cgi = route.table("cgi", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Cgi));
         let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
         let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
         let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
         match given[..] {
-            [_] => app.or(files).or(php).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
+            [_] => app.or(cgi).or(files).or(php).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
             [] => {
-                let text = "the route has no handler: write one of app, files, php, proxy, redirect, respond, rewrite";
+                let text =
+                    "the route has no handler: write one of app, cgi, files, php, proxy, redirect, respond, rewrite";
                 route.problem(Problem::of_key(route.place().clone(), text));
                 None
             }

@@ -7,6 +7,7 @@ use crate::{
     tables::{
         FromTable,
         access::LimitTable,
+        cgi::CgiTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
         maps::MapTable,
         matching::WhenTable,
@@ -24,7 +25,7 @@ use serow_settings::options::AcmeOptions;
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     ("the root, above the first [table]", RootTable::keys),
     ("[acme]", AcmeOptions::keys),
     ("a [[limit]]", LimitTable::keys),
@@ -34,6 +35,7 @@ const KINDS: [Kind; 14] = [
     ("a [[site.route]]", RouteTable::keys),
     ("`when`", WhenTable::keys),
     ("`app`", AppTable::keys),
+    ("`cgi`", CgiTable::keys),
     ("`files`", FilesTable::keys),
     ("`php`", PhpTable::keys),
     ("`proxy`", ProxyTable::keys),

@@ -12,6 +12,7 @@ use crate::{
     tables::{
         FromTable, TableReading,
         access::AccessSettings,
+        cgi::CgiTable,
         handlers::{FilesTable, HandlerTable},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
@@ -48,6 +49,8 @@ pub(crate) enum SiteContent {
     Proxy(Box<ProxyTable>),
     /// A folder of PHP scripts.
     Php(Box<PhpTable>),
+    /// CGI programs.
+    Cgi(Box<CgiTable>),
     /// What its routes say.
     Routes(Vec<RouteTable>),
 }
@@ -187,10 +190,12 @@ impl FromTable for SiteTable {
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
         let php = table.table("php", "root").map(TableReading::read);
+        let cgi = table.table("cgi", "root").map(TableReading::read);
         let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
-        let given: Vec<_> = ["app", "files", "php", "proxy"].into_iter().filter(|key| table.has(key)).collect();
+        let given: Vec<_> = ["app", "cgi", "files", "php", "proxy"].into_iter().filter(|key| table.has(key)).collect();
         let content = match (&given[..], table.has_something("route")) {
             (["app"], false) => SiteContent::App(Box::new(app??)),
+            (["cgi"], false) => SiteContent::Cgi(Box::new(cgi??)),
             (["files"], false) => SiteContent::Files(Box::new(files??)),
             (["php"], false) => SiteContent::Php(Box::new(php??)),
             (["proxy"], false) => SiteContent::Proxy(Box::new(proxy??)),
@@ -198,7 +203,7 @@ impl FromTable for SiteTable {
             // These are told as unknown keys, with the place where they belong.
             ([], false) if HandlerTable::KEYS.into_iter().any(|key| table.has(key)) => return None,
             ([], false) => {
-                let text = "the site has no handler: write `files` with the folder's `root`, `app`, `php`, `proxy`, or \
+                let text = "the site has no handler: write `files` with the folder's `root`, `app`, `cgi`, `php`, `proxy`, or \
                             [[site.route]]";
                 table.problem(Problem::of_key(table.place().clone(), text));
                 return None;

@@ -106,7 +106,9 @@ pub struct ApplicationOptions {
     pub env: Vec<Variable>,
 
     /// PHP: set a value of php.ini, as in memory_limit=256M (repeatable).
+    // In a settings file, it is in the table `php`.
     #[arg(long, value_name = "NAME=VALUE")]
+    #[serde(skip)]
     pub ini: Vec<Variable>,
 
     /// The command that starts the interpreter, as in 'bundle exec ruby'; for PHP, the program php-fpm [default: detected

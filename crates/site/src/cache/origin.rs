@@ -43,6 +43,11 @@ impl Origin {
                     name: format!("proxy {upstream:?} {host:?} {prefixes:?}{}", variables(forwarding)),
                 }
             }
+            Content::Cgi(programs) => {
+                let settings = programs.settings();
+                let name = format!("cgi {:?} {:?} {:?}", settings.programs, settings.prefix, settings.environment);
+                Self { trust: settings.trusted.clone(), set_fields: Vec::new(), name }
+            }
             Content::Php(folder) => {
                 let servers = folder.servers();
                 let (upstream, root) = (&servers.upstream().settings().name, folder.files().folder());

@@ -79,6 +79,10 @@ impl Routing<'_> {
         let shown = shown(site.name, Some(&place), &name);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
+            HandlerTable::Cgi(cgi) => {
+                let paths = settings.path.iter().flat_map(|paths| paths.0.iter().map(String::as_str));
+                self.cgi(*cgi, paths, &place.key("cgi"))
+            }
             HandlerTable::Files(files) => {
                 self.files(*files, (&written, site.dav), compression, (&shown, &place.key("files")))
             }

@@ -4,16 +4,17 @@ use serow_message::percent::{self, Octet};
 
 /// The names of a path between its slashes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PathNames {
+pub struct PathNames {
     names: Vec<PathName>,
     /// Whether the path ends with a slash: it means a folder.
-    pub(crate) is_folder: bool,
+    pub is_folder: bool,
 }
 
 /// A name, decoded.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PathName {
-    pub(crate) text: Vec<u8>,
+pub struct PathName {
+    /// The name; it may have slashes, where they were encoded.
+    pub text: Vec<u8>,
     /// Where its slash is in the encoded path.
     start: usize,
     is_of_file: bool,
@@ -21,11 +22,15 @@ pub(crate) struct PathName {
 
 /// A path that no honest client sends: NUL, `..`, or a broken percent-encoding (400).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MalformedPath;
+pub struct MalformedPath;
 
 impl PathNames {
     /// Decodes a path, once: `%252e` is the name `%2e`. Repeated slashes count as one.
-    pub(crate) fn parse(encoded: &str) -> Result<Self, MalformedPath> {
+    ///
+    /// # Errors
+    ///
+    /// A path that no honest client sends.
+    pub fn parse(encoded: &str) -> Result<Self, MalformedPath> {
         let mut names = Vec::new();
         let mut start = 0;
         for part in encoded.split_inclusive('/') {
@@ -38,12 +43,25 @@ impl PathNames {
         Ok(Self { is_folder: names.is_empty() || encoded.ends_with('/'), names })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &PathName> {
+    /// The names.
+    pub fn iter(&self) -> impl Iterator<Item = &PathName> {
         self.names.iter()
     }
 
+    /// The names below a prefix, or nothing where the path does not begin with it.
+    #[must_use]
+    pub fn below(mut self, prefix: &Self) -> Option<Self> {
+        let mut first = self.names.iter().map(|name| &name.text);
+        if !prefix.names.iter().all(|name| first.next() == Some(&name.text)) {
+            return None;
+        }
+        self.names.drain(..prefix.names.len());
+        Some(self)
+    }
+
     /// The path below a folder that the first `count` names make, if each can be the name of a file.
-    pub(crate) fn joined(&self, count: usize) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn joined(&self, count: usize) -> Option<Vec<u8>> {
         let names = self.names.get(..count)?;
         names
             .iter()
@@ -52,7 +70,8 @@ impl PathNames {
     }
 
     /// The decoded path, with one slash before each name.
-    pub(crate) fn path(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
         let mut path: Vec<u8> = self.names.iter().flat_map(|name| [b"/", name.text.as_slice()].concat()).collect();
         if self.is_folder {
             path.push(b'/');
@@ -61,12 +80,14 @@ impl PathNames {
     }
 
     /// The number of names.
-    pub(crate) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.names.len()
     }
 
     /// The part of the encoded path behind the first `count` names.
-    pub(crate) fn behind<'path>(&self, count: usize, encoded: &'path str) -> &'path str {
+    #[must_use]
+    pub fn behind<'path>(&self, count: usize, encoded: &'path str) -> &'path str {
         match self.names.get(count) {
             // With the slash before it.
             Some(next) => &encoded[next.start.saturating_sub(1)..],
@@ -77,7 +98,8 @@ impl PathNames {
 
     /// Whether one of the first `count` names begins with a dot, so that it is none that is served: `.git`, `.env`.
     /// `.well-known` is (RFC 8615 §3).
-    pub(crate) fn has_hidden(&self, count: usize) -> bool {
+    #[must_use]
+    pub fn has_hidden(&self, count: usize) -> bool {
         self.names.iter().take(count).any(|name| name.text.first() == Some(&b'.') && name.text != b".well-known")
     }
 }
@@ -146,6 +168,24 @@ mod tests {
             ("/x/a.php/b%2Fc/", 2, "/b%2Fc/"),
         ] {
             assert_eq!(PathNames::parse(path).unwrap().behind(count, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn names_below_a_prefix_keep_their_places() {
+        for (path, prefix, expected) in [
+            ("/cgi-bin/a/b", "/cgi-bin", Some("/a/b")),
+            ("//cgi-bin//a", "/cgi-bin", Some("/a")),
+            ("/cgi%2Dbin/a%2Fb/", "/cgi-bin", Some("/a%2Fb/")),
+            ("/a/b", "/", Some("/a/b")),
+            ("/cgi-bin", "/cgi-bin", Some("")),
+            ("/cgi-bin%2Fa", "/cgi-bin", None),
+            ("/./cgi-bin/a", "/cgi-bin", None),
+            ("/cgi-binary/a", "/cgi-bin", None),
+            ("/a", "/a/b", None),
+        ] {
+            let names = PathNames::parse(path).unwrap().below(&PathNames::parse(prefix).unwrap());
+            assert_eq!(names.map(|names| names.behind(0, path).to_owned()).as_deref(), expected, "{path} {prefix}");
         }
     }
 
