@@ -12,6 +12,7 @@
 //! | the master: its process, its lines, its children | `master.rs`, `output_lines.rs` |
 //! | the sockets: which child has accepted its connections, and connections that are taken back | `pool_sockets.rs` |
 //! | one child: when it gets requests, when it is idle, when it is replaced | `pool.rs` |
+//! | one php-fpm with all of its children | `instance.rs` |
 //! | the opcache of a new php-fpm is filled | `warm_up.rs` |
 //! | the children of one generation | `generation.rs` |
 //!
@@ -29,6 +30,7 @@ mod application;
 mod configuration;
 mod executable;
 mod generation;
+mod instance;
 mod master;
 mod output_lines;
 mod pool;
