@@ -11,7 +11,6 @@ use crate::{
     instance::{Instance, Life},
     master::{FpmMessage, Master},
     pool::Pool,
-    settings::FpmSettings,
     warm_up::warm_up,
 };
 
