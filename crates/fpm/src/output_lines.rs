@@ -13,7 +13,8 @@ impl OutputLines {
         // Messages of scripts also come by FastCGI, where the request is known.
         let is_message = line.starts_with(OF_SCRIPT);
         let goes_on = self.is_in_message && is_backtrace(line);
-        self.is_in_message = is_message || goes_on;
+        // That is the last line of an error.
+        self.is_in_message = is_message || goes_on && !line.starts_with(LAST_OF_ERROR);
         if is_message || goes_on {
             return None;
         }
@@ -37,11 +38,13 @@ fn is_time(text: &str) -> bool {
 /// The following lines of a fatal error.
 fn is_backtrace(line: &str) -> bool {
     let is_frame = line.strip_prefix('#').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
-    is_frame || line == "Stack trace:" || line.starts_with("  thrown in ") || line.starts_with("Next ")
+    is_frame || line == "Stack trace:" || line.starts_with(LAST_OF_ERROR) || line.starts_with("Next ")
 }
 
 /// The length of `28-Nov-2026 12:30:40`.
 const TIME_LENGTH: usize = 20;
+
+const LAST_OF_ERROR: &str = "  thrown in ";
 
 /// Before each message of a script in php-fpm's own log.
 const OF_SCRIPT: &str = "NOTICE: PHP message: ";
