@@ -173,7 +173,7 @@ impl Application {
     }
 
     /// Writes that a request is not begun, which then goes elsewhere: without a look at the request, whose number web servers
-    /// with one request per connection choose as [`FIRST_REQUEST`].
+    /// with one request per connection choose as [`FIRST_REQUEST`](crate::FIRST_REQUEST).
     pub fn send_refusal(id: u16, status: ProtocolStatus, output: &mut Vec<u8>) {
         write_record(RecordType::EndRequest, id, &encode_end_request(0, status), output);
     }
