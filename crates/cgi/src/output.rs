@@ -24,7 +24,7 @@ use crate::{handler::Asked, program::Lifeline};
 pub(crate) struct Output {
     pipe: Receiver,
     response: CgiResponse,
-    /// What has been read and not parsed.
+    /// Output that was read and is not parsed yet.
     piece: Bytes,
     timeout: Duration,
     deadline: Pin<Box<Sleep>>,

@@ -129,14 +129,10 @@ impl Pool {
 
     /// It gets no more requests.
     pub(crate) fn retire(&mut self) {
-        match &self.stage {
+        match &mut self.stage {
             Stage::Serving | Stage::Draining(_) => self.enter(Stage::Draining(Purpose::Stop)),
             Stage::Ready => self.enter(Stage::Idle),
-            Stage::Holding(..) => {
-                if let Stage::Holding(purpose, _) = &mut self.stage {
-                    *purpose = Purpose::Stop;
-                }
-            }
+            Stage::Holding(purpose, _) => *purpose = Purpose::Stop,
             Stage::Idle => {}
         }
     }
@@ -155,7 +151,10 @@ impl Pool {
                 }
                 false
             }
-            Stage::Holding(purpose, _) => self.look_while_holding(purpose, settings, master),
+            Stage::Holding(purpose, _) => {
+                self.look_while_holding(purpose, settings, master);
+                false
+            }
             Stage::Ready | Stage::Idle => false,
         }
     }
@@ -190,37 +189,30 @@ impl Pool {
         std::mem::replace(&mut self.had_waiting, has_waiting) && has_waiting
     }
 
-    fn look_while_holding(&mut self, purpose: Purpose, settings: &FpmSettings, master: &Master) -> bool {
+    fn look_while_holding(&mut self, purpose: Purpose, settings: &FpmSettings, master: &Master) {
         if !self.socket.has_waiting() {
-            return self.note_idle(purpose, settings, master);
-        }
-        if self.is_stuck() {
+            self.note_idle(purpose, settings, master);
+        } else if self.is_stuck() {
             // A request may have come before the connection that holds the child, or behind it.
             self.socket.take_back();
             self.hold(purpose);
         }
-        false
     }
 
     /// The child is idle, and held.
-    fn note_idle(&mut self, purpose: Purpose, settings: &FpmSettings, master: &Master) -> bool {
+    fn note_idle(&mut self, purpose: Purpose, settings: &FpmSettings, master: &Master) {
         match purpose {
             Purpose::Serve => {
                 self.process = master.child(self.index);
                 self.enter(Stage::Ready);
-                true
             }
             Purpose::Replace => {
                 self.kill_child(master);
                 self.requests_before = 0;
                 self.lifetime = settings.run.lifetime.map(Lifetime::random);
                 self.hold(Purpose::Serve);
-                false
             }
-            Purpose::Stop => {
-                self.enter(Stage::Idle);
-                false
-            }
+            Purpose::Stop => self.enter(Stage::Idle),
         }
     }
 

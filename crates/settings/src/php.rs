@@ -122,7 +122,7 @@ pub fn php_fpm(
     Ok(FpmApplication::new(settings))
 }
 
-/// What is written and means nothing here.
+/// Refuses settings of other applications.
 fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> {
     let of_others = [
         ("interface", options.interface != InterfaceChoice::Auto),

@@ -43,7 +43,7 @@ class Request:
         return f"{self.method} {target} HTTP/1.1\r\nHost: localhost\r\n{length}\r\n".encode() + body
 
     def expected(self) -> str:
-        """What the response says behind the number and the process."""
+        """The words of the response behind the number and the process."""
         return "" if self.file is None else hashlib.sha256(self.file).hexdigest()
 
 

@@ -63,7 +63,7 @@ def judge(outcomes: list[Outcome], rows: dict[int, list[Row]], kills: dict[int, 
 
 
 def misfit(outcome: Outcome, responses: list[int], rows: int) -> str:
-    """What is wrong with a response, apart from the work behind it."""
+    """The fault of a response, apart from the work behind it."""
     expected = 0 if outcome.request.is_get else 1
     if not outcome.is_right:
         return f"a wrong response; ran in {responses}"

@@ -148,7 +148,7 @@ def kind_of(response: Response) -> str:
 
 
 def difference(request: Request, response: Response, expected: Expected) -> str:
-    """What is wrong with a response; nothing if it is right."""
+    """The fault of a response; nothing if it is right."""
     shown = f"{request.method} {request.host} {request.path.decode(errors='replace')[:200]}"
     if site.SOURCE in response.body and not is_leak_by_name(request, expected):
         return f"{shown}: source code: {response.body[:80]!r}"

@@ -98,7 +98,7 @@ impl<'a> Applications<'a> {
         Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
     }
 
-    /// What they take from the process that runs them.
+    /// The resources of the process that runs them.
     pub(crate) fn host(&self) -> &ApplicationHost {
         self.host
     }

@@ -46,7 +46,7 @@ fn random_children_give_each_client_bytes_of_its_own_exchange_alone() {
     assert!(whole > exchanges / 4 && cut > exchanges / 10, "of {exchanges}: {whole} whole, {cut} cut off");
 }
 
-/// What a child does to its response.
+/// The fault of a child in its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
