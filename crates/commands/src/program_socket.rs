@@ -4,13 +4,12 @@ use std::{
     collections::hash_map::RandomState,
     ffi::{OsStr, OsString},
     fmt,
-    fs::{self, DirBuilder},
     hash::BuildHasher,
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::{ffi::OsStrExt, fs::DirBuilderExt},
+        unix::ffi::OsStrExt,
     },
     path::PathBuf,
     process::{Command, Stdio},
@@ -20,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serow_client::Protocol;
 use serow_message::Scheme;
 use serow_net::inheritance::describe_socket;
+use serow_processes::PrivateFolder;
 use serow_proxy::{ServerAddress, ServerLocation};
 
 use crate::settings::Binding;
@@ -43,16 +43,12 @@ pub(crate) enum ProgramSocket {
     Inherited(SocketAddr),
 }
 
-/// A folder that nobody else may look into; it is gone when this is dropped.
-#[derive(Debug)]
-pub(crate) struct PrivateFolder(PathBuf);
-
 impl ProgramSockets {
     /// The sockets for this kind of binding.
     pub(crate) fn new(binding: Binding) -> io::Result<Self> {
         Ok(match binding {
             Binding::Port => Self::Ports,
-            Binding::Unix => Self::Folder(PrivateFolder::new()?),
+            Binding::Unix => Self::Folder(PrivateFolder::new("serow")?),
             Binding::Inherit => {
                 let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
                 let address = socket.local_addr()?;
@@ -65,7 +61,7 @@ impl ProgramSockets {
     pub(crate) fn open(&self, number: u64) -> io::Result<ProgramSocket> {
         Ok(match self {
             Self::Ports => ProgramSocket::Port(free_port()?),
-            Self::Folder(folder) => ProgramSocket::Path(folder.0.join(format!("{number}.sock"))),
+            Self::Folder(folder) => ProgramSocket::Path(folder.path().join(format!("{number}.sock"))),
             Self::Shared(_, address) => ProgramSocket::Inherited(*address),
         })
     }
@@ -148,27 +144,6 @@ impl fmt::Display for ProgramSocket {
     }
 }
 
-impl PrivateFolder {
-    fn new() -> io::Result<Self> {
-        for number in 0..TRIES {
-            let name = format!("serow-{}-{:x}", std::process::id(), random(number));
-            let path = std::env::temp_dir().join(name);
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                outcome => return outcome.map(|()| Self(path)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        // It contains only sockets.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Whether connections wait at a listening socket that nobody has accepted.
 pub(crate) fn has_waiting(socket: &OwnedFd) -> bool {
     let mut wanted = [PollFd::new(socket, PollFlags::IN)];
@@ -224,15 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_free_and_a_folder_private() {
+    fn a_port_is_free() {
         let port = free_port().unwrap();
         assert!(PORTS.contains(&port) && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok());
-        let folder = PrivateFolder::new().unwrap();
-        let path = folder.0.clone();
-        fs::write(path.join("1.sock"), "").unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
-        assert_eq!(mode & 0o777, 0o700);
-        drop(folder);
-        assert!(!path.exists());
     }
 }

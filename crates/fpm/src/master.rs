@@ -16,18 +16,14 @@ use std::{
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use serow_net::{inheritance, process::end_of};
-use serow_processes::{MessageSender, Process, read_lines};
+use serow_processes::{MessageSender, PrivateFolder, Process, read_lines};
 use tokio::{
     task::{JoinHandle, spawn_local},
     time::timeout,
 };
 
 use crate::{
-    configuration,
-    executable::Executable,
-    output_lines::OutputLines,
-    pool_sockets::{PoolSocket, PrivateFolder},
-    settings::FpmSettings,
+    configuration, executable::Executable, output_lines::OutputLines, pool_sockets::PoolSocket, settings::FpmSettings,
     warm_up,
 };
 
@@ -57,7 +53,7 @@ impl Master {
         number: u64,
         messages: &MessageSender<FpmMessage>,
     ) -> io::Result<(Self, Vec<PoolSocket>)> {
-        let folder = PrivateFolder::new()?;
+        let folder = PrivateFolder::new("serow-php")?;
         let numbers = 1..=settings.run.processes.get();
         let sockets = numbers.map(|number| PoolSocket::new(&folder, number)).collect::<io::Result<Vec<_>>>()?;
         let paths: Vec<_> = sockets.iter().map(|socket| socket.path().to_owned()).collect();

@@ -1,16 +1,10 @@
 //! The sockets of pools: which child has accepted its connections, and connections that are taken back.
 
 use std::{
-    collections::hash_map::RandomState,
-    fs::{self, DirBuilder},
-    hash::BuildHasher,
     io::{self, Write},
     os::{
         fd::{AsFd, BorrowedFd},
-        unix::{
-            fs::DirBuilderExt,
-            net::{UnixListener, UnixStream},
-        },
+        unix::net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
     time::Duration,
@@ -18,11 +12,8 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serow_fastcgi::{Application, FIRST_REQUEST, ProtocolStatus};
+use serow_processes::PrivateFolder;
 use tokio::{task::spawn_local, time::timeout};
-
-/// A folder for sockets and a configuration, into which nobody else may look; it is gone when this is dropped.
-#[derive(Debug)]
-pub(crate) struct PrivateFolder(PathBuf);
 
 /// The socket on which one child listens. This process has it as well: it outlives the child and its master, and so do the
 /// connections that wait in it.
@@ -36,31 +27,6 @@ pub(crate) struct PoolSocket {
 /// php-fpm's children wait 5 s for a request before they close it.
 #[derive(Debug)]
 pub(crate) struct Hold(#[expect(dead_code, reason = "it is open as long as this is there")] UnixStream);
-
-impl PrivateFolder {
-    pub(crate) fn new() -> io::Result<Self> {
-        for number in 0..TRIES {
-            let random = RandomState::new().hash_one(number);
-            let path = std::env::temp_dir().join(format!("serow-php-{}-{random:x}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                outcome => return outcome.map(|()| Self(path)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        // It contains only sockets and the configuration.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 impl PoolSocket {
     /// A new one in this folder. It blocks, since a child that finds no connection would exit.
@@ -135,9 +101,6 @@ async fn refuse(mut connection: UnixStream) {
 /// The time for the rest of a refused request.
 const FOR_REST: Duration = Duration::from_secs(10);
 
-/// Most names are free.
-const TRIES: u64 = 200;
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -148,7 +111,7 @@ mod tests {
     fn a_waiting_connection_is_taken_back_with_a_refusal() {
         let runtime = serow_net::thread_runtime().unwrap();
         runtime.block_on(async {
-            let folder = PrivateFolder::new().unwrap();
+            let folder = PrivateFolder::new("serow-php").unwrap();
             let socket = PoolSocket::new(&folder, 1).unwrap();
             assert!(!socket.has_waiting());
             let mut client = UnixStream::connect(socket.path()).unwrap();
@@ -170,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_hold_is_accepted_by_an_idle_child_only() {
-        let folder = PrivateFolder::new().unwrap();
+        let folder = PrivateFolder::new("serow-php").unwrap();
         let socket = PoolSocket::new(&folder, 1).unwrap();
         let hold = socket.hold().unwrap();
         assert!(socket.has_waiting());

@@ -6,6 +6,7 @@
 //! | the thread that manages its generations | `manager.rs`, `handle.rs` |
 //! | the running processes, and their reload | `workers.rs`; in development by changed files, `file_watcher.rs` |
 //! | a process, and its output line by line | `process.rs`, `output.rs` |
+//! | a folder for their sockets | `private_folder.rs` |
 //! | the time between two attempts to start | `backoff.rs` |
 //! | a start that fails, or is not needed any more | `start_error.rs`, `start_cancellation.rs` |
 //!
@@ -19,6 +20,7 @@ mod file_watcher;
 mod handle;
 mod manager;
 mod output;
+mod private_folder;
 mod process;
 mod settings;
 mod start_cancellation;
@@ -29,6 +31,7 @@ pub use self::{
     backoff::{Backoff, RESTART},
     manager::{Generation, MessageSender, start},
     output::{log_lines, read_lines},
+    private_folder::PrivateFolder,
     process::Process,
     settings::{Lifetime, Output, RunSettings},
     start_cancellation::StartCancellation,
