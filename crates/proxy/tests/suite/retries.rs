@@ -41,7 +41,9 @@ fn breaking() -> (SocketAddr, Arc<AtomicU64>) {
     let counter = Arc::clone(&count);
     std::thread::spawn(move || {
         for connection in listener.incoming() {
-            let read = connection.unwrap().read(&mut [0; 4096]).unwrap();
+            let mut connection = connection.unwrap();
+            let read = connection.read(&mut [0; 4096]).unwrap();
+            // Before the connection is closed: the client's next step may be to read the count.
             counter.fetch_add(u64::from(read > 0), Ordering::Relaxed);
         }
     });
