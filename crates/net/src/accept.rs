@@ -1,4 +1,4 @@
-//! Accepting connections in as few system calls as the kernel allows: one per connection.
+//! Accepting connections in as few system calls as the kernel allows.
 
 use std::future::poll_fn;
 use std::io;
@@ -8,19 +8,20 @@ use std::task::{Context, Poll, ready};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with};
+use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with, getsockname};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::{AcceptError, Listener, Peer};
+use crate::{AcceptError, Address, Listener, Peer};
 
 /// A [`Listener`] in a tokio runtime, which accepts its connections.
 ///
 /// A connection costs one `accept4`, which also makes it non-blocking and closed on exec; TCP_NODELAY it has from the
-/// listening socket. One more call, when nothing is left to accept, precedes each sleep.
+/// listening socket. A listener of all addresses of the machine adds a `getsockname`. One more call, when nothing is left to accept, precedes each sleep.
 #[derive(Debug)]
 pub struct Acceptor {
     listener: AsyncFd<Listener>,
+    destination: Destination,
 }
 
 /// A new connection.
@@ -30,6 +31,19 @@ pub struct Accepted {
     pub socket: OwnedFd,
     /// The peer.
     pub peer: Peer,
+    /// The address to which the peer connected; a unix socket has none.
+    pub local: Option<SocketAddr>,
+}
+
+/// Where the connections of a listener come to.
+#[derive(Clone, Copy, Debug)]
+enum Destination {
+    /// A unix socket.
+    Unix,
+    /// Always this address.
+    Only(SocketAddr),
+    /// Any address of the machine: the kernel knows that of each connection.
+    Any,
 }
 
 impl Acceptor {
@@ -46,7 +60,8 @@ impl Acceptor {
         // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor,
         // open, for as long as it lives; and the `AsyncFd` owns it.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
-        Ok(Self { listener })
+        let destination = Destination::of(listener.get_ref());
+        Ok(Self { listener, destination })
     }
 
     /// Waits for the next connection. Dropping the future loses none.
@@ -70,7 +85,10 @@ impl Acceptor {
             // No system call: tokio remembers that the socket was readable until that is cleared.
             let mut guard = ready!(self.listener.poll_read_ready(cx)).map_err(AcceptError::Fatal)?;
             match acceptfrom_with(guard.get_inner(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok((socket, peer)) => return Poll::Ready(Ok(Accepted { socket, peer: peer_of(peer) })),
+                Ok((socket, peer)) => {
+                    let local = self.destination.of_connection(&socket);
+                    return Poll::Ready(Ok(Accepted { socket, peer: peer_of(peer), local }));
+                }
                 Err(errno) => match Failure::of(errno) {
                     Failure::NothingWaits => guard.clear_ready(),
                     Failure::ConnectionLost => {}
@@ -106,11 +124,47 @@ impl Acceptor {
     }
 }
 
+impl Destination {
+    fn of(listener: &Listener) -> Self {
+        match listener.local_address() {
+            Address::Tcp(address) if address.ip().is_unspecified() || is_transparent(listener, *address) => Self::Any,
+            Address::Tcp(address) => Self::Only(canonical(*address)),
+            Address::Unix(_) | Address::Descriptor(_) => Self::Unix,
+        }
+    }
+
+    fn of_connection(self, connection: &OwnedFd) -> Option<SocketAddr> {
+        match self {
+            Self::Unix => None,
+            Self::Only(address) => Some(address),
+            Self::Any => SocketAddr::try_from(getsockname(connection).ok()?).ok().map(canonical),
+        }
+    }
+}
+
+/// Whether the listener, inherited from a parent, gets connections to other addresses than its own (IP_TRANSPARENT, ip(7)).
+#[cfg(target_os = "linux")]
+fn is_transparent(listener: &Listener, address: SocketAddr) -> bool {
+    let socket = socket2::SockRef::from(listener);
+    let result = if address.is_ipv4() { socket.ip_transparent_v4() } else { socket.ip_transparent_v6() };
+    result.unwrap_or(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_transparent(_: &Listener, _: SocketAddr) -> bool {
+    true
+}
+
 fn peer_of(address: Option<SocketAddrAny>) -> Peer {
     match address.map(SocketAddr::try_from) {
-        Some(Ok(address)) => Peer::Tcp(SocketAddr::new(address.ip().to_canonical(), address.port())),
+        Some(Ok(address)) => Peer::Tcp(canonical(address)),
         _ => Peer::Unix,
     }
+}
+
+/// An IPv4 address as such, where the kernel gives it as one of IPv6.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// What an error of accept4 means for accepting.

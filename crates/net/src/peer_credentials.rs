@@ -3,7 +3,7 @@
 use std::{
     io, mem,
     num::NonZeroU32,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
 };
 
 /// The process that called connect(2) for the other end, as it was at that moment.
@@ -19,7 +19,7 @@ impl PeerCredentials {
     /// Not rustix' `socket_peercred`: its `Pid` cannot be 0, which the kernel gives for a process of another namespace.
     #[cfg(target_os = "linux")]
     #[cfg_attr(feature = "simulation", expect(dead_code, reason = "no socket of the simulation is a unix socket"))]
-    pub(crate) fn of(descriptor: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn of(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
         let mut raw = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes, which is the size of the structure, and any bytes are valid
@@ -39,7 +39,7 @@ impl PeerCredentials {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn of(_: &OwnedFd) -> io::Result<Self> {
+    pub(crate) fn of(_: BorrowedFd<'_>) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn the_peer_of_a_unix_socket_is_this_process() {
         let (socket, _other) = UnixStream::pair().unwrap();
-        let credentials = PeerCredentials::of(&socket.into()).unwrap();
+        let credentials = PeerCredentials::of(socket.as_fd()).unwrap();
         assert_eq!(credentials.process, NonZeroU32::new(process::id()));
         assert_eq!(credentials.user, rustix::process::geteuid().as_raw());
     }
@@ -138,6 +138,6 @@ mod tests {
     fn a_tcp_socket_has_no_credentials() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        assert!(PeerCredentials::of(&socket.into()).is_err());
+        assert!(PeerCredentials::of(socket.as_fd()).is_err());
     }
 }

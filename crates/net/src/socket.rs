@@ -1,10 +1,12 @@
 //! A connected socket, TCP or unix, with the few system calls the server needs.
 
+mod event_source;
+
 use std::{
+    cell::Cell,
     fs::File,
     io::{self, IoSlice},
-    net::SocketAddr,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -13,19 +15,24 @@ use bytes::BytesMut;
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
-    net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, getsockname},
+    net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown},
 };
 use serow_pacing::TcpInfo;
-use tokio::io::{Interest, unix::AsyncFd};
 
+use self::event_source::EventSource;
 use crate::{More, PeerCredentials, Readable, tcp_info};
 
 /// A connected socket in a tokio runtime.
 ///
 /// Receiving waits for readiness first and sending tries first: a request and its small response cost one call each.
+///
+/// The event loop gets to know a socket when it is first waited for. A connection of one request, whose bytes have come by
+/// the time it is accepted, ends before that, and costs neither of the two calls of epoll_ctl(2).
 #[derive(Debug)]
 pub struct Socket {
-    descriptor: AsyncFd<OwnedFd>,
+    descriptor: EventSource,
+    /// Whether the first receiving is still to come, which tries before it waits.
+    is_fresh: Cell<bool>,
 }
 
 impl Socket {
@@ -39,11 +46,25 @@ impl Socket {
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as
-        // long as the `AsyncFd` lives, which owns it.
-        let descriptor = unsafe { AsyncFd::register_with_interest(descriptor, interest) }?;
-        Ok(Self { descriptor })
+        let socket = Self { descriptor: EventSource::new(descriptor), is_fresh: Cell::new(false) };
+        socket.descriptor.registered()?;
+        Ok(socket)
+    }
+
+    /// A connected, non-blocking socket that was just accepted: the peer's first bytes may be there already. It is
+    /// registered with the tokio runtime of the thread that first waits for it.
+    #[must_use]
+    pub fn accepted(descriptor: OwnedFd) -> Self {
+        Self { descriptor: EventSource::new(descriptor), is_fresh: Cell::new(true) }
+    }
+
+    /// Registers it with the tokio runtime of this thread, where that has not been done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn register(&self) -> io::Result<()> {
+        self.descriptor.registered().map(drop)
     }
 
     /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be
@@ -59,21 +80,26 @@ impl Socket {
         buffer: &mut BytesMut,
         prepare: impl Fn(&mut BytesMut),
     ) -> Poll<io::Result<usize>> {
-        loop {
-            let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
+        // Once only: a task that receives in a loop yields to others by waiting for readiness.
+        if self.is_fresh.replace(false) {
             prepare(buffer);
-            let room = buffer.spare_capacity_mut();
-            let room_length = room.len();
-            match rustix::net::recv(guard.get_inner(), room, RecvFlags::empty()) {
-                Ok((_, received)) => {
+            match receive(self.descriptor.descriptor(), buffer) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                received => return Poll::Ready(received.map_err(io::Error::from)),
+            }
+        }
+        let registered = self.descriptor.registered()?;
+        loop {
+            let mut guard = ready!(registered.poll_read_ready(context))?;
+            prepare(buffer);
+            let room = buffer.capacity() - buffer.len();
+            match receive(self.descriptor.descriptor(), buffer) {
+                Ok(received) => {
                     // Less than there was room for: the kernel has no more, and epoll will tell when it has. Saves the
                     // call that would find out. (An end that came along stays noted: tokio keeps it as read-closed.)
-                    if received < room_length {
+                    if received < room {
                         guard.clear_ready();
                     }
-                    let length = buffer.len() + received;
-                    // SAFETY: recv has just written `received` bytes behind the buffer's length, within its capacity.
-                    unsafe { buffer.set_len(length) };
                     return Poll::Ready(Ok(received));
                 }
                 Err(Errno::AGAIN) => guard.clear_ready(),
@@ -90,7 +116,7 @@ impl Socket {
     /// As [`Self::poll_send`].
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::net::send(self.descriptor.get_ref(), bytes, More::Nothing.flags()) {
+        match rustix::net::send(self.descriptor.descriptor(), bytes, More::Nothing.flags()) {
             Ok(sent) => Ok(sent),
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             Err(error) => Err(error.into()),
@@ -147,9 +173,10 @@ impl Socket {
         pipe: BorrowedFd<'_>,
         most: usize,
     ) -> Poll<io::Result<usize>> {
+        let registered = self.descriptor.registered()?;
         loop {
-            let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
-            match splice(guard.get_inner().as_fd(), pipe, most) {
+            let mut guard = ready!(registered.poll_read_ready(context))?;
+            match splice(self.descriptor.descriptor(), pipe, most) {
                 Ok(received) => return Poll::Ready(Ok(received)),
                 // The pipe is empty, so it is the socket that has nothing.
                 Err(Errno::AGAIN) => guard.clear_ready(),
@@ -171,14 +198,7 @@ impl Socket {
         pipe: BorrowedFd<'_>,
         length: usize,
     ) -> Poll<io::Result<usize>> {
-        self.poll_write(context, |descriptor| splice(pipe, descriptor.as_fd(), length))
-    }
-
-    /// The local address that the peer connected to; a unix socket has none.
-    #[must_use]
-    pub fn local_address(&self) -> Option<SocketAddr> {
-        let address = SocketAddr::try_from(getsockname(&self.descriptor).ok()?).ok()?;
-        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+        self.poll_write(context, |descriptor| splice(pipe, descriptor, length))
     }
 
     /// The process at the other end of a unix socket.
@@ -187,7 +207,7 @@ impl Socket {
     ///
     /// Those of getsockopt(2): not supported for TCP sockets, nor on systems other than Linux.
     pub fn peer_credentials(&self) -> io::Result<PeerCredentials> {
-        PeerCredentials::of(self.descriptor.get_ref())
+        PeerCredentials::of(self.descriptor.descriptor())
     }
 
     /// The state of the connection's path and queues (TCP_INFO, tcp(7)). Takes a microsecond.
@@ -196,7 +216,7 @@ impl Socket {
     ///
     /// Those of getsockopt(2): not supported for unix sockets, nor on systems other than Linux.
     pub fn tcp_info(&self) -> io::Result<TcpInfo> {
-        read_tcp_info(self.descriptor.get_ref())
+        read_tcp_info(self.descriptor.descriptor())
     }
 
     /// From so many unsent bytes on the kernel takes no more, and it wakes the sender when they are fewer than half of
@@ -207,7 +227,7 @@ impl Socket {
     /// Those of setsockopt(2): not supported for unix sockets, nor on systems other than Linux.
     pub fn set_unsent_low_water(&self, bytes: u32) -> io::Result<()> {
         #[cfg(target_os = "linux")]
-        return socket2::SockRef::from(self.descriptor.get_ref()).set_tcp_notsent_lowat(bytes);
+        return socket2::SockRef::from(&self.descriptor.descriptor()).set_tcp_notsent_lowat(bytes);
         #[cfg(not(target_os = "linux"))]
         return Err(io::Error::new(io::ErrorKind::Unsupported, format!("cannot keep to {bytes} unsent bytes")));
     }
@@ -221,10 +241,12 @@ impl Socket {
     ///
     /// Those of poll(2); `BrokenPipe` when the connection is gone, so that nothing drains any more.
     pub fn poll_drained(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let registered = self.descriptor.registered()?;
+        let descriptor = self.descriptor.descriptor();
         loop {
             // Before the look: room that comes after it makes this readiness an old one, which clearing does not touch.
-            let mut guard = ready!(self.descriptor.poll_write_ready(context))?;
-            let mut polled = [PollFd::new(guard.get_inner(), PollFlags::OUT)];
+            let mut guard = ready!(registered.poll_write_ready(context))?;
+            let mut polled = [PollFd::new(&descriptor, PollFlags::OUT)];
             match rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
                 Ok(0) => guard.clear_ready(),
                 // A connection that was reset also counts as writable.
@@ -242,12 +264,13 @@ impl Socket {
     #[must_use]
     pub fn readable(&self) -> Readable {
         // Most often there is nothing, and poll(2) says so without a lock.
-        let mut polled = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let descriptor = self.descriptor.descriptor();
+        let mut polled = [PollFd::new(&descriptor, PollFlags::IN)];
         if let Ok(0) = rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
             return Readable::Nothing;
         }
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        match rustix::net::recv(self.descriptor.get_ref(), &mut [0_u8; 1], flags) {
+        match rustix::net::recv(descriptor, &mut [0_u8; 1], flags) {
             Err(Errno::AGAIN) => Readable::Nothing,
             Ok((_, 1..)) => Readable::Bytes,
             Ok(_) | Err(_) => Readable::End,
@@ -259,8 +282,7 @@ impl Socket {
     #[inline]
     #[must_use]
     pub fn is_noted_readable(&self) -> bool {
-        // The call is made where readiness is noted, and leaves it so.
-        self.descriptor.try_io(Interest::READABLE, |_| Ok(())).is_ok()
+        self.descriptor.is_noted_readable()
     }
 
     /// Ready when a connection that is being opened (connect(2), EINPROGRESS) is open.
@@ -269,8 +291,8 @@ impl Socket {
     ///
     /// Those of connect(2).
     pub fn poll_connected(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.descriptor.poll_write_ready(context))?.retain_ready();
-        let failure = rustix::net::sockopt::socket_error(self.descriptor.get_ref())?;
+        ready!(self.descriptor.registered()?.poll_write_ready(context))?.retain_ready();
+        let failure = rustix::net::sockopt::socket_error(self.descriptor.descriptor())?;
         Poll::Ready(failure.map_err(io::Error::from))
     }
 
@@ -280,14 +302,14 @@ impl Socket {
     ///
     /// Those of shutdown(2).
     pub fn shut_down(&self) -> io::Result<()> {
-        Ok(rustix::net::shutdown(self.descriptor.get_ref(), Shutdown::Write)?)
+        Ok(rustix::net::shutdown(self.descriptor.descriptor(), Shutdown::Write)?)
     }
 
     /// Makes closing the socket reset the connection (SO_LINGER of 0, socket(7)), so that the peer notices the
     /// truncation. A unix socket has no resets and just closes.
     pub fn reset_on_close(&self) {
         // A socket that refuses this is gone already.
-        let _ = rustix::net::sockopt::set_socket_linger(self.descriptor.get_ref(), Some(Duration::ZERO));
+        let _ = rustix::net::sockopt::set_socket_linger(self.descriptor.descriptor(), Some(Duration::ZERO));
     }
 
     /// Makes the call, and again when the kernel has room.
@@ -295,16 +317,17 @@ impl Socket {
     fn poll_write(
         &self,
         context: &mut Context<'_>,
-        mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<usize>,
+        mut call: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        match call(self.descriptor.get_ref()) {
+        match call(self.descriptor.descriptor()) {
             Ok(sent) => return Poll::Ready(Ok(sent)),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return Poll::Ready(Err(error.into())),
         }
+        let registered = self.descriptor.registered()?;
         loop {
-            let mut guard = ready!(self.descriptor.poll_write_ready(context))?;
-            match call(guard.get_inner()) {
+            let mut guard = ready!(registered.poll_write_ready(context))?;
+            match call(self.descriptor.descriptor()) {
                 Ok(sent) => return Poll::Ready(Ok(sent)),
                 Err(Errno::AGAIN) => guard.clear_ready(),
                 Err(Errno::INTR) => {}
@@ -323,6 +346,16 @@ impl More {
     }
 }
 
+/// Receives into the free room of the buffer, which must have some.
+#[inline]
+fn receive(descriptor: BorrowedFd<'_>, buffer: &mut BytesMut) -> rustix::io::Result<usize> {
+    let (_, received) = rustix::net::recv(descriptor, buffer.spare_capacity_mut(), RecvFlags::empty())?;
+    let length = buffer.len() + received;
+    // SAFETY: recv has just written `received` bytes behind the buffer's length, within its capacity.
+    unsafe { buffer.set_len(length) };
+    Ok(received)
+}
+
 /// Moves bytes between a socket and a pipe, whichever is which.
 #[cfg(target_os = "linux")]
 fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> rustix::io::Result<usize> {
@@ -336,7 +369,7 @@ fn splice(_: BorrowedFd<'_>, _: BorrowedFd<'_>, _: usize) -> rustix::io::Result<
 }
 
 #[cfg(target_os = "linux")]
-fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
+fn read_tcp_info(descriptor: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let mut raw = [0_u8; tcp_info::LENGTH];
     let mut length = tcp_info::LENGTH as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, which is how many there are, and any bytes are a valid array.
@@ -351,7 +384,7 @@ fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
+fn read_tcp_info(_: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

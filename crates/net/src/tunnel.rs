@@ -21,9 +21,12 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    /// Continues with this wire; `input` has already been received.
+    /// Continues with this wire; `input` has already been received. The runtime of this thread drives it, wherever it is
+    /// read and written.
     #[must_use]
     pub fn new(wire: Wire, input: BytesMut) -> Self {
+        // Where this fails, so does the first read or write that would wait.
+        let _ = wire.socket().register();
         Self { wire, input, buffers: Buffers::new() }
     }
 }

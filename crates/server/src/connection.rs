@@ -1,6 +1,6 @@
 //! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
+use std::{future::poll_fn, net::SocketAddr, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use serow_message::{Connection, Handler, Peer, PeerCredentials, Scheme};
 use serow_net::{Accepted, Socket, Wire};
@@ -31,14 +31,10 @@ pub(crate) async fn serve<H: Handler>(
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
         serow_net::Peer::Unix => Peer::Unix,
     };
-    let socket = match Socket::new(accepted.socket) {
-        Ok(socket) => socket,
-        Err(error) => return tracing::warn!(%error, "cannot register a connection with the event loop"),
-    };
-    let mut transport = Transport::new(Rc::clone(&worker), socket);
+    let mut transport = Transport::new(Rc::clone(&worker), Socket::accepted(accepted.socket));
     transport.alternative = alternative.and_then(|alternative| alternative.current());
     transport.allow_idle(worker.settings.timeouts.head);
-    let begun = match begin(&worker, &mut transport, peer, tls.as_ref(), &mut guard).await {
+    let begun = match begin(&worker, &mut transport, Ends { peer, local: accepted.local }, tls.as_ref(), &mut guard).await {
         Ok(begun) => begun,
         Err(reason) => {
             reason.count(&worker.counters, &transport.wire);
@@ -55,6 +51,12 @@ pub(crate) async fn serve<H: Handler>(
         #[cfg(feature = "http2")]
         SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, guard)).await,
     }
+}
+
+/// The two ends of a connection.
+struct Ends {
+    peer: Peer,
+    local: Option<SocketAddr>,
 }
 
 /// The result of the start of a connection.
@@ -78,7 +80,7 @@ pub(crate) enum Ended {
 async fn begin<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
-    mut peer: Peer,
+    Ends { mut peer, local }: Ends,
     tls: Option<&TlsAcceptor>,
     guard: &mut ConnectionGuard,
 ) -> Result<Begun, Ended> {
@@ -97,7 +99,6 @@ async fn begin<H: Handler>(
         }
     };
     let version = receive_version(worker, transport).await?;
-    let local = transport.wire.socket().local_address();
     let credentials = credentials(transport, peer);
     let connection = match tls::encryption(&transport.wire) {
         Some(encryption) => Connection::encrypted(peer, local, encryption),

@@ -28,8 +28,9 @@ async fn a_connection_is_ready_for_use_without_further_calls() {
     for text in ["127.0.0.1:0", ":0"] {
         let mut acceptor = acceptor(text);
         let client = connect(&acceptor);
-        let Accepted { socket, peer } = acceptor.accept().await.unwrap();
+        let Accepted { socket, peer, local } = acceptor.accept().await.unwrap();
         assert_eq!(peer, Peer::Tcp(client.local_addr().unwrap()), "{text}");
+        assert_eq!(local, Some(client.peer_addr().unwrap()), "{text}");
         assert!(fcntl_getfl(&socket).unwrap().contains(OFlags::NONBLOCK));
         assert!(fcntl_getfd(&socket).unwrap().contains(FdFlags::CLOEXEC));
         assert!(sockopt::tcp_nodelay(&socket).unwrap());
@@ -41,7 +42,8 @@ async fn unix_peers_have_no_address() {
     let path = std::env::temp_dir().join(format!("serow-net-accept-{}.sock", std::process::id()));
     let mut acceptor = acceptor(&format!("unix:{}", path.display()));
     let _client = UnixStream::connect(&path).unwrap();
-    assert_eq!(acceptor.accept().await.unwrap().peer, Peer::Unix);
+    let Accepted { peer, local, .. } = acceptor.accept().await.unwrap();
+    assert_eq!((peer, local), (Peer::Unix, None));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::{
     future::poll_fn,
     io,
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
@@ -27,6 +28,8 @@ pub struct Accepted {
     pub socket: Socket,
     /// The peer.
     pub peer: Peer,
+    /// The address to which the peer connected.
+    pub local: Option<SocketAddr>,
 }
 
 impl Acceptor {
@@ -59,7 +62,10 @@ impl Acceptor {
         ready!(self.poll_waiting(context))?;
         simulated::require_descriptor().map_err(AcceptError::Exhausted)?;
         match self.lock().waiting.pop_front() {
-            Some((socket, peer)) => Poll::Ready(Ok(Accepted { socket, peer: Peer::Tcp(peer) })),
+            Some((socket, peer)) => {
+                let local = socket.local_address();
+                Poll::Ready(Ok(Accepted { socket, peer: Peer::Tcp(peer), local }))
+            }
             None => Poll::Pending,
         }
     }

@@ -45,13 +45,27 @@ impl Socket {
         Self { incoming, outgoing, local, is_reset_on_close: Default::default(), arrival: Default::default() }
     }
 
-    /// The socket of an accepted connection.
+    /// A socket that was just accepted.
+    pub fn accepted(socket: Self) -> Self {
+        socket
+    }
+
+    /// The socket of a connection.
     ///
     /// # Errors
     ///
     /// It is a socket of the kernel.
     pub fn new(socket: impl Connected) -> io::Result<Self> {
         socket.socket()
+    }
+
+    /// As [`Self::new`]; none is registered with anything.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn register(&self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` must make room.
@@ -216,8 +230,7 @@ impl Socket {
     }
 
     /// The local address.
-    #[must_use]
-    pub fn local_address(&self) -> Option<SocketAddr> {
+    pub(super) fn local_address(&self) -> Option<SocketAddr> {
         Some(*self.local)
     }
 

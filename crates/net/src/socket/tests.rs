@@ -5,12 +5,14 @@ use std::{
     io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
     os::{fd::AsFd, unix::net::UnixStream},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
+use bytes::BytesMut;
 use tokio::time::timeout;
 
-use crate::Socket;
+use crate::{More, Socket};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -43,6 +45,75 @@ fn fill(socket: &Socket, unsent: u32) -> u64 {
 /// Within a tenth of a second, which is for ever here: nobody reads.
 async fn is_drained(socket: &Socket) -> bool {
     timeout(Duration::from_millis(100), poll_fn(|context| socket.poll_drained(context))).await.is_ok()
+}
+
+/// Both ends of a connection whose server's end was just accepted.
+fn accepted() -> (Socket, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let server = listener.accept().unwrap().0;
+    server.set_nonblocking(true).unwrap();
+    (Socket::accepted(server.into()), client)
+}
+
+fn poll_receive(socket: &Socket, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<std::io::Result<usize>> {
+    socket.poll_receive(context, buffer, |buffer| buffer.reserve(64))
+}
+
+/// Outside a runtime, where registering panics.
+#[test]
+fn a_connection_of_one_exchange_is_never_registered() {
+    let (socket, mut client) = accepted();
+    client.write_all(b"request").unwrap();
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut buffer = BytesMut::new();
+    assert!(matches!(poll_receive(&socket, context, &mut buffer), Poll::Ready(Ok(7))));
+    assert_eq!(&buffer[..], b"request");
+    assert!(matches!(socket.poll_send(context, b"response", More::Nothing), Poll::Ready(Ok(8))));
+    drop(socket);
+    let mut received = String::new();
+    client.read_to_string(&mut received).unwrap();
+    assert_eq!(received, "response");
+}
+
+/// Whether its first bytes come before it first receives, or after.
+#[test]
+fn an_accepted_connection_is_woken_as_any_other() {
+    for first_is_there in [true, false] {
+        run(async move {
+            let (socket, mut client) = accepted();
+            let mut buffer = BytesMut::new();
+            if first_is_there {
+                client.write_all(b"1").unwrap();
+                poll_fn(|context| poll_receive(&socket, context, &mut buffer)).await.unwrap();
+            }
+            let writing = std::thread::spawn(move || {
+                for _ in 0..5 {
+                    std::thread::sleep(Duration::from_millis(5));
+                    client.write_all(b"2").unwrap();
+                }
+            });
+            while poll_fn(|context| poll_receive(&socket, context, &mut buffer)).await.unwrap() > 0 {}
+            assert_eq!(&buffer[..], if first_is_there { &b"122222"[..] } else { &b"22222"[..] });
+            writing.join().unwrap();
+        });
+    }
+}
+
+/// So that a client that never stops sending leaves the other tasks of the thread their turn.
+#[test]
+fn only_the_first_receiving_goes_on_without_the_event_loop() {
+    run(async {
+        let (socket, mut client) = accepted();
+        client.write_all(&[b'x'; 128]).unwrap();
+        let mut lengths = Vec::new();
+        for _ in 0..2 {
+            let mut buffer = BytesMut::new();
+            lengths.push(poll_fn(|context| Poll::Ready(poll_receive(&socket, context, &mut buffer))).await.is_ready());
+        }
+        // The event loop has had no turn yet in which to notice the rest.
+        assert_eq!(lengths, [true, false]);
+    });
 }
 
 /// From a connection into a pipe, and from there into another connection whose peer reads little at first.
