@@ -138,9 +138,14 @@ impl Socket {
     /// # Errors
     ///
     /// As [`Self::poll_send`].
-    pub fn poll_send_pieces(&self, context: &mut Context<'_>, pieces: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    pub fn poll_send_pieces(
+        &self,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+        more: More,
+    ) -> Poll<io::Result<usize>> {
         self.poll_write(context, |descriptor| {
-            rustix::net::sendmsg(descriptor, pieces, &mut SendAncillaryBuffer::default(), More::Nothing.flags())
+            rustix::net::sendmsg(descriptor, pieces, &mut SendAncillaryBuffer::default(), more.flags())
         })
     }
 

@@ -145,11 +145,12 @@ impl Wire {
         &mut self,
         context: &mut Context<'_>,
         pieces: [&[u8]; 2],
+        more: More,
         buffers: &Buffers,
     ) -> Poll<io::Result<usize>> {
         match &mut self.encryption {
-            None => self.socket.poll_send_pieces(context, &pieces.map(IoSlice::new)),
-            Some(encryption) => encryption.poll_send(&self.socket, context, &pieces, More::Nothing, buffers),
+            None => self.socket.poll_send_pieces(context, &pieces.map(IoSlice::new), more),
+            Some(encryption) => encryption.poll_send(&self.socket, context, &pieces, more, buffers),
         }
     }
 

@@ -208,5 +208,6 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Listene
             Err(refusal) => return worker.counters.note_refused_client(refusal),
         }
     }
-    spawn_local(connection::serve(Rc::clone(worker), accepted, terms.clone(), guard));
+    // Boxed, so that tokio does not copy its three kilobytes into the task, and twice more when it has ended.
+    spawn_local(Box::pin(connection::serve(Rc::clone(worker), accepted, terms.clone(), guard)));
 }

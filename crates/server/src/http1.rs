@@ -210,17 +210,25 @@ impl<H: Handler> Http1<H> {
     /// Closes the connection gracefully. A client that has nothing more to send does not need a lingering close; one
     /// that learns only from the response that it is the last may have sent its next request already.
     async fn close(&mut self) {
-        let asked_for = self.machine.has_received_all() && !self.worker.is_draining();
-        let all_received = asked_for || self.machine.is_idle();
-        if self.transport.flush(More::Nothing).await.is_err() {
-            return;
-        }
-        if !(all_received && self.transport.input.is_empty()) {
-            self.transport.close_gently().await;
-        } else if self.transport.wire.is_encrypted() {
+        if self.has_received_last() || self.machine.is_idle() && self.transport.input.is_empty() {
             // The end of a socket is not that of a session; and where this fails, the connection has ended.
-            let _ = self.transport.finish_sending().await;
+            if !self.transport.output.is_empty() || self.transport.wire.is_encrypted() {
+                let _ = self.transport.finish_sending().await;
+            }
+        } else if self.transport.flush(More::Nothing).await.is_ok() {
+            self.transport.close_gently().await;
         }
+    }
+
+    /// Whether the client has sent its last request, and nothing behind it.
+    fn has_received_last(&self) -> bool {
+        self.machine.has_received_all() && !self.worker.is_draining() && self.transport.input.is_empty()
+    }
+
+    /// Whether the connection is closed, without lingering, when the response in progress is sent.
+    #[inline]
+    fn closes_at_once(&self) -> bool {
+        !self.machine.is_persistent() && self.has_received_last()
     }
 
     /// Sends the client the reason as an error response; if its response has begun already, resets the connection.

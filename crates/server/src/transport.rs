@@ -31,6 +31,8 @@ pub(crate) struct Transport<H> {
     pub(crate) alternative: Option<Arc<[u8]>>,
     /// Bytes sent since this task last yielded to the others of its thread.
     sent_in_turn: usize,
+    /// Whether the sending side is shut down.
+    is_finished: bool,
 }
 
 /// The error of a connection that cannot be used any more.
@@ -63,6 +65,7 @@ impl<H: Handler> Transport<H> {
             deadline,
             alternative: None,
             sent_in_turn: 0,
+            is_finished: false,
         }
     }
 
@@ -211,7 +214,7 @@ impl<H: Handler> Transport<H> {
     /// Sends the output and these bytes behind it, in as few calls as the kernel allows. What could not be sent stays
     /// in
     /// `bytes`.
-    pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes) -> Result<(), TransportError> {
+    pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes, more: More) -> Result<(), TransportError> {
         self.sending(|transport, context| {
             while !bytes.is_empty() {
                 if transport.has_had_its_turn() {
@@ -220,7 +223,7 @@ impl<H: Handler> Transport<H> {
                 let head = &transport.output[transport.sent..];
                 let head_length = head.len();
                 let buffers = &transport.worker.buffers;
-                let sent = ready!(transport.wire.poll_send_pieces(context, [head, &bytes[..]], buffers))
+                let sent = ready!(transport.wire.poll_send_pieces(context, [head, &bytes[..]], more, buffers))
                     .map_err(TransportError::Lost)?;
                 transport.sent += sent.min(head_length);
                 let of_body = sent.saturating_sub(head_length);
@@ -228,7 +231,7 @@ impl<H: Handler> Transport<H> {
                 transport.worker.counters.body_bytes_sent.add(of_body as u64);
                 transport.note_sent(sent);
             }
-            transport.poll_flush(context, More::Nothing).map_ok(|()| Turn::Done)
+            transport.poll_flush(context, more).map_ok(|()| Turn::Done)
         })
         .await
     }
@@ -239,15 +242,15 @@ impl<H: Handler> Transport<H> {
     /// The last bytes are read before another look at the file, and sent after it: if it is no longer the announced
     /// version, the response remains incomplete, so that no client takes a mixture of two versions for the file. A file
     /// that is overwritten in place after that look can still change in the kernel's send buffer (sendfile(2)).
-    pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
+    pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange, more: More) -> Result<(), TransportError> {
         // What is copied goes out in one call with the head.
         if self.wire.is_encrypted() || range.version.is_some() && range.length <= HELD_BACK {
-            return self.flush_with_copied_file(range).await;
+            return self.flush_with_copied_file(range, more).await;
         }
         self.flush(More::Follows).await?;
         if range.version.is_some() {
             self.send_file(range, range.length.min(HELD_BACK)).await?;
-            return self.flush_with_copied_file(range).await;
+            return self.flush_with_copied_file(range, more).await;
         }
         self.send_file(range, 0).await
     }
@@ -272,10 +275,10 @@ impl<H: Handler> Transport<H> {
     }
 
     /// Sends a range that is read first: content to be encrypted, and the last bytes of a file.
-    async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
+    async fn flush_with_copied_file(&mut self, range: &mut FileRange, more: More) -> Result<(), TransportError> {
         while range.length > 0 {
             let length = range.read_into(self.output(), COPIED_AT_ONCE).map_err(TransportError::Unfinished)?;
-            self.flush(More::Nothing).await?;
+            self.flush(if range.length == 0 { more } else { More::Nothing }).await?;
             self.worker.counters.body_bytes_sent.add(length as u64);
             self.give_way().await;
         }
@@ -346,13 +349,20 @@ impl<H: Handler> Transport<H> {
         self.sent_in_turn = 0;
     }
 
-    /// Shuts down the sending side. Over TLS, a client that gets no close_notify must take the response for truncated
-    /// (RFC 8446 §6.1).
+    /// Sends the output, and shuts down the sending side: the last bytes leave in one packet with the end, which saves the
+    /// kernel sending, and the peer receiving, another one. Over TLS, a client that gets no close_notify must take the
+    /// response for truncated (RFC 8446 §6.1).
     pub(crate) async fn finish_sending(&mut self) -> Result<(), TransportError> {
+        if self.is_finished {
+            return Ok(());
+        }
         self.sending(|transport, context| {
+            ready!(transport.poll_flush(context, More::Follows))?;
             transport.wire.poll_shut_down(context).map_ok(|()| Turn::Done).map_err(TransportError::Lost)
         })
-        .await
+        .await?;
+        self.is_finished = true;
+        Ok(())
     }
 
     /// Lingering close, so that the peer gets all that was sent: shuts down the sending side, and discards input for a

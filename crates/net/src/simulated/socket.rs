@@ -153,12 +153,17 @@ impl Socket {
     /// # Errors
     ///
     /// As [`Self::poll_send`].
-    pub fn poll_send_pieces(&self, context: &mut Context<'_>, pieces: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    pub fn poll_send_pieces(
+        &self,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+        more: More,
+    ) -> Poll<io::Result<usize>> {
         let mut sent = 0;
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
             match self.send(piece)? {
                 count if count == piece.len() => sent += count,
-                0 if sent == 0 => return self.poll_send(context, piece, More::Nothing),
+                0 if sent == 0 => return self.poll_send(context, piece, more),
                 count => return Poll::Ready(Ok(sent + count)),
             }
         }

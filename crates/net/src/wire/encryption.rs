@@ -216,8 +216,17 @@ impl Encryption {
 
     /// Ready when all that was encrypted has been sent.
     pub(super) fn poll_flush(&mut self, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush_before(More::Nothing, socket, context)
+    }
+
+    fn poll_flush_before(
+        &mut self,
+        more: More,
+        socket: &Socket,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while self.sent < self.sealed.len() {
-            self.sent += ready!(socket.poll_send(context, &self.sealed[self.sent..], More::Nothing))?;
+            self.sent += ready!(socket.poll_send(context, &self.sealed[self.sent..], more))?;
         }
         self.sealed.clear();
         self.answers = false;
@@ -235,10 +244,11 @@ impl Encryption {
         }
     }
 
-    /// Sends a close_notify after all that was encrypted; ready when that has left.
+    /// Sends a close_notify after all that was encrypted, which leaves with the end of the output: the caller shuts the
+    /// socket down when this is ready.
     pub(super) fn poll_close(&mut self, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.session.close(&mut self.sealed);
-        self.poll_flush(socket, context)
+        self.poll_flush_before(More::Follows, socket, context)
     }
 }
 

@@ -46,7 +46,7 @@ impl<H: Handler> Http1<H> {
             BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes)?,
             BodyKind::Bytes(bytes) => {
                 self.transport.begin_turn();
-                self.send_bytes(bytes).await?;
+                self.send_bytes(bytes, self.what_follows()).await?;
             }
             BodyKind::File(range) => {
                 self.transport.begin_turn();
@@ -68,10 +68,10 @@ impl<H: Handler> Http1<H> {
     }
 
     /// Sends a larger body in the same call as the head, without copying it.
-    async fn send_bytes(&mut self, mut bytes: Bytes) -> Result<(), End> {
+    async fn send_bytes(&mut self, mut bytes: Bytes, more: More) -> Result<(), End> {
         let length = bytes.len() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
-        let outcome = self.transport.flush_with(&mut bytes).await;
+        let outcome = self.transport.flush_with(&mut bytes, more).await;
         self.sent.body_bytes += length - bytes.len() as u64;
         outcome.map_err(End::Cut)?;
         self.machine.end_chunk(length, self.transport.output());
@@ -89,11 +89,17 @@ impl<H: Handler> Http1<H> {
         Ok(())
     }
 
+    /// Whether the last bytes of a body may wait for the end of the connection, to leave in one packet with it.
+    fn what_follows(&self) -> More {
+        if self.closes_at_once() { More::Follows } else { More::Nothing }
+    }
+
     /// Sends a file without copying it.
     async fn send_file(&mut self, mut range: FileRange) -> Result<(), End> {
         let length = range.length;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
-        let outcome = self.transport.flush_with_file(&mut range).await;
+        let more = self.what_follows();
+        let outcome = self.transport.flush_with_file(&mut range, more).await;
         self.sent.body_bytes += length - range.length;
         outcome.map_err(End::Cut)
     }
@@ -138,7 +144,7 @@ impl<H: Handler> Http1<H> {
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
                 Ok(data) if data.len() <= MAX_COPIED => self.copy_bytes(&data)?,
-                Ok(data) => self.send_bytes(data).await?,
+                Ok(data) => self.send_bytes(data, More::Nothing).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
             if self.transport.output.len() > MAX_GATHERED {
@@ -174,6 +180,9 @@ impl<H: Handler> Http1<H> {
     /// Sends the output, unless a pipelined request has been received already, whose response can be sent with it.
     #[inline]
     async fn send_unless_more_comes(&mut self) -> Result<(), End> {
+        if self.closes_at_once() {
+            return self.transport.finish_sending().await.map_err(End::Cut);
+        }
         if self.transport.output.is_empty() {
             return Ok(());
         }
