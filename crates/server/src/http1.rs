@@ -86,8 +86,10 @@ pub(crate) async fn serve<H: Handler>(
             let (wire, received) = http1.transport.into_parts();
             // Counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
             pending.fulfil(GuardedIo::new(Tunnel::new(wire, BytesMut::new()), guard), received);
+            return;
         }
     }
+    http1.transport.give_back();
 }
 
 impl<H: Handler> Http1<H> {

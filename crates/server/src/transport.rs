@@ -147,6 +147,13 @@ impl<H: Handler> Transport<H> {
         self.wire.rest(&self.worker.buffers);
     }
 
+    /// Returns the buffers of a connection that has ended to the thread's pool, whatever they hold.
+    pub(crate) fn give_back(&mut self) {
+        self.input.clear();
+        self.output.clear();
+        self.rest();
+    }
+
     /// Whether the input is empty.
     pub(crate) fn is_silent(&self) -> bool {
         self.input.is_empty() && !self.wire.has_undecrypted()
