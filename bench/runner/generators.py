@@ -1,0 +1,123 @@
+"""The loads of `bench/table`: nanoseconds of the server's processor time per request, or bytes of a connection."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import time
+from dataclasses import dataclass
+
+from . import load, machine, meter
+from .load import Failed, Outcome
+from .process import Running
+from .rows import Row
+
+SECONDS = 1.0
+WARM_UP = 0.1
+IDLE_SECONDS = 6
+# What may come in addition to the bodies, by request: heads, and packets with acknowledgements.
+OVERHEAD, OVERHEAD_SHARE = 1_000, 1.2
+
+
+@dataclass(frozen=True)
+class Generators:
+    """The programs that make the load, and the part of the usual amount that is requested."""
+
+    # `serow bench` of one build, for all servers.
+    serow: pathlib.Path
+    own: pathlib.Path
+    amount: float = 1.0
+
+    def measure(self, row: Row, running: Running) -> float:
+        return getattr(self, f"of_{row.load}")(row, running)
+
+    def of_short(self, row: Row, running: Running) -> float:
+        return self.twice(row, running, ["--no-keepalive"])
+
+    def of_http3(self, row: Row, running: Running) -> float:
+        return running.measure(self, row) if hasattr(running, "measure") else self.twice(
+            row, running, ["--http3", "-m", str(row.streams)])
+
+    def twice(self, row: Row, running: Running, options: list[str]) -> float:
+        """The first run warms up the server."""
+        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        with_serow(self.serow, running, row.connections, max(row.connections, round(requests * WARM_UP)), options)
+        return cost(with_serow(self.serow, running, row.connections, requests, options, gauge(running)))
+
+    def of_http2(self, row: Row, running: Running) -> float:
+        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        load.with_h2load(running, row.connections, row.streams, max(row.connections, round(requests * WARM_UP)), None)
+        return cost(load.with_h2load(running, row.connections, row.streams, requests, gauge(running)))
+
+    def of_keep(self, row: Row, running: Running) -> float:
+        seconds = SECONDS * self.amount
+        load.with_own(self.own, running, row.connections, None, seconds=WARM_UP)
+        return cost(load.with_own(self.own, running, row.connections, gauge(running), seconds=seconds))
+
+    def of_idle(self, row: Row, running: Running) -> float:
+        """Bytes per connection, while connections that have sent a request wait."""
+        connections = round(row.connections * self.amount)
+        pids = running.pids()
+        time.sleep(0.5)
+        before = meter.memory(pids)[1]
+        # A request in two seconds on each connection, so that it has sent one before it is measured.
+        command = serow_command(self.serow, running, connections, ["--http3", "-R", str(connections // 2), "-d", f"{IDLE_SECONDS}s"])
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(IDLE_SECONDS - 2)
+            growth = meter.memory(pids)[1] - before
+            said, problem = process.communicate(timeout=load.GRACE)
+        if process.returncode:
+            raise Failed(f"serow bench: {problem.strip()}")
+        report = json.loads(said)
+        if report["summary"]["connections_made"] != connections or any(report["errors"].values()):
+            raise Failed(f"{report['summary']['connections_made']} connections instead of {connections}; {report['errors']}")
+        return growth / connections
+
+
+def gauge(running: Running) -> meter.Meter:
+    return meter.ProcessorTime(running.pids())
+
+
+def cost(outcome: Outcome) -> float:
+    return outcome.usage.cpu / outcome.requests
+
+
+def serow_command(program: pathlib.Path, running: Running, connections: int, options: list[str]) -> list[str]:
+    scheme = "https" if running.tls else "http"
+    port = running.address.rpartition(":")[2]
+    return [*machine.pinned(machine.cores()[1]), str(program), "bench", "-k", "--json", "-t1", "-T", "30s", "-c", str(connections),
+            *options, f"{scheme}://localhost:{port}{running.path}"]
+
+
+def with_serow(program: pathlib.Path, running: Running, connections: int, requests: int, options: list[str],
+               meter: meter.Meter | None = None) -> Outcome:
+    """`serow bench`; opening the connections is in the figures."""
+    command = serow_command(program, running, connections, ["-n", str(requests), *options])
+    before = load.children_cpu()
+    if meter:
+        meter.begin()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * load.GRACE)
+    except subprocess.TimeoutExpired as error:
+        raise Failed("serow bench did not end in time") from error
+    # The server still closes connections.
+    time.sleep(0.03)
+    usage = meter.end() if meter else load.Usage(0, 0, {})
+    if done.returncode:
+        raise Failed(f"serow bench: {done.stderr.strip()}")
+    report = json.loads(done.stdout)
+    judge(report, requests, len(running.work.body))
+    latency, seconds = report["latency"], report["summary"]["elapsed_s"]
+    return Outcome(requests, seconds, latency["p50_us"], latency["p99_us"], load.children_cpu() - before, usage)
+
+
+def judge(report: dict, requests: int, size: int) -> None:
+    """Every response was a 200, and together they have the length of so many bodies."""
+    failed = {kind: number for kind, number in report["errors"].items() if number}
+    statuses = {status: number for status, number in report["statuses"].items() if number}
+    if failed or statuses != {"200": requests}:
+        raise Failed(f"serow bench: errors {failed}, statuses {statuses} of {requests} requests")
+    received, least = report["summary"]["bytes"], requests * size
+    if not least <= received <= least * OVERHEAD_SHARE + requests * OVERHEAD:
+        raise Failed(f"serow bench: {received} bytes are not {requests} responses of {size} bytes")
