@@ -76,6 +76,14 @@ def caddy() -> pathlib.Path:
         return program
 
 
+def quic_go() -> pathlib.Path:
+    program, code = TARGET / "http3", BENCH / "load/http3"
+    if not shutil.which("go"):
+        raise Failed("go is not installed")
+    run(["go", "build", "-o", str(program), "."], cwd=code)
+    return program
+
+
 def epoll_proxy() -> pathlib.Path:
     return compiled_c("epoll/proxy.c", "epoll-proxy")
 
@@ -131,6 +139,7 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
         "short": short,
         "udp": udp,
         "caddy": caddy,
+        "quic-go": quic_go,
         "io-uring": io_uring,
         "warp": warp,
         "hyper": hyper,

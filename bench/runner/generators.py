@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -27,6 +28,8 @@ class Generators:
     # `serow bench` of one build, for all servers.
     serow: pathlib.Path
     own: pathlib.Path
+    # The second generator for HTTP/3, where Go is installed.
+    quic_go: pathlib.Path | None
     amount: float = 1.0
 
     def measure(self, row: Row, running: Running) -> float:
@@ -38,6 +41,26 @@ class Generators:
     def of_http3(self, row: Row, running: Running) -> float:
         return running.measure(self, row) if hasattr(running, "measure") else self.twice(
             row, running, ["--http3", "-m", str(row.streams)])
+
+    def of_quic_go(self, row: Row, running: Running) -> float:
+        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        self.with_quic_go(row, running, max(row.connections, round(requests * WARM_UP)))
+        used = gauge(running)
+        used.begin()
+        self.with_quic_go(row, running, requests)
+        return used.end().cpu / requests
+
+    def with_quic_go(self, row: Row, running: Running, requests: int) -> None:
+        """It compares the bytes of each body."""
+        if not self.quic_go:
+            raise Failed("go is not installed")
+        command = [*machine.pinned(machine.cores()[1]), str(self.quic_go), "-c", str(row.connections), "-m", str(row.streams),
+                   "-n", str(requests), "-file", f"{running.place.folder}{running.path}",
+                   f"https://localhost:{running.address.rpartition(':')[2]}{running.path}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * load.GRACE,
+                              env=os.environ | {"GOMAXPROCS": "1"})
+        if done.returncode or json.loads(done.stdout)["requests"] != requests:
+            raise Failed(f"quic-go: {done.stderr.strip()[-300:]}")
 
     def twice(self, row: Row, running: Running, options: list[str]) -> float:
         """The first run warms up the server."""
