@@ -83,12 +83,13 @@ class Generators:
         connections = round(row.connections * self.amount)
         pids = running.pids()
         time.sleep(0.5)
-        before = meter.memory(pids)[1]
+        # Resident: the load may be the same program, and the proportional memory would shrink with it.
+        before = meter.memory(pids)[0]
         # A request in two seconds on each connection, so that it has sent one before it is measured.
         command = serow_command(self.serow, running, connections, ["--http3", "-R", str(connections // 2), "-d", f"{IDLE_SECONDS}s"])
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             time.sleep(IDLE_SECONDS - 2)
-            growth = meter.memory(pids)[1] - before
+            growth = meter.memory(pids)[0] - before
             said, problem = process.communicate(timeout=load.GRACE)
         if process.returncode:
             raise Failed(f"serow bench: {problem.strip()}")

@@ -130,7 +130,8 @@ def arguments_of_h2o(_: Server, _work: Work, place: Place) -> list[str]:
 
 
 def arguments_of_caddy(_: Server, _work: Work, place: Place) -> list[str]:
-    return ["run", "--config", str(write(place, "Caddyfile", {"address": place.address})), "--adapter", "caddyfile"]
+    host, port = place.address.split(":")
+    return ["run", "--config", str(write(place, "Caddyfile", {"host": host, "port": port})), "--adapter", "caddyfile"]
 
 
 def write(place: Place, name: str, values: dict[str, str]) -> pathlib.Path:

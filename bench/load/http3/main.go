@@ -66,7 +66,7 @@ func run(address, file string, connections, streams int, requests int64) (time.D
 	work.left.Store(requests)
 	clients := make([]*http3.ClientConn, connections)
 	for number := range clients {
-		transport := &http3.Transport{}
+		transport := &http3.Transport{DisableCompression: true}
 		connection, err := connect(target.Port())
 		if err != nil {
 			return 0, err
