@@ -76,8 +76,8 @@ def caddy() -> pathlib.Path:
         return program
 
 
-def quic_go() -> pathlib.Path:
-    program, code = TARGET / "http3", BENCH / "load/http3"
+def go_load() -> pathlib.Path:
+    program, code = TARGET / "go-load", BENCH / "load/go"
     if not shutil.which("go"):
         raise Failed("go is not installed")
     run(["go", "build", "-o", str(program), "."], cwd=code)
@@ -139,7 +139,7 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
         "short": short,
         "udp": udp,
         "caddy": caddy,
-        "quic-go": quic_go,
+        "go-load": go_load,
         "io-uring": io_uring,
         "warp": warp,
         "hyper": hyper,

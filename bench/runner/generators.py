@@ -28,8 +28,8 @@ class Generators:
     # `serow bench` of one build, for all servers.
     serow: pathlib.Path
     own: pathlib.Path
-    # The second generator for HTTP/3, where Go is installed.
-    quic_go: pathlib.Path | None
+    # The second generator, where Go is installed.
+    go: pathlib.Path | None
     amount: float = 1.0
 
     def measure(self, row: Row, running: Running) -> float:
@@ -42,25 +42,33 @@ class Generators:
         return running.measure(self, row) if hasattr(running, "measure") else self.twice(
             row, running, ["--http3", "-m", str(row.streams)])
 
-    def of_quic_go(self, row: Row, running: Running) -> float:
+    def of_go(self, row: Row, running: Running) -> float:
+        """HTTP/3 by quic-go."""
+        return self.twice_with_go(row, running, ["-m", str(row.streams)])
+
+    def of_handshakes(self, row: Row, running: Running) -> float:
+        """TLS 1.3 by Go, with the same key exchange for all servers."""
+        return self.twice_with_go(row, running, ["-handshakes"])
+
+    def twice_with_go(self, row: Row, running: Running, options: list[str]) -> float:
         requests = max(row.connections * row.streams, round(row.requests * self.amount))
-        self.with_quic_go(row, running, max(row.connections, round(requests * WARM_UP)))
+        self.with_go(row, running, max(row.connections, round(requests * WARM_UP)), options)
         used = gauge(running)
         used.begin()
-        self.with_quic_go(row, running, requests)
+        self.with_go(row, running, requests, options)
         return used.end().cpu / requests
 
-    def with_quic_go(self, row: Row, running: Running, requests: int) -> None:
+    def with_go(self, row: Row, running: Running, requests: int, options: list[str]) -> None:
         """It compares the bytes of each body."""
-        if not self.quic_go:
+        if not self.go:
             raise Failed("go is not installed")
-        command = [*machine.pinned(machine.cores()[1]), str(self.quic_go), "-c", str(row.connections), "-m", str(row.streams),
-                   "-n", str(requests), "-file", f"{running.place.folder}{running.path}",
+        command = [*machine.pinned(machine.cores()[1]), str(self.go), *options, "-c", str(row.connections), "-n", str(requests),
+                   "-file", f"{running.place.folder}{running.path}",
                    f"https://localhost:{running.address.rpartition(':')[2]}{running.path}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=10 * load.GRACE,
                               env=os.environ | {"GOMAXPROCS": "1"})
         if done.returncode or json.loads(done.stdout)["requests"] != requests:
-            raise Failed(f"quic-go: {done.stderr.strip()[-300:]}")
+            raise Failed(f"load by Go: {done.stderr.strip()[-300:]}")
 
     def twice(self, row: Row, running: Running, options: list[str]) -> float:
         """The first run warms up the server."""

@@ -45,6 +45,7 @@ class Row:
 
 
 OURS = ("serow", "serow-hello", "serow-axum")
+BY_GO = ("go", "handshakes")
 LIMITS = ("epoll", "short", "udp")
 SMALL, MIDDLE, LARGE = (works.work(name) for name in ("file151", "file10k", "file1m"))
 PEERS = ("nginx", "h2o")
@@ -61,6 +62,8 @@ MEASURED = (
         ("serow", *works.NGINX, "h2o", "short"), best(0.80, *works.NGINX, "h2o"), requests=40_000),
     Row("handshake", "one TLS 1.3 connection per request (P-256, full handshake)", SMALL, "short", "tls", TLS_SERVERS,
         best(0.80), connections=16, requests=8_000),
+    Row("handshake-go", "the same, load by Go, with X25519 for all", SMALL, "handshakes", "tls", TLS_SERVERS, best(0.80),
+        connections=16, requests=4_000),
     Row("h3-151", "HTTP/3, 151 bytes", SMALL, "http3", "http3", QUIC_SERVERS, best(0.60), 16, 32, 200_000),
     Row("h3-10k", "HTTP/3, 10 KB", MIDDLE, "http3", "http3", QUIC_SERVERS, best(0.65), 16, 8, 60_000),
     Row("h3-1m", "HTTP/3, 1 MB", LARGE, "http3", "http3", QUIC_SERVERS, best(0.75), 4, 4, 1_000),
@@ -77,7 +80,7 @@ MEASURED = (
     Row("idle", "memory of an idle HTTP/3 connection", SMALL, "idle", "http3", TLS_SERVERS, (), 1_000, unit="KB"),
 )
 # The ratios of HTTP/3 by a generator that is not ours; it needs more time for a request.
-CONFIRMED = tuple(replace(row, name=f"{row.name}-quic-go", title=f"{row.title}, load by quic-go", load="quic_go",
+CONFIRMED = tuple(replace(row, name=f"{row.name}-go", title=f"{row.title}, load by quic-go", load="go",
                           servers=("serow", *PEERS), requests=row.requests // 5, targets=row.targets)
                   for row in MEASURED if row.load == "http3")
 ROWS = MEASURED + CONFIRMED

@@ -1,4 +1,4 @@
-module serow.example/bench/http3
+module serow.example/bench/load
 
 go 1.26.0
 
