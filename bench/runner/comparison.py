@@ -106,19 +106,24 @@ def table(results: list[Result], builds: tuple[Build, ...]) -> str:
 def write(results: list[Result], builds: tuple[Build, ...], programs: dict[str, pathlib.Path], rounds: int) -> None:
     """A section for each processor, so that the figures of two machines stand side by side."""
     processor = machine.processor()
-    about = (f"{machine.commit()}, {rounds} rounds, {machine.distribution()}, Linux {machine.about()['kernel']}; "
-             f"{versions(programs)}.")
+    about = machine.about()
+    lines = (f"{about['date']}, commit {about['commit']}, {rounds} rounds, load {about['load_average']:.0f} on {about['cores']} cores, "
+             f"{about['system']}, Linux {about['kernel']}; {versions(programs)}; builds: {names(builds)}.")
     missed = sorted({f"{name}: {reason}" for result in results for name, reason in result.missing.items()})
     notes = "".join(f"\n- left out: {text}" for text in missed)
     document.put("peers-" + re.sub(r"\W+", "-", processor).strip("-").lower(), processor,
                  "`bench/table --write`: processor time of the server per request, in microseconds.",
-                 f"Commit {about}\n\n{table(results, builds)}{notes and chr(10) + notes}", PAGE)
+                 f"{lines}\n\n{table(results, builds)}{notes and chr(10) + notes}", PAGE)
+
+
+def names(builds: tuple[Build, ...]) -> str:
+    """Cargo puts a program into a folder that has the profile's name."""
+    return ", ".join(f"{build.label} (profile `{build.serow.parent.name}`)" for build in builds)
 
 
 def versions(programs: dict[str, pathlib.Path]) -> str:
     found = []
     for name, option in (("nginx", "-v"), ("h2o", "--version"), ("haproxy", "-v"), ("caddy", "version")):
-        if name in programs:
-            said = machine.output(str(programs[name]), option).splitlines()
-            found.append(f"{name} {said[0].removeprefix('nginx version: nginx/').removeprefix('h2o version ')}" if said else name)
-    return "; ".join(found)
+        if name in programs and (said := re.search(r"\d+\.\d[\w.+-]*", machine.output(str(programs[name]), option))):
+            found.append(f"{contenders.label(name)} {said[0]}{' (built here)' if contenders.is_built(programs[name]) else ''}")
+    return ", ".join(found)

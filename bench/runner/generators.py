@@ -17,6 +17,8 @@ from .rows import Row
 SECONDS = 1.0
 WARM_UP = 0.1
 IDLE_SECONDS = 6
+# A server that takes many times as long for a request gets a part of the requests.
+SLOW = {"caddy": 0.1}
 # What may come in addition to the bodies, by request: heads, and packets with acknowledgements.
 OVERHEAD, OVERHEAD_SHARE = 1_000, 1.2
 
@@ -51,7 +53,7 @@ class Generators:
         return self.twice_with_go(row, running, ["-handshakes"])
 
     def twice_with_go(self, row: Row, running: Running, options: list[str]) -> float:
-        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        requests = self.requests(row, running)
         self.with_go(row, running, max(row.connections, round(requests * WARM_UP)), options)
         used = gauge(running)
         used.begin()
@@ -70,14 +72,18 @@ class Generators:
         if done.returncode or json.loads(done.stdout)["requests"] != requests:
             raise Failed(f"load by Go: {done.stderr.strip()[-300:]}")
 
+    def requests(self, row: Row, running: Running) -> int:
+        share = self.amount * SLOW.get(running.server.name, 1.0)
+        return max(row.connections * row.streams, round(row.requests * share))
+
     def twice(self, row: Row, running: Running, options: list[str]) -> float:
         """The first run warms up the server."""
-        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        requests = self.requests(row, running)
         with_serow(self.serow, running, row.connections, max(row.connections, round(requests * WARM_UP)), options)
         return cost(with_serow(self.serow, running, row.connections, requests, options, gauge(running)))
 
     def of_http2(self, row: Row, running: Running) -> float:
-        requests = max(row.connections * row.streams, round(row.requests * self.amount))
+        requests = self.requests(row, running)
         load.with_h2load(running, row.connections, row.streams, max(row.connections, round(requests * WARM_UP)), None)
         return cost(load.with_h2load(running, row.connections, row.streams, requests, gauge(running)))
 
