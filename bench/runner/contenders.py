@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pathlib
 import subprocess
@@ -10,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import build, machine, meter, proxies, servers
-from .generators import Generators
-from .load import Failed
+from .generators import NOT_MEASURED, Generators
+from .load import Failed, Outcome
 from .process import Broken, Running
 from .rows import LIMITS, OURS, Row
 
@@ -81,14 +82,14 @@ class Field:
         return "epoll-proxy" if server == "epoll" and row.service == "proxy" else PROGRAMS.get(server, server)
 
     @contextlib.contextmanager
-    def running(self, row: Row, chosen: list[Contender]) -> Iterator[dict[str, Running | Exception]]:
+    def running(self, row: Row, chosen: list[Contender], tool: list[str] | None = None) -> Iterator[dict[str, Running | Exception]]:
         """The servers by name, or why one does not run."""
         with contextlib.ExitStack() as stack:
             behind = stack.enter_context(self.behind(row)) if row.service in ("proxy", "cache") else None
             found: dict[str, Running | Exception] = {}
             for each in chosen:
                 try:
-                    found[each.name] = stack.enter_context(self.server(row, each, behind))
+                    found[each.name] = stack.enter_context(self.server(row, each, behind, tool))
                 except (Broken, Failed, OSError) as error:
                     found[each.name] = error
             yield found
@@ -98,17 +99,17 @@ class Field:
             return proxies.Upstream(row.work, "tcp", self.programs["epoll"], self.folder)
         return Origin(servers.server("serow-files"), row.work, "tcp", self.builds[0].serow, self.folder)
 
-    def server(self, row: Row, contender: Contender, behind: Running | None) -> Running:
+    def server(self, row: Row, contender: Contender, behind: Running | None, tool: list[str] | None) -> Running:
         if contender.server == "udp":
-            return Udp(servers.Server("udp", "C, UDP", "udp", "udp"), row.work, "tcp", contender.program, self.folder)
+            return Udp(servers.Server("udp", "C, UDP", "udp", "udp"), row.work, "tcp", contender.program, self.folder, tool)
         if row.service == "proxy":
             proxy = next(proxy for proxy in proxies.PROXIES if proxy.name == contender.server)
-            return proxies.Proxy(proxy, proxies.CASES[0], row.work, contender.program, behind, self.certificates)
+            return proxies.Proxy(proxy, proxies.CASES[0], row.work, contender.program, behind, self.certificates, tool)
         server = servers.server("serow-files" if contender.server == "serow" else contender.server)
         if row.service == "cache":
-            return Cache(server, row.work, contender.program, behind)
+            return Cache(server, row.work, contender.program, behind, tool)
         certificates = self.certificates if row.service in ("tls", "http3") else None
-        return Running(server, row.work, "tcp", contender.program, self.folder, None, certificates, row.service == "http3")
+        return Running(server, row.work, "tcp", contender.program, self.folder, tool, certificates, row.service == "http3")
 
 
 class Origin(Running):
@@ -123,8 +124,9 @@ class Origin(Running):
 class Cache(Running):
     """A proxy with a cache on the disk; the check that waits until it runs also stores the response."""
 
-    def __init__(self, server: servers.Server, work, program: pathlib.Path, origin: Running) -> None:
-        super().__init__(server, work, "tcp", program, origin.place.folder)
+    def __init__(self, server: servers.Server, work, program: pathlib.Path, origin: Running,
+                 tool: list[str] | None) -> None:
+        super().__init__(server, work, "tcp", program, origin.place.folder, tool)
         self.origin = origin.place
 
     def arguments(self) -> list[str]:
@@ -145,9 +147,9 @@ class Udp(Running):
         return [str(self.place.program), "serve", self.address]
 
     def check(self, limit: float = 0) -> None:
-        self.load(1, 1)
+        self.request(1, 1)
 
-    def load(self, requests: int, streams: int) -> None:
+    def request(self, requests: int, streams: int) -> None:
         command = [*machine.pinned(machine.cores()[1]), str(self.place.program), "load", self.address,
                    str(len(self.work.body)), str(requests), str(streams)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -156,12 +158,11 @@ class Udp(Running):
         if done.returncode:
             raise Failed(done.stderr.strip())
 
-    def measure(self, generators: Generators, row: Row) -> float:
-        requests = max(1, round(row.requests * generators.amount))
-        self.load(max(1, requests // 10), row.streams)
-        before = meter.on_processor(self.pids())
-        self.load(requests, row.streams)
-        return (meter.on_processor(self.pids()) - before) / requests
+    def send(self, row: Row, requests: int, used: meter.Meter | None) -> Outcome:
+        if used:
+            used.begin()
+        self.request(requests, row.streams)
+        return Outcome(requests, math.nan, math.nan, math.nan, math.nan, used.end() if used else NOT_MEASURED)
 
 
 def is_built(program: pathlib.Path) -> bool:
